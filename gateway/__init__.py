@@ -1,0 +1,107 @@
+"""Palimpsest's gateway: ``connect`` and the rest of PEP 249.
+
+Importing this loads no driver; ``connect`` loads what its URL needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateway.errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,  # noqa: A004 - the name PEP 249 demands
+)
+
+if TYPE_CHECKING:
+    from gateway.dbapi.connection import Connection
+
+__version__ = "0.1.0"
+apilevel = "2.0"
+threadsafety = 2
+paramstyle = "qmark"
+
+
+def connect(
+    url: str = "palimpsest://",
+    *,
+    dialect: str = "duckdb",
+    autocommit: bool = False,
+    user: str | None = None,
+    application: str | None = None,
+    **settings: Any,
+) -> Connection:
+    """Connect to a warehouse.
+
+    ``url``: ``palimpsest:///relative/path``, ``palimpsest:////absolute/path`` (made if absent), or
+    ``palimpsest://`` for a temporary one. ``dialect``: the SQL the client speaks (duckdb, postgres,
+    mysql, spark, hive, ansi). ``user`` and ``application`` are recorded with each commit. Further
+    keywords are settings (``SELECT * FROM system.settings``). Raises ``gateway.Error``.
+    """
+    from gateway.config import Settings
+    from gateway.dbapi.connection import Connection
+    from gateway.errors import mapping
+
+    chosen = Settings()
+    with mapping():
+        for name, value in settings.items():
+            chosen = chosen.changed(name, value)
+    return Connection(
+        url,
+        dialect=dialect,
+        autocommit=autocommit,
+        user=user,
+        application=application,
+        settings=chosen,
+    )
+
+
+_TYPES = (
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
+    "Date",
+    "DateFromTicks",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _TYPES:
+        from gateway.dbapi import types
+
+        return getattr(types, name)
+    raise AttributeError(f"module 'gateway' has no attribute {name!r}")
+
+
+__all__ = [
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Warning",
+    "__version__",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+    *_TYPES,
+]

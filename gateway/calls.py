@@ -1,0 +1,73 @@
+"""CALL system.<procedure>(..): maintenance a client may ask for, and its report as a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.results import Outcome
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table, TableName
+from journal.sealing import seal
+from rewriter.statement import Call
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+
+def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> Outcome:
+    """Run a procedure; raises UNKNOWN_FUNCTION for others than those of this module."""
+    procedure = PROCEDURES.get(call.procedure.lower())
+    if procedure is None:
+        raise PalimpsestError(
+            Code.UNKNOWN_FUNCTION,
+            f"there is no procedure {call.procedure}",
+            advice="there are " + ", ".join(PROCEDURES),
+        )
+    return procedure(session, {k: _value(v, parameters) for k, v in call.arguments})
+
+
+def _value(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(node, exp.Placeholder):
+        return parameters[node.name]
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return int(node.name) if node.name.isdigit() else float(node.name)
+    return node.name or node.sql(dialect="duckdb")
+
+
+def find_tables(session: Session, name: str | None) -> list[Table]:
+    """The table of that name, or all tables."""
+    catalog = session.journal.state.catalog
+    if name is None:
+        return list(catalog.tables())
+    schema, _, bare = name.rpartition(".")
+    found = catalog.get(TableName(schema or session.settings.schema, bare))
+    if not isinstance(found, Table):
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"table {name} does not exist",
+            advice="check the spelling; SHOW TABLES lists what there is",
+        )
+    return [found]
+
+
+def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    name = arguments.get("table", arguments.get("0"))
+    rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
+    for table in find_tables(session, name):
+        segment = seal(session.journal, table.id)
+        if segment is not None:
+            rows["table"].append(str(table.name))
+            rows["rows"].append(segment.counts.total)
+            rows["bytes"].append(segment.bytes)
+            rows["segment"].append(segment.id)
+    types = [("table", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
+    schema = pa.schema([*types, ("segment", pa.string())])
+    return session.executor.held("CALL", pa.table(rows, schema=schema))
+
+
+Procedure = Callable[["Session", Mapping[str, Any]], Outcome]
+PROCEDURES: dict[str, Procedure] = {"system.flush": _flush}

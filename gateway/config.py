@@ -1,0 +1,82 @@
+"""Settings: of the process when it opens a warehouse, and of a session while it lasts.
+
+Each has a default, a type and one line that says what it is; ``system.settings`` shows them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import DEFAULT_SCHEMA
+from rewriter.limits import Limits
+
+
+def _setting(default: Any, about: str) -> Any:
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What SET changes; a frozen value, replaced whole."""
+
+    schema: str = _setting(DEFAULT_SCHEMA, "schema of names that give none")
+    as_of: str | None = _setting(None, "point in time the whole connection reads; empty: now")
+    commit_message: str | None = _setting(None, "message recorded with the next commits")
+    application: str | None = _setting(None, "application name recorded with commits")
+    retries: int = _setting(10, "how often an autocommit statement is tried again on a conflict")
+    flush_rows: int = _setting(250_000, "rows in a head after which it is sealed; 0: never")
+    memory_rows: int = _setting(50_000, "rows a statement may buffer; above, they go to a file")
+    max_statement_chars: int = _setting(16_000_000, "longest statement, in characters")
+    max_nesting_depth: int = _setting(100, "deepest nesting of parentheses")
+    max_list_items: int = _setting(100_000, "most rows of VALUES, most items of an IN list")
+    timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a statement."""
+        return Limits(self.max_statement_chars, self.max_nesting_depth, self.max_list_items)
+
+    def changed(self, name: str, value: Any) -> Settings:
+        """A copy with one setting changed; None sets its default."""
+        key = _ALIASES.get(name.lower(), name.lower())
+        known = {f.name: f for f in fields(self)}
+        if key not in known:
+            raise PalimpsestError(
+                Code.UNKNOWN_SETTING,
+                f'there is no setting "{name}"',
+                advice="SELECT * FROM system.settings lists them",
+            )
+        if value is None:
+            return replace(self, **{key: known[key].default})
+        if "int" in str(known[key].type):
+            try:
+                number = int(value)
+            except (TypeError, ValueError):
+                number = -1
+            if number < 0:
+                raise PalimpsestError(
+                    Code.SETTING_VALUE,
+                    f"{key} needs a whole number, not {value!r}",
+                    advice="give 0 or more",
+                )
+            return replace(self, **{key: number})
+        return replace(self, **{key: str(value) or None})
+
+    def rows(self) -> list[tuple[str, str | None, str]]:
+        """Name, value and meaning of each setting."""
+        found = []
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            shown = None if value is None else str(value)
+            found.append((entry.name, shown, str(entry.metadata["about"])))
+        return found
+
+
+_ALIASES = {
+    "search_path": "schema",
+    "application_name": "application",
+    "system_versioning_asof": "as_of",
+    "time_zone": "timezone",
+}

@@ -1,0 +1,1 @@
+"""The PEP 249 front end: connections and cursors over sessions."""

@@ -1,0 +1,102 @@
+"""The PEP 249 exceptions, and the one place where errors of the lower layers become them.
+
+    Exception
+    +-- Warning
+    +-- Error                  .code .sqlstate .position .advice
+        +-- InterfaceError     wrong use of this interface
+        +-- DatabaseError
+            +-- DataError           values: conversion, range          (22)
+            +-- OperationalError    the store, conflicts, limits       (08 25 40 53 54 55 57 58)
+            +-- IntegrityError      keys and constraints               (23)
+            +-- InternalError       a defect of the gateway            (XX)
+            +-- ProgrammingError    the statement                      (21 34 3D 3F 42 44 ..)
+            +-- NotSupportedError   what is not supported              (0A)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from journal.errors import Code, PalimpsestError, Position
+
+
+class Warning(Exception):  # noqa: A001 - the name PEP 249 demands
+    """Important warnings; never raised."""
+
+
+class Error(Exception):
+    """Base of all errors; says what, why, where and what to do."""
+
+    def __init__(self, error: PalimpsestError) -> None:
+        super().__init__(str(error))
+        self.code: str = error.code.value.code
+        self.sqlstate: str = error.sqlstate
+        self.message: str = error.message
+        self.advice: str = error.advice
+        self.position: Position | None = error.position
+
+
+class InterfaceError(Error):
+    """Wrong use of the interface rather than of the database."""
+
+
+class DatabaseError(Error):
+    """Errors of the database."""
+
+
+class DataError(DatabaseError):
+    """Values that cannot be processed."""
+
+
+class OperationalError(DatabaseError):
+    """Errors of operation, not necessarily under the programmer's control."""
+
+
+class IntegrityError(DatabaseError):
+    """A key or constraint would be violated."""
+
+
+class InternalError(DatabaseError):
+    """The gateway met a state that must not be."""
+
+
+class ProgrammingError(DatabaseError):
+    """The statement is wrong."""
+
+
+class NotSupportedError(DatabaseError):
+    """The statement or clause is not supported."""
+
+
+_BY_STATE_CLASS: dict[str, type[DatabaseError]] = {
+    "22": DataError,
+    "23": IntegrityError,
+    "0A": NotSupportedError,
+    "XX": InternalError,
+    "08": OperationalError,
+    "25": OperationalError,
+    "40": OperationalError,
+    "53": OperationalError,
+    "54": OperationalError,
+    "55": OperationalError,
+    "57": OperationalError,
+    "58": OperationalError,
+}
+_INTERFACE = frozenset({Code.CLOSED, Code.NO_RESULT, Code.INTERFACE, Code.URL})
+
+
+def mapped(error: PalimpsestError) -> Error:
+    """The PEP 249 exception for an error of the lower layers."""
+    if error.code in _INTERFACE:
+        return InterfaceError(error)
+    return _BY_STATE_CLASS.get(error.sqlstate[:2], ProgrammingError)(error)
+
+
+@contextmanager
+def mapping() -> Iterator[None]:
+    """Turn errors of the lower layers into PEP 249 exceptions."""
+    try:
+        yield
+    except PalimpsestError as error:
+        raise mapped(error) from error

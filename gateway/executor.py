@@ -1,0 +1,243 @@
+"""One statement through the pipeline: sights -> rewrite -> steps -> buffers of its transaction.
+
+The only module that knows rewriter and journal both. It runs a plan's steps in order inside one
+stay in the store and records what they wrote; committing is the session's business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from gateway.config import Settings
+from gateway.plan_cache import CachedPlan, PlanCache
+from gateway.results import HeldRows, Outcome, Row, StreamedRows
+from journal.appending import append_rows
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal, Statement
+from journal.plan import (
+    BATCH,
+    P_SNAPSHOT,
+    P_VERSION,
+    Append,
+    CatalogChange,
+    Change,
+    Count,
+    Fetch,
+    Guard,
+    Kind,
+    Number,
+    Query,
+    Stage,
+    StatementPlan,
+)
+from journal.stores.base import RowSet
+from journal.transaction import StatementWrites, Transaction
+from rewriter.context import RewriteContext, Sight
+from rewriter.parsing import Parsed
+from rewriter.rewriter import rewrite
+from rewriter.statement import SqlStatement
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the steps of one plan have made so far."""
+
+    parameters: dict[str, Any]
+    version: int
+    count: int = -1
+    rows: list[tuple[int, RowSet]] = field(default_factory=list)
+    changes: list[CatalogChange] = field(default_factory=list)
+    returned: Outcome | None = None
+
+
+class Executor:
+    """Runs parsed statements for the sessions of one warehouse."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._cache = PlanCache()
+
+    @property
+    def cache(self) -> PlanCache:
+        """Plans and parsed texts of this warehouse."""
+        return self._cache
+
+    def run(
+        self,
+        transaction: Transaction,
+        parsed: Parsed,
+        parameters: Mapping[str, Any],
+        settings: Settings,
+        dialect: str,
+        batch: pa.Table | None = None,
+    ) -> Outcome:
+        """Run one statement in a transaction; a query's rows are streamed."""
+        transaction.check_open()
+        statement = self._journal.statement(transaction)
+        try:
+            plan = self._plan(statement, parsed, settings, dialect, batch is not None)
+            if plan.kind is not Kind.READ:
+                transaction.check_writable(plan.tag)
+            statement.check_segments(plan.tables)
+            statement.show_buffers(plan.tables)
+            if batch is not None:
+                statement.session.show_arrow(BATCH, batch)
+            outcome = self._steps(statement, plan, parsed, parameters, settings)
+        except BaseException:
+            statement.close()
+            raise
+        if not isinstance(outcome.rows, StreamedRows):
+            statement.close()
+        return outcome
+
+    def _plan(
+        self,
+        statement: Statement,
+        parsed: Parsed,
+        settings: Settings,
+        dialect: str,
+        batch: bool,
+    ) -> StatementPlan:
+        assert isinstance(parsed.statement, SqlStatement)
+        transaction = statement.transaction
+        seen: dict[int, Sight] = {}
+
+        def sights(table_id: int) -> Sight:
+            sight = seen.get(table_id)
+            if sight is None:
+                sight = seen[table_id] = Sight(
+                    transaction.tiers(table_id, statement.committed),
+                    transaction.is_pinned(table_id, statement.committed),
+                )
+            return sight
+
+        key = (parsed.text, dialect, settings.schema, batch, settings.limits)
+        plan = self._cache.plan(key, transaction.catalog, sights)
+        if plan is not None:
+            return plan
+        seen.clear()
+        context = RewriteContext(
+            transaction.catalog,
+            sights,
+            dialect=dialect,
+            default_schema=settings.schema,
+            new_table_id=self._journal.new_table_id() if _creates(parsed) else 0,
+            batch=batch,
+            limits=settings.limits,
+        )
+        plan = rewrite(parsed.statement.ast.copy(), context)
+        if plan.kind is not Kind.DDL:
+            self._cache.keep_plan(key, CachedPlan(plan, transaction.catalog, dict(seen)))
+        return plan
+
+    def _steps(
+        self,
+        statement: Statement,
+        plan: StatementPlan,
+        parsed: Parsed,
+        parameters: Mapping[str, Any],
+        settings: Settings,
+    ) -> Outcome:
+        transaction = statement.transaction
+        version = 0 if plan.kind is Kind.READ else self._journal.clock.next()
+        bound = {**parameters, P_VERSION: version, P_SNAPSHOT: transaction.snapshot.version}
+        run = _Run(bound, version)
+        try:
+            for step in plan.steps:
+                self._step(statement, plan, step, run, settings)
+        except BaseException:
+            self._forget(run)
+            raise
+        if plan.kind is Kind.READ:
+            assert run.returned is not None
+            return run.returned
+        if run.rows or run.changes:
+            digest = hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
+            writes = StatementWrites(version, tuple(run.rows), tuple(run.changes), digest)
+            transaction.record(writes)
+        if run.returned is not None:
+            run.returned.tag = plan.tag
+            return run.returned
+        return Outcome(plan.tag, run.count)
+
+    def _step(
+        self, statement: Statement, plan: StatementPlan, step: object, run: _Run, settings: Settings
+    ) -> None:
+        session = statement.session
+        match step:
+            case Stage(name, query):
+                session.stage(name, query, run.parameters)
+            case Guard(query, code, message, advice):
+                session.execute(query, run.parameters)
+                found = session.fetch_many(1)
+                if found:
+                    raise PalimpsestError(code, message.format(*found[0]), advice=advice)
+            case Number():
+                run.parameters[step.name] = self._number(statement, step)
+            case Append(table_id, query):
+                table = statement.transaction.catalog.by_id(table_id) or _created(run, table_id)
+                rows = append_rows(
+                    self._journal, session, table, query, run.parameters, settings.memory_rows
+                )
+                if rows is not None:
+                    run.rows.append((table_id, rows))
+            case Count(query):
+                session.execute(query, run.parameters)
+                run.count = int(session.fetch_many(1)[0][0])
+            case Change(change):
+                run.changes.append(change)
+            case Fetch(query) if plan.kind is Kind.READ:
+                session.execute(query, run.parameters)
+                run.returned = Outcome(plan.tag, -1, session.columns(), StreamedRows(statement))
+            case Fetch(query):
+                run.returned = self._held(statement, query, run.parameters)
+            case _:
+                raise AssertionError(step)
+
+    def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
+        session = statement.session
+        session.execute(query, parameters)
+        columns = session.columns()
+        table = session.rest_as_arrow()
+        return Outcome("", table.num_rows, columns, HeldRows(table, self.rows_of))
+
+    def held(self, tag: str, table: pa.Table) -> Outcome:
+        """An outcome whose rows the gateway itself has made."""
+        with self._journal.reading_session() as session:
+            columns = session.arrow_columns(table)
+        return Outcome(tag, table.num_rows, columns, HeldRows(table, self.rows_of))
+
+    def rows_of(self, table: pa.Table) -> list[Row]:
+        """Arrow rows as Python values, converted by the store."""
+        with self._journal.reading_session() as session:
+            return session.arrow_rows(table)
+
+    def _number(self, statement: Statement, step: Number) -> int:
+        count = step.count
+        if step.stage is not None:
+            count = statement.session.count(step.stage)
+        key = (step.table_id, step.column)
+        return self._journal.counters.reserve(key, count, step.start, step.increment)
+
+    def _forget(self, run: _Run) -> None:
+        for _, rows in run.rows:
+            files = getattr(rows, "files", ())
+            self._journal.forget_files(files)
+
+
+def _creates(parsed: Parsed) -> bool:
+    assert isinstance(parsed.statement, SqlStatement)
+    return parsed.statement.ast.key == "create"
+
+
+def _created(run: _Run, table_id: int) -> Any:
+    for change in run.changes:
+        relation = getattr(change, "relation", None)
+        if getattr(relation, "id", None) == table_id:
+            return relation
+    raise PalimpsestError(Code.INVARIANT, f"no table has id {table_id}")

@@ -1,0 +1,74 @@
+"""Parsed statements and plans kept for the next time the same text comes.
+
+A plan is good while the catalog it was made under is the same object and each table it reads still
+looks the same (tiers with rows, pinned or not). Entries are dropped least recently used first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from journal.plan import StatementPlan
+from journal.schema import CatalogSnapshot
+from rewriter.context import Sight, Sights
+from rewriter.parsing import Parsed
+
+_ENTRIES_MAX = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPlan:
+    """A plan and what it depended on."""
+
+    plan: StatementPlan
+    catalog: CatalogSnapshot
+    sights: dict[int, Sight]
+
+
+class PlanCache:
+    """Shared by all sessions of a warehouse."""
+
+    def __init__(self) -> None:
+        self._parsed: OrderedDict[Hashable, list[Parsed]] = OrderedDict()
+        self._plans: OrderedDict[Hashable, CachedPlan] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def parsed(self, key: Hashable) -> list[Parsed] | None:
+        """The statements of a text seen before; their ASTs must not be changed."""
+        with self._lock:
+            found = self._parsed.get(key)
+            if found is not None:
+                self._parsed.move_to_end(key)
+            return found
+
+    def keep_parsed(self, key: Hashable, parsed: list[Parsed]) -> None:
+        """Remember the statements of a text."""
+        with self._lock:
+            self._parsed[key] = parsed
+            if len(self._parsed) > _ENTRIES_MAX:
+                self._parsed.popitem(last=False)
+
+    def plan(
+        self, key: Hashable, catalog: CatalogSnapshot, sights: Sights
+    ) -> StatementPlan | None:
+        """The plan made before, if it would be made the same way now."""
+        with self._lock:
+            entry = self._plans.get(key)
+            if entry is None:
+                return None
+            self._plans.move_to_end(key)
+        if entry.catalog is not catalog:
+            return None
+        if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
+            return None
+        return entry.plan
+
+    def keep_plan(self, key: Hashable, entry: CachedPlan) -> None:
+        """Remember a plan."""
+        with self._lock:
+            self._plans[key] = entry
+            if len(self._plans) > _ENTRIES_MAX:
+                self._plans.popitem(last=False)

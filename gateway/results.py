@@ -1,0 +1,104 @@
+"""Results: what a statement gave back, its rows streamed or held.
+
+A streamed result keeps its statement's stay in the store open until it is read to the end or
+closed. It knows nothing of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from journal.errors import Code, PalimpsestError
+from journal.journal import Statement
+from journal.stores.base import ResultColumn
+
+Row = tuple[Any, ...]
+
+
+class StreamedRows:
+    """Rows that come from the store as they are asked for."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement: Statement | None = statement
+
+    def take(self, size: int) -> list[Row]:
+        """The next rows, fewer at the end."""
+        if self._statement is None:
+            return []
+        try:
+            rows = self._statement.session.fetch_many(size)
+        except BaseException:
+            self.close()
+            raise
+        if len(rows) < size:
+            self.close()
+        return rows
+
+    def arrow(self) -> pa.Table:
+        """All rows that are left, as an Arrow table."""
+        if self._statement is None:
+            raise PalimpsestError(
+                Code.NO_RESULT,
+                "the rows were fetched already",
+                advice="execute again, then call fetch_arrow or fetch_df first",
+            )
+        try:
+            return self._statement.session.rest_as_arrow()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._statement is not None:
+            self._statement.close()
+            self._statement = None
+
+
+class HeldRows:
+    """Rows that are in memory already."""
+
+    def __init__(self, table: pa.Table, convert: Callable[[pa.Table], list[Row]]) -> None:
+        self._table = table
+        self._convert = convert
+        self._rows: list[Row] | None = None
+        self._next = 0
+
+    def take(self, size: int) -> list[Row]:
+        """The next rows, fewer at the end."""
+        if self._rows is None:
+            self._rows = self._convert(self._table)
+        part = self._rows[self._next : self._next + size]
+        self._next += len(part)
+        return part
+
+    def arrow(self) -> pa.Table:
+        """All rows that are left, as an Arrow table."""
+        return self._table.slice(self._next)
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._next = self._table.num_rows
+
+
+class Outcome:
+    """What a statement did: its tag, its row count, and its rows if it has any."""
+
+    def __init__(
+        self,
+        tag: str,
+        row_count: int = -1,
+        columns: list[ResultColumn] | None = None,
+        rows: StreamedRows | HeldRows | None = None,
+    ) -> None:
+        self.tag = tag
+        self.row_count = row_count
+        self.columns = columns
+        self.rows = rows
+
+    def close(self) -> None:
+        """Let go of what the rows hold."""
+        if self.rows is not None:
+            self.rows.close()

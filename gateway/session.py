@@ -1,0 +1,292 @@
+"""A client's session: its transaction, its settings, and each statement's way to the executor.
+
+    IDLE --statement, autocommit--> IDLE          (a transaction for that statement alone)
+    IDLE --BEGIN, or statement without autocommit--> IN TRANSACTION
+    IN TRANSACTION --error--> FAILED --ROLLBACK TO--> IN TRANSACTION
+    IN TRANSACTION --COMMIT--> IDLE        IN TRANSACTION | FAILED --ROLLBACK--> IDLE
+
+Front ends hold one session per connection; it is used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from gateway.calls import call_procedure
+from gateway.config import Settings
+from gateway.executor import Executor
+from gateway.parameters import bind
+from gateway.results import Outcome, StreamedRows
+from journal.errors import Code, PalimpsestError
+from journal.journal import Author, Journal
+from journal.sealing import seal_if_full
+from journal.transaction import Status, Transaction
+from rewriter.parsing import DIALECTS, Parsed, parse
+from rewriter.statement import (
+    Begin,
+    Call,
+    Commit,
+    Release,
+    Rollback,
+    Savepoint,
+    SetSetting,
+    ShowSetting,
+)
+
+_BACKOFF_S = 0.002
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Session:
+    """See the module's head."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        executor: Executor,
+        *,
+        dialect: str,
+        autocommit: bool,
+        user: str | None,
+        settings: Settings,
+    ) -> None:
+        if dialect not in DIALECTS:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f'there is no dialect "{dialect}"',
+                advice="use one of " + ", ".join(DIALECTS),
+            )
+        self.journal = journal
+        self.executor = executor
+        self.dialect = dialect
+        self.user = user
+        self.settings = settings
+        self.autocommit = autocommit
+        self.transaction: Transaction | None = None
+
+    @property
+    def status(self) -> str:
+        """``idle``, ``transaction`` or ``failed``."""
+        if self.transaction is None:
+            return "idle"
+        return "failed" if self.transaction.status is Status.FAILED else "transaction"
+
+    def execute(self, text: str, parameters: Parameters = None) -> Outcome:
+        """Run the statements of ``text``; the outcome is that of the last one."""
+        outcome = Outcome("EMPTY")
+        for parsed in self.parse(text, parameters is not None):
+            outcome.close()
+            outcome = self.run(parsed, parameters)
+        return outcome
+
+    def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
+        """The statements of a text; a syntax error fails the transaction like any other."""
+        key = (text, self.dialect, placeholders, self.settings.limits)
+        found = self.executor.cache.parsed(key)
+        if found is None:
+            try:
+                limits = self.settings.limits
+                found = parse(text, self.dialect, limits, placeholders=placeholders)
+            except PalimpsestError:
+                self._failed()
+                raise
+            self.executor.cache.keep_parsed(key, found)
+        return found
+
+    def run(
+        self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
+    ) -> Outcome:
+        """Run one parsed statement."""
+        control = self._control(parsed)
+        if control is not None:
+            return control
+        bound = {} if batch is not None else self._bind(parsed, parameters)
+        match parsed.statement:
+            case Call():
+                return call_procedure(self, parsed.statement, bound)
+            case _:
+                return self._run_sql(parsed, bound, batch)
+
+    def run_each(self, parsed: Parsed, rows: Sequence[Parameters]) -> Outcome:
+        """Run one statement for each row of parameters, all or none of them."""
+        if self.transaction is None and self.autocommit:
+            self.begin()
+            try:
+                outcome = self.run_each(parsed, rows)
+                self.commit()
+                return outcome
+            except BaseException:
+                self.rollback()
+                raise
+        total = 0
+        outcome = Outcome("EMPTY", 0)
+        for row in rows:
+            outcome.close()
+            outcome = self.run(parsed, row)
+            total += max(outcome.row_count, 0)
+        outcome.row_count = total
+        return outcome
+
+    def cancel(self) -> None:
+        """Stop the statement that runs, from another thread."""
+        self.executor.cancel(self)
+
+    def _bind(self, parsed: Parsed, parameters: Parameters) -> dict[str, Any]:
+        try:
+            return bind(parsed, parameters)
+        except PalimpsestError:
+            self._failed()
+            raise
+
+    def _run_sql(
+        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
+    ) -> Outcome:
+        if self.transaction is None and self.autocommit:
+            return self._autocommit(parsed, bound, batch)
+        if self.transaction is None:
+            self.transaction = self.journal.begin(message=self.settings.commit_message)
+        try:
+            return self.executor.run(
+                self.transaction, parsed, bound, self.settings, self.dialect, batch
+            )
+        except BaseException:
+            self._failed()
+            raise
+
+    def _autocommit(
+        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
+    ) -> Outcome:
+        for attempt in range(self.settings.retries + 1):
+            transaction = self.journal.begin(message=self.settings.commit_message)
+            try:
+                outcome = self.executor.run(
+                    transaction, parsed, bound, self.settings, self.dialect, batch
+                )
+                if isinstance(outcome.rows, StreamedRows):
+                    return outcome
+                self._commit(transaction)
+                return outcome
+            except PalimpsestError as error:
+                self.journal.rollback(transaction)
+                if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
+                    raise
+                # Waiting a random while lets the others that retry get out of each other's way.
+                time.sleep(random.uniform(0, _BACKOFF_S * 2**attempt))  # noqa: S311
+            except BaseException:
+                self.journal.rollback(transaction)
+                raise
+        raise AssertionError("the loop returns or raises")
+
+    def _commit(self, transaction: Transaction) -> None:
+        author = Author(self.user, self.settings.application)
+        written = transaction.buffered_tables()
+        self.journal.commit(transaction, author)
+        for table_id in written:
+            seal_if_full(self.journal, table_id, self.settings.flush_rows)
+
+    def _failed(self) -> None:
+        if self.transaction is not None:
+            self.transaction.fail()
+
+    def _control(self, parsed: Parsed) -> Outcome | None:
+        match parsed.statement:
+            case Begin(read_only):
+                self.begin(read_only=read_only)
+                return Outcome("BEGIN")
+            case Commit():
+                self.commit()
+                return Outcome("COMMIT")
+            case Rollback(None):
+                self.rollback()
+                return Outcome("ROLLBACK")
+            case Rollback(str() as name):
+                self._in_transaction("ROLLBACK TO").rollback_to(name)
+                return Outcome("ROLLBACK")
+            case Savepoint(name):
+                self._in_transaction("SAVEPOINT").savepoint(name)
+                return Outcome("SAVEPOINT")
+            case Release(name):
+                self._in_transaction("RELEASE").release(name)
+                return Outcome("RELEASE")
+            case SetSetting(name, value):
+                self._set(name, value)
+                return Outcome("SET")
+            case ShowSetting(name):
+                return self._show(name)
+            case _:
+                return None
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start an explicit transaction."""
+        if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
+            self._failed()
+            raise PalimpsestError(
+                Code.ACTIVE_TRANSACTION,
+                "a transaction is in progress already",
+                advice="COMMIT or ROLLBACK it first; use SAVEPOINT to nest",
+            )
+        if self.transaction is not None:
+            self.journal.rollback(self.transaction)
+        self.transaction = self.journal.begin(
+            read_only=read_only, explicit=True, message=self.settings.commit_message
+        )
+
+    def commit(self) -> None:
+        """End the transaction; a failed one is rolled back and the error says so."""
+        transaction, self.transaction = self.transaction, None
+        if transaction is None:
+            return
+        if transaction.status is Status.FAILED:
+            self.journal.rollback(transaction)
+            transaction.check_open()
+        self._commit(transaction)
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+        transaction, self.transaction = self.transaction, None
+        if transaction is not None:
+            self.journal.rollback(transaction)
+
+    def _in_transaction(self, what: str) -> Transaction:
+        if self.transaction is None and not self.autocommit:
+            self.transaction = self.journal.begin(message=self.settings.commit_message)
+        if self.transaction is None:
+            raise PalimpsestError(
+                Code.NO_TRANSACTION,
+                f"{what} needs a transaction",
+                advice="start one with BEGIN",
+            )
+        return self.transaction
+
+    def _set(self, name: str, value: Any) -> None:
+        shown = None if value is None else setting_text(value)
+        self.settings = self.settings.changed(name, shown)
+        if self.transaction is not None and name.lower() == "commit_message":
+            self.transaction.message = self.settings.commit_message
+
+    def _show(self, name: str) -> Outcome:
+        found = {row[0]: row[1] for row in self.settings.rows()}
+        checked = replace(self.settings)
+        checked.changed(name, None)
+        key = name.lower() if name.lower() in found else "schema"
+        table = pa.table({name: [found.get(key)]})
+        return self.executor.held("SHOW", table)
+
+    def close(self) -> None:
+        """Roll back and let go."""
+        self.rollback()
+
+
+def setting_text(value: Any) -> str:
+    """The text a SET's value stands for: a literal's content, a name, or SQL for an expression."""
+    if value.key in {"literal", "column", "identifier", "var", "boolean"}:
+        return str(value.name or value.sql())
+    return str(value.sql(dialect="duckdb"))
+
+

@@ -1,0 +1,88 @@
+"""The composition root: URLs to open warehouses, shared by the connections of this process."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from gateway.executor import Executor
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
+from journal.recovery import recover
+
+_FORMS = "palimpsest:///relative/path, palimpsest:////absolute/path or palimpsest://"
+
+
+@dataclass(slots=True)
+class OpenWarehouse:
+    """A warehouse open in this process, and how many connections use it."""
+
+    root: Path
+    journal: Journal
+    executor: Executor
+    temporary: bool
+    users: int = 0
+
+
+class Warehouses:
+    """Opens each warehouse once and closes it with its last connection."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, OpenWarehouse] = {}
+        self._lock = threading.Lock()
+
+    def acquire(self, url: str) -> OpenWarehouse:
+        """The warehouse of a URL; made if there is none."""
+        path, store_settings = parse_url(url)
+        temporary = path is None
+        with self._lock:
+            root = Path(tempfile.mkdtemp(prefix="palimpsest-")) if path is None else path.resolve()
+            found = self._open.get(root)
+            if found is None:
+                found = self._open[root] = _opened(root, store_settings, temporary)
+            found.users += 1
+            return found
+
+    def release(self, warehouse: OpenWarehouse) -> None:
+        """One connection fewer; the last one closes the warehouse."""
+        with self._lock:
+            warehouse.users -= 1
+            if warehouse.users == 0:
+                del self._open[warehouse.root]
+                warehouse.journal.close()
+                if warehouse.temporary:
+                    shutil.rmtree(warehouse.root, ignore_errors=True)
+
+
+def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
+    """Path of the warehouse (None: a temporary one) and settings of the store."""
+    parts = urlsplit(url)
+    if parts.scheme != "palimpsest" or parts.netloc:
+        raise PalimpsestError(
+            Code.URL, f"the URL {url} is not one this gateway can open", advice=f"use {_FORMS}"
+        )
+    path = unquote(parts.path)
+    if path in {"", "/"}:
+        return None, dict(parse_qsl(parts.query))
+    return Path(path[1:]), dict(parse_qsl(parts.query))
+
+
+def _opened(root: Path, settings: dict[str, str], temporary: bool) -> OpenWarehouse:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the warehouse {root} cannot be made: {error.strerror}",
+            advice="check path and permissions",
+        ) from error
+    journal = Journal(root, settings=settings)
+    recover(journal)
+    return OpenWarehouse(root, journal, Executor(journal), temporary)
+
+
+WAREHOUSES = Warehouses()

@@ -1,0 +1,63 @@
+"""The rows a statement appends, on their way into its transaction's buffer.
+
+Few rows are held in memory and go to the head at commit; many are written to a segment file at once,
+which stays unlisted until the transaction commits.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from journal.journal import Journal
+from journal.plan import Query
+from journal.schema import Table
+from journal.segment import RowCounts
+from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_layout import count_rows, fields_of, segment_query, segment_rows
+
+_BATCH_ROWS = 1 << 16
+
+
+def append_rows(
+    journal: Journal,
+    session: DuckDBSession,
+    table: Table,
+    query: Query,
+    parameters: Parameters,
+    memory_rows_max: int,
+) -> RowSet | None:
+    """The rows of ``query`` for the journal of ``table``; None when there are none."""
+    reader = session.arrow_reader(query, parameters)
+    batches: list[pa.RecordBatch] = []
+    held = 0
+    for batch in reader:
+        batches.append(batch)
+        held += batch.num_rows
+        if held > memory_rows_max:
+            reader.close()
+            return _staged(journal, session, table, query, parameters)
+    if held == 0:
+        return None
+    rows = pa.Table.from_batches(batches)
+    return MemoryRows(rows, count_kinds(rows, table))
+
+
+def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
+    """How many journal rows of each kind an Arrow table holds."""
+    ends = rows.column(table.format.subsequent_column)
+    tombstones = pc.sum(pc.equal(ends, rows.column(table.format.version_column))).as_py() or 0
+    opens = ends.null_count
+    return RowCounts(opens, rows.num_rows - opens - tombstones, tombstones)
+
+
+def _staged(
+    journal: Journal, session: DuckDBSession, table: Table, query: Query, parameters: Parameters
+) -> StagedRows:
+    sealed = segment_query(table, query.ast)
+    file = journal.warehouse.write_segment(session, table, sealed, parameters)
+    journal.staged.add(file.path)
+    fields = fields_of(table)
+    source = segment_rows(table, [file.path], fields, journal.root).subquery("w")
+    return StagedRows((file,), fields, count_rows(session, table, source))

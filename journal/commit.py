@@ -1,0 +1,294 @@
+"""The commit section: where buffered rows become part of a journal, or do not.
+
+    catalog check -> conflict check -> restamp -> append -> transaction row -> COMMIT -> publish
+
+It runs under one lock, in one transaction of the store; whoever is killed inside it leaves either
+everything or nothing. It decides nothing about SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from journal import conflicts
+from journal.catalog import touched
+from journal.errors import Code, PalimpsestError
+from journal.plan import PutRelation, Query
+from journal.relations import ident
+from journal.restamp import restamp_query, restamp_rows
+from journal.schema import CatalogSnapshot, Table
+from journal.segment import Head, Manifest, RowCounts, Segment, Tier
+from journal.state import JournalState, TableState
+from journal.stores import duckdb_catalog as rows_of
+from journal.stores import duckdb_layout as layout
+from journal.stores.base import MemoryRows, RowSet, StagedRows
+from journal.stores.duckdb import DuckDBSession
+from journal.transaction import StatementWrites, Transaction
+from journal.version import HybridClock, Version
+from journal.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who commits, as shown in ``system.transactions``."""
+
+    user: str | None
+    application: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """The rows of a commit, kept while an older transaction is still open."""
+
+    version: Version
+    rows: Mapping[int, tuple[RowSet, ...]]
+
+
+def check_catalog(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if a table the transaction wrote or changed was changed by somebody else."""
+    began = transaction.snapshot.catalog
+    now = committed.catalog
+    if now is began:
+        return
+    for _, change in transaction.changes():
+        for name in touched(change):
+            if name.name and began.get(name) != now.get(name):
+                raise _changed(str(name))
+            if not name.name and (name.key[0] in began.schemas) != (name.key[0] in now.schemas):
+                raise _changed(name.schema)
+    for table_id in transaction.buffered_tables():
+        before, after = began.by_id(table_id), now.by_id(table_id)
+        if before is not None and before != after:
+            raise _changed(str(before.name))
+
+
+def _changed(name: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SERIALIZATION,
+        f"could not serialize access: the definition of {name} was changed by another transaction",
+        advice="roll back and run the transaction again",
+    )
+
+
+def check_conflicts(
+    session: DuckDBSession,
+    transaction: Transaction,
+    committed: JournalState,
+    records: Iterable[CommitRecord],
+) -> None:
+    """Raise if keys this transaction wrote were written by a commit after its snapshot."""
+    later = [r for r in records if r.version > transaction.snapshot.version]
+    for table_id in sorted(transaction.buffered_tables()):
+        theirs = [s for r in later for s in r.rows.get(table_id, ())]
+        table = committed.catalog.by_id(table_id)
+        if not theirs or table is None:
+            continue
+        session.show(conflicts.MINE, transaction.buffered(table_id))
+        session.show(conflicts.THEIRS, theirs)
+        session.execute(conflicts.overlap_query(table), {})
+        found = session.fetch_many(1)
+        session.hide(conflicts.MINE, conflicts.THEIRS)
+        if found:
+            raise conflicts.conflict(table)
+
+
+def restamped(
+    warehouse: Warehouse,
+    session: DuckDBSession,
+    transaction: Transaction,
+    clock: HybridClock,
+) -> list[StatementWrites]:
+    """The transaction's writes under versions above everything settled."""
+    writes = transaction.writes
+    if writes[0].version > clock.floor:
+        return writes
+    mapping = {w.version: clock.next() for w in writes}
+    result = []
+    for statement in writes:
+        rows = []
+        for table_id, row_set in statement.rows:
+            table = transaction.catalog.by_id(table_id)
+            if table is not None:
+                rows.append(
+                    (table_id, _restamp(warehouse, session, table, row_set, mapping))
+                )
+        result.append(
+            replace(statement, version=mapping[statement.version], rows=tuple(rows))
+        )
+    return result
+
+
+def _restamp(
+    warehouse: Warehouse,
+    session: DuckDBSession,
+    table: Table,
+    rows: RowSet,
+    mapping: Mapping[Version, Version],
+) -> RowSet:
+    if isinstance(rows, MemoryRows):
+        return MemoryRows(restamp_rows(rows.rows, table, mapping), rows.counts)
+    source = layout.segment_rows(
+        table, [f.path for f in rows.files], rows.fields, warehouse.root
+    )
+    query = layout.segment_query(table, restamp_query(source, table, mapping))
+    file = warehouse.write_segment(session, table, query, {})
+    return StagedRows((file,), rows.fields, rows.counts)
+
+
+@dataclass(slots=True)
+class Appended:
+    """The journals a commit has changed so far."""
+
+    tables: dict[int, TableState]
+    rows: dict[int, tuple[RowSet, ...]]
+
+
+def append(
+    warehouse: Warehouse,
+    session: DuckDBSession,
+    committed: JournalState,
+    catalog: CatalogSnapshot,
+    writes: Sequence[StatementWrites],
+) -> Appended:
+    """Apply catalog changes and append rows; returns the new state of each changed journal."""
+    version = writes[-1].version
+    before = committed.tables
+    states: dict[int, TableState] = {}
+    for statement in writes:
+        for change in statement.changes:
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                table = change.relation
+                old = states.get(table.id, before.get(table.id))
+                states[table.id] = _with_definition(session, old, table, version)
+    rows: dict[int, tuple[RowSet, ...]] = {}
+    for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
+        definition = catalog.by_id(table_id)
+        if definition is None:
+            continue
+        sets = tuple(r for w in writes for t, r in w.rows if t == table_id)
+        state = states.get(table_id) or before[table_id]
+        states[table_id] = _with_rows(warehouse, session, state, definition, sets, version)
+        rows[table_id] = sets
+    return Appended(states, rows)
+
+
+def _with_definition(
+    session: DuckDBSession, old: TableState | None, table: Table, version: Version
+) -> TableState:
+    fields = layout.fields_of(table)
+    if old is None:
+        head = Head(1, fields)
+        layout.create_head(session, table, head)
+        return TableState(Manifest(1, (head,)), version, RowCounts())
+    if old.manifest.heads and old.manifest.heads[-1].fields == fields:
+        return replace(old, last_version=version)
+    manifest = old.manifest.with_head(fields)
+    layout.create_head(session, table, manifest.heads[-1])
+    return TableState(manifest, version, old.head_counts)
+
+
+def _with_rows(
+    warehouse: Warehouse,
+    session: DuckDBSession,
+    state: TableState,
+    table: Table,
+    sets: Sequence[RowSet],
+    version: Version,
+) -> TableState:
+    memory = [s for s in sets if isinstance(s, MemoryRows)]
+    staged = [s for s in sets if isinstance(s, StagedRows)]
+    counts = state.head_counts
+    manifest = state.manifest
+    if memory:
+        session.show("incoming", memory)
+        target = layout.head_table(table.id, manifest.heads[-1])
+        names = [c.physical for c in table.stored]
+        names += [table.format.version_column, table.format.subsequent_column]
+        identifiers = [ident(n) for n in names]
+        insert = exp.Insert(
+            this=exp.Schema(this=target, expressions=identifiers),
+            expression=exp.select(*[exp.column(ident(n)) for n in names]).from_("incoming"),
+        )
+        session.execute(Query(insert, ()), {})
+        session.hide("incoming")
+        counts = sum((m.counts for m in memory), counts)
+    if staged:
+        segments = [_segment(warehouse, table, s, version) for s in staged]
+        manifest = manifest.with_segments(segments)
+    return TableState(manifest, version, counts)
+
+
+def _segment(
+    warehouse: Warehouse, table: Table, staged: StagedRows, version: Version
+) -> Segment:
+    only_open = staged.counts.closing == 0 and staged.counts.tombstone == 0
+    return Segment(
+        id=warehouse.segment_id(staged.files[0].path),
+        tier=Tier.BASE if only_open else Tier.DELTA,
+        files=staged.files,
+        fields=staged.fields,
+        counts=staged.counts,
+        min_version=version,
+        max_version=version,
+    )
+
+
+def write_catalog(
+    warehouse: Warehouse,
+    session: DuckDBSession,
+    committed: JournalState,
+    catalog: CatalogSnapshot,
+    writes: Sequence[StatementWrites],
+    changed: Mapping[int, TableState],
+) -> None:
+    """Store catalog changes, changed manifests, and the views of changed tables."""
+    changes = [(w.version, c) for w in writes for c in w.changes]
+    rows_of.add_changes(session, changes)
+    if changes:
+        gone = {t.id: t for t in committed.catalog.tables()}
+        for table in gone.values():
+            if catalog.by_id(table.id) != table:
+                layout.drop_views(session, table)
+    for table_id, state in changed.items():
+        old = committed.tables.get(table_id)
+        now = catalog.by_id(table_id)
+        if old is None or old.manifest != state.manifest:
+            rows_of.put_manifest(session, table_id, state.manifest)
+        if now is None:
+            continue
+        same_definition = committed.catalog.by_id(table_id) == now
+        if old is None or old.manifest != state.manifest or not same_definition:
+            layout.refresh_tiers(session, now, state.manifest, warehouse.root)
+        if old is None or old.tiers != state.tiers or not same_definition:
+            layout.refresh_views(session, now, state.tiers)
+
+
+def refresh_all(
+    session: DuckDBSession,
+    catalog: CatalogSnapshot,
+    tables: Mapping[int, TableState],
+    root: Path,
+) -> None:
+    """Write every view anew, for a warehouse that was made or moved."""
+    for table in catalog.tables():
+        state = tables.get(table.id)
+        if state is not None:
+            layout.refresh_tiers(session, table, state.manifest, root)
+            layout.refresh_views(session, table, state.tiers)
+
+
+def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> RowCounts:
+    """How many rows of each kind a journal's heads hold."""
+    counts = RowCounts()
+    for head in manifest.heads:
+        counts = counts + layout.count_rows(session, table, layout.head_table(table.id, head))
+    return counts
+
+
+def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
+    """Drop the table behind a head that no manifest lists any more."""
+    layout.drop_head(session, table_id, head)

@@ -1,0 +1,115 @@
+"""Errors of every layer: one registry of stable codes and one exception class that teaches.
+
+An error says what happened, why, and what to do; it carries a stable code (``PAL-nnn``), the
+SQLSTATE a client may act on, and the position in the statement where one is known. Front ends map
+these to their own trees (``gateway.errors``); nothing here knows any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True)
+class CodeInfo:
+    """What stands behind a code: its public name, the SQLSTATE, and a short title."""
+
+    code: str
+    sqlstate: str
+    title: str
+
+
+class Code(Enum):
+    """Every error the project raises. docs/errors.md has one section per member."""
+
+    SYNTAX = CodeInfo("PAL-101", "42601", "syntax error")
+    STATEMENT_TOO_LONG = CodeInfo("PAL-102", "54000", "statement too long")
+    NESTING_TOO_DEEP = CodeInfo("PAL-103", "54001", "statement nested too deeply")
+    TOO_MANY_ITEMS = CodeInfo("PAL-104", "54000", "list too long")
+    NOT_SUPPORTED = CodeInfo("PAL-110", "0A000", "statement or clause not supported")
+    JOURNAL_WRITE = CodeInfo("PAL-111", "42501", "journals are written only by the gateway")
+    INVARIANT = CodeInfo("PAL-112", "XX000", "a rewrite broke one of its invariants")
+    RESERVED_NAME = CodeInfo("PAL-113", "42939", "reserved name")
+    UNKNOWN_TABLE = CodeInfo("PAL-201", "42P01", "unknown table")
+    UNKNOWN_COLUMN = CodeInfo("PAL-202", "42703", "unknown column")
+    AMBIGUOUS_COLUMN = CodeInfo("PAL-203", "42702", "ambiguous column")
+    UNKNOWN_SCHEMA = CodeInfo("PAL-204", "3F000", "unknown schema")
+    DUPLICATE_TABLE = CodeInfo("PAL-205", "42P07", "table exists already")
+    DUPLICATE_COLUMN = CodeInfo("PAL-206", "42701", "column named twice")
+    DUPLICATE_SCHEMA = CodeInfo("PAL-207", "42P06", "schema exists already")
+    UNKNOWN_FUNCTION = CodeInfo("PAL-208", "42883", "unknown function or wrong argument types")
+    WRONG_OBJECT = CodeInfo("PAL-209", "42809", "wrong kind of object")
+    DEPENDENT_OBJECTS = CodeInfo("PAL-210", "2BP01", "other objects depend on it")
+    INVALID_DEFINITION = CodeInfo("PAL-211", "42P16", "invalid table definition")
+    TYPE_MISMATCH = CodeInfo("PAL-212", "42804", "types do not fit")
+    COLUMN_COUNT = CodeInfo("PAL-213", "42601", "number of values and columns differ")
+    GROUPING = CodeInfo("PAL-214", "42803", "column neither grouped nor aggregated")
+    NO_UNIQUE_CONSTRAINT = CodeInfo("PAL-215", "42P10", "no unique constraint matches")
+    BIND = CodeInfo("PAL-216", "42000", "statement does not fit the tables")
+    PARAMETERS = CodeInfo("PAL-220", "07001", "parameters do not fit the statement")
+    UNKNOWN_SETTING = CodeInfo("PAL-221", "42704", "unknown setting")
+    SETTING_VALUE = CodeInfo("PAL-222", "22023", "invalid setting or argument value")
+    TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
+    DUPLICATE_KEY = CodeInfo("PAL-301", "23505", "duplicate key")
+    NOT_NULL = CodeInfo("PAL-302", "23502", "null in a NOT NULL column")
+    CHECK = CodeInfo("PAL-303", "23514", "check constraint violated")
+    ROW_TWICE = CodeInfo("PAL-304", "21000", "statement would change a row twice")
+    CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
+    OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")
+    DATA = CodeInfo("PAL-312", "22000", "data error")
+    CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
+    SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")
+    FAILED_TRANSACTION = CodeInfo("PAL-402", "25P02", "transaction is aborted")
+    READ_ONLY = CodeInfo("PAL-403", "25006", "read-only transaction")
+    NO_TRANSACTION = CodeInfo("PAL-404", "25P01", "no transaction in progress")
+    ACTIVE_TRANSACTION = CodeInfo("PAL-405", "25001", "transaction in progress")
+    UNKNOWN_SAVEPOINT = CodeInfo("PAL-406", "3B001", "unknown savepoint")
+    CANCELLED = CodeInfo("PAL-407", "57014", "statement cancelled")
+    RESOURCE_LIMIT = CodeInfo("PAL-408", "53400", "configured limit exceeded")
+    WAREHOUSE_LOCKED = CodeInfo("PAL-501", "55006", "warehouse in use by another process")
+    WAREHOUSE_FORMAT = CodeInfo("PAL-502", "58000", "not a warehouse this version can open")
+    SEGMENT_DAMAGED = CodeInfo("PAL-503", "58030", "segment missing or damaged")
+    STORE_WRITE = CodeInfo("PAL-504", "58030", "store could not be written")
+    STORE = CodeInfo("PAL-505", "58000", "error of the store")
+    OUT_OF_MEMORY = CodeInfo("PAL-506", "53200", "out of memory")
+    FILE_ACCESS = CodeInfo("PAL-507", "58P01", "file cannot be read or written")
+    CLOSED = CodeInfo("PAL-601", "08003", "connection or cursor is closed")
+    NO_RESULT = CodeInfo("PAL-602", "24000", "no result to fetch")
+    URL = CodeInfo("PAL-603", "08001", "cannot connect with this URL")
+    DRIVER_MISSING = CodeInfo("PAL-604", "08001", "a package the store needs is not installed")
+    INTERFACE = CodeInfo("PAL-605", "HY000", "wrong use of the interface")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the statement text: 1-based line and column."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+class PalimpsestError(Exception):
+    """One error of the project: code, message, advice, and where known the position."""
+
+    def __init__(
+        self, code: Code, message: str, *, advice: str = "", position: Position | None = None
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.advice = advice
+        self.position = position
+        super().__init__(message)
+
+    @property
+    def sqlstate(self) -> str:
+        """The five-character SQLSTATE of the code."""
+        return self.code.value.sqlstate
+
+    def __str__(self) -> str:
+        where = f" ({self.position})" if self.position else ""
+        help_line = f" Hint: {self.advice}" if self.advice else ""
+        return f"[{self.code.value.code}] {self.message}{where}{help_line}"

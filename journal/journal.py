@@ -1,0 +1,345 @@
+"""A warehouse's journals, open in this process: what is committed, transactions, statements.
+
+The one stateful object of the package. It holds the published ``JournalState`` and three locks: the
+commit lock (commit sections take turns), the publish lock (a statement's start and a commit's last
+step exclude each other, so that the state and the store's snapshot agree), and one for bookkeeping.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+
+from journal import commit as section
+from journal.catalog import apply
+from journal.commit import Author, CommitRecord
+from journal.counters import Counters
+from journal.integrity import SegmentChecker
+from journal.plan import PutRelation
+from journal.schema import CatalogSnapshot, Table
+from journal.segment import Head, RowCounts, SegmentFile
+from journal.state import JournalState, TableState
+from journal.stores import duckdb_catalog as rows_of
+from journal.stores.base import StagedRows
+from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.transaction import StatementWrites, Transaction
+from journal.version import HybridClock, Version
+from journal.warehouse import DATABASE_FILE, Warehouse
+
+
+def wall_clock_us() -> int:
+    """Wall time in microseconds since the epoch."""
+    return time.time_ns() // 1000
+
+
+class Statement:
+    """One statement's stay in the store: a session inside a transaction, and what it sees."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        session: DuckDBSession,
+        committed: JournalState,
+        transaction: Transaction,
+    ) -> None:
+        self._journal = journal
+        self._open = True
+        self.session = session
+        self.committed = committed
+        self.transaction = transaction
+
+    def show_buffers(self, table_ids: Iterable[int]) -> None:
+        """Let queries see the transaction's own rows of these tables."""
+        for table_id in table_ids:
+            rows = self.transaction.buffered(table_id)
+            if rows:
+                self.session.show(f"tx{table_id}_buffer", rows)
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """Raise if a segment that will be read is missing or damaged."""
+        for table_id in table_ids:
+            state = self.committed.tables.get(table_id)
+            if state is not None and state.manifest.segments:
+                self._journal.checker.check(state.manifest.segments)
+
+    def close(self) -> None:
+        """End the stay; nothing staged in it survives."""
+        if self._open:
+            self._open = False
+            self.session.rollback()
+            self._journal.store.release(self.session)
+
+    def __enter__(self) -> Statement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Journal:
+    """The journals of one warehouse; open it once per process."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.root = root
+        self.store = DuckDBStore(root / DATABASE_FILE, settings or {})
+        self.warehouse = Warehouse(root, new_id)
+        self.checker = SegmentChecker(root)
+        self.commit_lock = threading.Lock()
+        self._publish_lock = threading.Lock()
+        self._records: list[CommitRecord] = []
+        self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._active_lock = threading.Lock()
+        self._sealing: dict[int, threading.Lock] = {}
+        self.staged: set[str] = set()
+        try:
+            self.state, self.counters = self._load(new_id)
+        except BaseException:
+            self.store.close()
+            raise
+        self.clock = HybridClock(wall_us, self.state.version)
+        self._last_table_id = max(self.state.tables, default=0)
+
+    def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
+        with self._session() as session:
+            session.begin()
+            if not rows_of.exists(session):
+                rows_of.create(session, new_id())
+            catalog = CatalogSnapshot.empty()
+            history: list[tuple[Version, CatalogSnapshot]] = []
+            known: dict[int, Table] = {}
+            for version, change in rows_of.load_changes(session):
+                catalog = apply(catalog, change)
+                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                    known[change.relation.id] = change.relation
+                if history and history[-1][0] == version:
+                    history.pop()
+                history.append((version, catalog))
+            last = rows_of.last_version(session)
+            tables = {
+                table_id: TableState(
+                    manifest, last, section.count_heads(session, known[table_id], manifest)
+                )
+                for table_id, manifest in rows_of.load_manifests(session).items()
+            }
+            counters = Counters(rows_of.load_counters(session))
+            self._settle_in(session, catalog, tables)
+            session.commit()
+        state = JournalState(last, catalog, MappingProxyType(tables), tuple(history))
+        return state, counters
+
+    def _settle_in(
+        self, session: DuckDBSession, catalog: CatalogSnapshot, tables: Mapping[int, TableState]
+    ) -> None:
+        root = str(self.root.resolve())
+        if rows_of.get_meta(session, "root") != root:
+            section.refresh_all(session, catalog, tables, self.root)
+            rows_of.put_meta(session, "root", root)
+
+    @contextmanager
+    def _session(self) -> Iterator[DuckDBSession]:
+        session = self.store.acquire()
+        try:
+            yield session
+        finally:
+            session.rollback()
+            self.store.release(session)
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now."""
+        transaction = Transaction(self.state, read_only, explicit, message)
+        with self._active_lock:
+            self._active.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> Statement:
+        """Start a statement of a transaction; close what is returned."""
+        session = self.store.acquire()
+        try:
+            with self._publish_lock:
+                session.begin()
+                committed = self.state
+        except BaseException:
+            self.store.release(session)
+            raise
+        return Statement(self, session, committed, transaction)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        with self._active_lock:
+            self._active.discard(transaction)
+        for rows in transaction.abandoned:
+            self.forget_files(rows.files)
+        transaction.abandoned.clear()
+
+    def new_table_id(self) -> int:
+        """An id no table has had."""
+        with self._active_lock:
+            self._last_table_id += 1
+            return self._last_table_id
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Remove staged files that no manifest lists."""
+        for file in files:
+            self.staged.discard(file.path)
+            self.warehouse.remove(file)
+
+    def commit(self, transaction: Transaction, author: Author) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            with self.commit_lock, self._session() as session:
+                return self._commit(session, transaction, author)
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def _commit(
+        self, session: DuckDBSession, transaction: Transaction, author: Author
+    ) -> Version:
+        committed = self.state
+        section.check_catalog(transaction, committed)
+        session.begin()
+        section.check_conflicts(session, transaction, committed, self._records)
+        catalog = committed.catalog
+        for _, change in transaction.changes():
+            catalog = apply(catalog, change)
+        writes = section.restamped(self.warehouse, session, transaction, self.clock)
+        appended = section.append(self.warehouse, session, committed, catalog, writes)
+        section.write_catalog(
+            self.warehouse, session, committed, catalog, writes, appended.tables
+        )
+        counters = self.counters.unrecorded(appended.tables)
+        for (table_id, name), value in counters:
+            rows_of.add_counter(session, table_id, name, value)
+        rows_of.add_transaction(session, _row(writes, transaction, author, catalog))
+        version = writes[-1].version
+        with self._publish_lock:
+            session.commit()
+            self.state = committed.committed(version, catalog, appended.tables)
+            self.clock.settle(version)
+        self.counters.recorded(counters)
+        self._keep(transaction, CommitRecord(version, appended.rows))
+        for _, rows in ((t, r) for w in writes for t, r in w.rows):
+            if isinstance(rows, StagedRows):
+                for file in rows.files:
+                    self.staged.discard(file.path)
+                    self.checker.trust(file)
+        return version
+
+    def _keep(self, transaction: Transaction, record: CommitRecord) -> None:
+        with self._active_lock:
+            self._active.discard(transaction)
+            oldest = min((t.snapshot.version for t in self._active), default=None)
+        if oldest is None:
+            self._records.clear()
+            return
+        self._records = [r for r in (*self._records, record) if r.version > oldest]
+
+    def swap(
+        self,
+        session: DuckDBSession,
+        table_id: int,
+        change: Callable[[TableState], TableState],
+        dropped: Iterable[Head] = (),
+    ) -> TableState:
+        """Replace a journal's manifest in the session's transaction, commit, and publish.
+
+        The caller holds the commit lock and has begun the transaction.
+        """
+        committed = self.state
+        state = change(committed.tables[table_id])
+        section.write_catalog(
+            self.warehouse, session, committed, committed.catalog, (), {table_id: state}
+        )
+        for head in dropped:
+            section.drop_head(session, table_id, head)
+        with self._publish_lock:
+            session.commit()
+            self.state = committed.with_tables({table_id: state})
+        return state
+
+    def sealing_lock(self, table_id: int) -> threading.Lock:
+        """Held while a table's heads are sealed, so that two threads do not do it at once."""
+        with self._active_lock:
+            return self._sealing.setdefault(table_id, threading.Lock())
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[DuckDBSession]:
+        """A session inside a transaction, with the commit lock held."""
+        with self.commit_lock, self._session() as session:
+            session.begin()
+            yield session
+
+    @contextmanager
+    def reading_session(self) -> Iterator[DuckDBSession]:
+        """A session inside a transaction of its own, without any lock."""
+        with self._session() as session:
+            session.begin()
+            yield session
+
+    def settle(self, point: Version) -> None:
+        """Note that a read was answered for the past up to ``point``; commits stay above it."""
+        self.clock.settle(min(point, self.clock.now()))
+
+    def close(self) -> None:
+        """Close the store; open transactions are lost."""
+        self.store.close()
+
+
+def _row(
+    writes: list[StatementWrites],
+    transaction: Transaction,
+    author: Author,
+    catalog: CatalogSnapshot,
+) -> rows_of.TransactionRow:
+    named: dict[str, None] = {}
+    rows = RowCounts()
+    for statement in writes:
+        for table_id, row_set in statement.rows:
+            table = catalog.by_id(table_id)
+            named[str(table.name) if table is not None else str(table_id)] = None
+            rows = rows + row_set.counts
+    return rows_of.TransactionRow(
+        version=writes[-1].version,
+        first_version=writes[0].version,
+        user=author.user,
+        application=author.application,
+        statements=len(writes),
+        digest=writes[-1].digest,
+        message=transaction.message,
+        tables=tuple(named),
+        rows=rows.total,
+    )
+

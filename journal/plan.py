@@ -1,0 +1,191 @@
+"""What the rewriter hands down: a statement as ordered steps over the journals.
+
+A ``StatementPlan`` names no driver and no file; its SQL is sqlglot AST in the canonical dialect over
+physical relations (see ``physical``) and the relations that earlier steps staged. The executor runs
+the steps in order inside one statement of the store. Building a plan does no I/O.
+
+Named parameters in the SQL: ``u_...`` are the client's, the ``P_...`` constants below are bound by
+the transaction that runs the plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sqlglot import exp
+
+from journal.errors import Code
+from journal.schema import Relation, TableName
+from journal.segment import Tier
+
+STORE_SCHEMA = "_palimpsest"
+"""Schema of the store that holds the physical relations."""
+
+P_VERSION = "p_version"
+"""The version of the running statement, a BIGINT."""
+P_SNAPSHOT = "p_snapshot"
+"""The version the transaction reads at, a BIGINT."""
+USER_PARAMETER = "u_"
+"""Prefix of the client's own parameters."""
+BATCH = "p_batch"
+"""Relation that holds the parameter rows of an ``executemany``; columns are the parameters."""
+
+
+def physical(table_id: int, tier: Tier) -> exp.Table:
+    """The relation of the store that holds one tier of a table's journal."""
+    if tier is Tier.BUFFER:
+        return exp.table_(f"tx{table_id}_buffer")
+    return exp.table_(f"t{table_id}_{tier.value}", db=STORE_SCHEMA)
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """One SQL statement as AST, with the names of the parameters that occur in it."""
+
+    ast: exp.Expr
+    parameters: tuple[str, ...]
+
+    @staticmethod
+    def of(ast: exp.Expr) -> Query:
+        """A query with its parameters read off the AST."""
+        names = dict.fromkeys(p.name for p in ast.find_all(exp.Placeholder))
+        return Query(ast, tuple(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Evaluate ``query`` once and keep its rows as relation ``name`` for the later steps.
+
+    ``small`` promises at most a few thousand rows, so they may be held in memory.
+    """
+
+    name: str
+    query: Query
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A query that must return no row. Its first row's columns fill ``message``."""
+
+    query: Query
+    code: Code
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Reserve generated numbers and bind the first of them as parameter ``name``.
+
+    As many as ``stage`` has rows, or ``count`` where the number is known beforehand.
+    """
+
+    table_id: int
+    column: str
+    name: str
+    start: int = 1
+    increment: int = 1
+    stage: str | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Rows for a table's journal: its stored columns by name, then the two version columns."""
+
+    table_id: int
+    query: Query
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The statement's result set."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The statement's row count: the single value of a query."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class PutRelation:
+    """Catalog change: add a table or view, or let it stand for the one of an earlier name."""
+
+    relation: Relation
+    instead_of: TableName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropRelation:
+    """Catalog change: a table or view disappears (a table's journal stays, see UNDROP)."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class PutSchema:
+    """Catalog change: a new schema."""
+
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropSchema:
+    """Catalog change: a schema disappears."""
+
+    schema: str
+
+
+CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Apply one catalog change to the transaction."""
+
+    change: CatalogChange
+
+
+Step = Stage | Guard | Number | Append | Fetch | Count | Change
+
+
+class Kind(StrEnum):
+    """What a statement is to the session that runs it."""
+
+    READ = "read"
+    WRITE = "write"
+    DDL = "ddl"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which relation a table was read through, and why; shown by the preview."""
+
+    table: TableName
+    shape: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPlan:
+    """A rewritten statement.
+
+    ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
+    the system relations they read, which the gateway supplies.
+    """
+
+    kind: Kind
+    steps: tuple[Step, ...]
+    reads: frozenset[TableName] = frozenset()
+    writes: frozenset[TableName] = frozenset()
+    shapes: tuple[Shape, ...] = ()
+    tag: str = ""
+    tables: frozenset[int] = field(default_factory=frozenset)
+    system: frozenset[str] = field(default_factory=frozenset)

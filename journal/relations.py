@@ -1,0 +1,260 @@
+"""The relations a journal can be read through, as SQL over its tiers: one builder per shape.
+
+Rows of a journal: *open* (subsequent NULL), *closing* (subsequent > version; names exactly one open
+row by key and version), *tombstone* (subsequent = version; for classic readers, ignored here), and
+in the history tier *archived* rows, whose interval is complete. No window is needed anywhere,
+because every change appends what it ends as well as what it begins. Builders return fresh AST and
+do no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.plan import physical
+from journal.schema import Column, Table
+from journal.segment import Tier
+from journal.version import VersionType
+
+Output = tuple[exp.Expr, str]
+"""An expression over the unqualified stored columns, and the name it goes by."""
+
+_CHANGES = (Tier.DELTA, Tier.HEAD, Tier.BUFFER)
+
+
+def ident(name: str) -> exp.Identifier:
+    """A quoted identifier: user names may be anything."""
+    return exp.to_identifier(name, quoted=True)
+
+
+def column(name: str, of: str | None = None) -> exp.Column:
+    """A quoted column, qualified when ``of`` is given."""
+    return exp.column(ident(name), table=of)
+
+
+def version_value(table: Table, number: exp.Expr) -> exp.Expr:
+    """A version number (BIGINT microseconds) in the type of the table's version columns."""
+    if table.format.version_type is VersionType.BIGINT:
+        return number
+    return exp.Anonymous(this="make_timestamptz", expressions=[number])
+
+
+def version_type(table: Table) -> str:
+    """SQL type of the table's version columns."""
+    return "BIGINT" if table.format.version_type is VersionType.BIGINT else "TIMESTAMPTZ"
+
+
+def stored_outputs(table: Table) -> list[Output]:
+    """All stored columns and the version, under their physical names."""
+    names = [c.physical for c in table.stored] + [table.format.version_column]
+    return [(column(name), name) for name in names]
+
+
+def business_outputs(columns: Sequence[Column]) -> list[Output]:
+    """Business columns under their logical names."""
+    return [(column(c.physical), c.name) for c in columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Builds the shapes for one table whose journal has rows in ``tiers``."""
+
+    table: Table
+    tiers: frozenset[Tier]
+
+    @property
+    def _version(self) -> str:
+        return self.table.format.version_column
+
+    @property
+    def _subsequent(self) -> str:
+        return self.table.format.subsequent_column
+
+    def is_plain(self) -> bool:
+        """True when nothing is uncompacted: the base alone is the current view."""
+        return not self.tiers & frozenset(_CHANGES)
+
+    def current(self, outputs: Sequence[Output]) -> exp.Query:
+        """Current view: open rows that no closing row names."""
+        if not self.tiers - {Tier.HISTORY}:
+            return self._nothing(outputs)
+        changes = [t for t in _CHANGES if t in self.tiers]
+        if not changes:
+            return self._select(physical(self.table.id, Tier.BASE), outputs)
+        branches: list[exp.Query] = []
+        if Tier.BASE in self.tiers:
+            base = physical(self.table.id, Tier.BASE)
+            branches.append(self._survivors(base, outputs, None, self._union(changes)))
+        opens = self._union(changes)
+        branches.append(
+            self._survivors(opens, outputs, self._is_open(), self._union(changes))
+        )
+        return union_all(branches)
+
+    def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
+        """The state at version ``point``, with the transaction's own buffered rows on top."""
+        if not self.tiers:
+            return self._nothing(outputs)
+        closings = self._closings_as_of(point)
+        branches: list[exp.Query] = []
+        written = exp.LTE(this=column(self._version, "o"), expression=point.copy())
+        for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD):
+            if tier in self.tiers:
+                source = physical(self.table.id, tier)
+                where = exp.and_(self._is_open(), written.copy())
+                branches.append(self._survivors(source, outputs, where, closings))
+        if Tier.HISTORY in self.tiers:
+            contains = exp.GT(this=column(self._subsequent, "o"), expression=point.copy())
+            source = physical(self.table.id, Tier.HISTORY)
+            where = exp.and_(written.copy(), contains)
+            branches.append(self._survivors(source, outputs, where, closings))
+        if Tier.BUFFER in self.tiers:
+            source = physical(self.table.id, Tier.BUFFER)
+            branches.append(self._survivors(source, outputs, self._is_open(), closings))
+        return union_all(branches)
+
+    def intervals(self, outputs: Sequence[Output]) -> exp.Query:
+        """Every row version with its interval: ``[version, subsequent)``, NULL while it lasts.
+
+        The version columns may be used in ``outputs``; the subsequent one is the interval's end.
+        """
+        if not self.tiers:
+            return self._nothing(outputs)
+        parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
+        end = self._subsequent
+        branches: list[exp.Query] = []
+        if parts:
+            opens = exp.select("*").from_(exp.alias_(self._union(parts), "x", table=True))
+            opens = opens.where(exp.Is(this=column(end), expression=exp.Null()))
+            changes = [t for t in _CHANGES if t in self.tiers]
+            if changes:
+                ends = self._closing_rows(self._union(changes), None)
+                joined = exp.select(
+                    exp.Column(
+                        this=exp.Star(**{"except_": [ident(end)]}), table=exp.to_identifier("o")
+                    ),
+                    exp.alias_(column(end, "c"), ident(end)),
+                )
+                joined = joined.from_(opens.subquery("o")).join(
+                    ends.subquery("c"), on=self._same_row("c", "o"), join_type="left"
+                )
+                opens = joined
+            branches.append(exp.select("*").from_(opens.subquery("h")))
+        if Tier.HISTORY in self.tiers:
+            branches.append(exp.select("*").from_(physical(self.table.id, Tier.HISTORY)))
+        rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
+        return self._select(rows.subquery("o"), outputs)
+
+    def journal(self, outputs: Sequence[Output] | None = None) -> exp.Query:
+        """Every row as written, all tiers, journal columns included."""
+        parts = [t for t in Tier if t in self.tiers]
+        if outputs is None:
+            outputs = [*stored_outputs(self.table), (column(self._subsequent), self._subsequent)]
+        if not parts:
+            return self._nothing(outputs)
+        return union_all([self._select(physical(self.table.id, t), outputs) for t in parts])
+
+    def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
+        return exp.select(*[_named(e.copy(), name) for e, name in outputs]).from_(source)
+
+    def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
+        types = {c.physical: c.type for c in self.table.stored}
+        ends = version_type(self.table)
+        types |= {self._version: ends, self._subsequent: ends}
+        nulls = [
+            exp.alias_(exp.cast(exp.Null(), kind, dialect="duckdb"), ident(name))
+            for name, kind in types.items()
+        ]
+        none = exp.select(*nulls).where(exp.false())
+        return self._select(none.subquery("o"), outputs)
+
+    def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
+        if len(tiers) == 1:
+            return physical(self.table.id, tiers[0])
+        names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
+        selects = [
+            exp.select(*[column(n) for n in names]).from_(physical(self.table.id, t))
+            for t in tiers
+        ]
+        return union_all(selects).subquery()
+
+    def _is_open(self) -> exp.Expr:
+        return exp.Is(this=column(self._subsequent, "o"), expression=exp.Null())
+
+    def _same_row(self, left: str, right: str) -> exp.Expr:
+        pairs = [*self.table.key, self._version]
+        return exp.and_(
+            *[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs]
+        )
+
+    def _survivors(
+        self,
+        source: exp.Expr,
+        outputs: Sequence[Output],
+        where: exp.Expr | None,
+        closings: exp.Expr | None,
+    ) -> exp.Select:
+        rows = self._select(exp.alias_(source.copy(), "o", table=True), _qualified(outputs, "o"))
+        if where is not None:
+            rows = rows.where(where.copy())
+        if closings is None:
+            return rows
+        is_closing = exp.GT(
+            this=column(self._subsequent, "c"), expression=column(self._version, "c")
+        )
+        named = (
+            exp.select(exp.Literal.number(1))
+            .from_(exp.alias_(closings.copy(), "c", table=True))
+            .where(self._same_row("c", "o"), is_closing)
+        )
+        return rows.where(exp.Not(this=exp.Exists(this=named)))
+
+    def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
+        names = [*self.table.key, self._version, self._subsequent]
+        rows = exp.select(*[column(n) for n in names]).from_(
+            exp.alias_(source, "x", table=True)
+        )
+        rows = rows.where(
+            exp.GT(this=column(self._subsequent), expression=column(self._version))
+        )
+        if until is not None:
+            rows = rows.where(
+                exp.LTE(this=column(self._subsequent), expression=until.copy())
+            )
+        return rows
+
+    def _closings_as_of(self, point: exp.Expr) -> exp.Expr | None:
+        committed = [t for t in (Tier.DELTA, Tier.HEAD) if t in self.tiers]
+        branches: list[exp.Query] = []
+        if committed:
+            branches.append(self._closing_rows(self._union(committed), point))
+        if Tier.BUFFER in self.tiers:
+            branches.append(self._closing_rows(physical(self.table.id, Tier.BUFFER), None))
+        return union_all(branches).subquery() if branches else None
+
+
+def union_all(branches: Sequence[exp.Query]) -> exp.Query:
+    """The branches after one another; at least one is needed."""
+    if len(branches) == 1:
+        return branches[0]
+    return exp.union(*branches, distinct=False, copy=False)
+
+
+def _named(expression: exp.Expr, name: str) -> exp.Expr:
+    if isinstance(expression, exp.Column) and expression.name == name:
+        return expression
+    return exp.alias_(expression, ident(name))
+
+
+def _qualified(outputs: Sequence[Output], alias: str) -> list[Output]:
+    result: list[Output] = []
+    for expression, name in outputs:
+        copy = expression.copy()
+        for col in list(copy.find_all(exp.Column)):
+            if not col.table:
+                col.set("table", exp.to_identifier(alias))
+        result.append((copy, name))
+    return result

@@ -1,0 +1,205 @@
+"""Logical tables, columns, keys and views as immutable values, and the snapshot of all of them.
+
+Types and expressions are SQL text in the canonical dialect (DuckDB's, as sqlglot prints it). Names
+compare without regard to case, as in the embedded store. Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from journal.version import VersionType
+
+DEFAULT_SCHEMA = "main"
+ROW_ID = "_row_id"
+"""Physical name of the hidden key of tables that declare none."""
+
+
+def fold(name: str) -> str:
+    """The form under which names are compared."""
+    return name.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """Schema and name as first written; equality ignores case through ``key``."""
+
+    schema: str
+    name: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What two spellings of one name share."""
+        return (fold(self.schema), fold(self.name))
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A generated number: ``always`` refuses explicit values; ``serial`` shows as nextval."""
+
+    always: bool = False
+    start: int = 1
+    increment: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A business column.
+
+    ``physical`` is its name in the journal and never changes; ``name`` is what clients see.
+    ``initial`` is the value (SQL text) that rows written before the column existed show.
+    """
+
+    name: str
+    physical: str
+    type: str
+    not_null: bool = False
+    default: str | None = None
+    identity: Identity | None = None
+    initial: str | None = None
+    comment: str | None = None
+    generated: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A UNIQUE constraint over physical column names."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint; the expression names physical columns."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFormat:
+    """Names and types of a journal's own columns (configurable per store and table)."""
+
+    suffix: str = "_journal"
+    version_column: str = "version_number"
+    subsequent_column: str = "subsequent_version_number"
+    version_type: VersionType = VersionType.TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A logical table. ``key`` holds physical names; without a declared key it is the row id."""
+
+    id: int
+    name: TableName
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    key_name: str | None = None
+    uniques: tuple[Unique, ...] = ()
+    checks: tuple[Check, ...] = ()
+    format: JournalFormat = field(default_factory=JournalFormat)
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    physical_names: tuple[str, ...] = ()
+
+    @property
+    def hidden_key(self) -> bool:
+        """True for a table that declared no key."""
+        return self.key == (ROW_ID,)
+
+    @property
+    def journal_name(self) -> TableName:
+        """The name under which the journal itself can be read."""
+        return TableName(self.name.schema, self.name.name + self.format.suffix)
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns of a journal row without its version columns: business ones, then row id."""
+        if self.hidden_key:
+            return (*self.columns, Column(ROW_ID, ROW_ID, "BIGINT", not_null=True))
+        return self.columns
+
+    def find(self, name: str) -> Column | None:
+        """The column of that logical name, or None."""
+        wanted = fold(name)
+        return next((c for c in self.columns if fold(c.name) == wanted), None)
+
+    def by_physical(self, physical: str) -> Column:
+        """The stored column of that physical name."""
+        return next(c for c in self.stored if c.physical == physical)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A logical view: its SELECT as canonical text over logical names."""
+
+    name: TableName
+    query: str
+    columns: tuple[str, ...] = ()
+    comment: str | None = None
+
+
+Relation = Table | View
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSnapshot:
+    """All schemas, tables and views at one moment; the rewriter's whole view of the world."""
+
+    generation: int
+    schemas: Mapping[str, str]
+    relations: Mapping[tuple[str, str], Relation]
+
+    @staticmethod
+    def empty() -> CatalogSnapshot:
+        """A catalog with the default schema and nothing in it."""
+        return CatalogSnapshot(0, MappingProxyType({DEFAULT_SCHEMA: DEFAULT_SCHEMA}), MappingProxyType({}))
+
+    def get(self, name: TableName) -> Relation | None:
+        """The table or view of that name, or None."""
+        return self.relations.get(name.key)
+
+    def by_journal(self, name: TableName) -> Table | None:
+        """The table whose journal has that name, or None."""
+        return next((t for t in self.tables() if t.journal_name.key == name.key), None)
+
+    def by_id(self, table_id: int) -> Table | None:
+        """The table of that id, or None."""
+        return next((t for t in self.tables() if t.id == table_id), None)
+
+    def tables(self) -> Iterator[Table]:
+        """Every table."""
+        return (r for r in self.relations.values() if isinstance(r, Table))
+
+    def views(self) -> Iterator[View]:
+        """Every view."""
+        return (r for r in self.relations.values() if isinstance(r, View))
+
+    def with_relation(self, relation: Relation, *, instead_of: TableName | None = None) -> CatalogSnapshot:
+        """A copy with ``relation`` added, or put in the place of another name."""
+        relations = dict(self.relations)
+        if instead_of is not None:
+            relations.pop(instead_of.key, None)
+        relations[relation.name.key] = relation
+        return replace(self, generation=self.generation + 1, relations=MappingProxyType(relations))
+
+    def without_relation(self, name: TableName) -> CatalogSnapshot:
+        """A copy that lacks the table or view."""
+        relations = {k: v for k, v in self.relations.items() if k != name.key}
+        return replace(self, generation=self.generation + 1, relations=MappingProxyType(relations))
+
+    def with_schema(self, schema: str) -> CatalogSnapshot:
+        """A copy with one more schema."""
+        schemas = {**self.schemas, fold(schema): schema}
+        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+
+    def without_schema(self, schema: str) -> CatalogSnapshot:
+        """A copy that lacks the schema."""
+        schemas = {k: v for k, v in self.schemas.items() if k != fold(schema)}
+        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))

@@ -1,0 +1,148 @@
+"""Segments, tiers, heads and the manifest that lists them: what a journal consists of, as values.
+
+A manifest is replaced, never edited; every function returns a new one. Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from journal.version import Version
+
+
+class Tier(StrEnum):
+    """What a piece of a journal holds; ``HEAD`` and ``BUFFER`` are not sealed."""
+
+    BASE = "base"
+    DELTA = "delta"
+    HISTORY = "history"
+    HEAD = "head"
+    BUFFER = "buffer"
+
+
+Fields = tuple[tuple[str, str], ...]
+"""Physical column names and types, version columns not included."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows of each kind a piece holds."""
+
+    open: int = 0
+    closing: int = 0
+    tombstone: int = 0
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return self.open + self.closing + self.tombstone
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.open + other.open, self.closing + other.closing, self.tombstone + other.tombstone
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """One Parquet file: path relative to the warehouse, size in bytes, CRC-32 of its bytes."""
+
+    path: str
+    bytes: int
+    rows: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """An immutable, sealed piece of a journal."""
+
+    id: str
+    tier: Tier
+    files: tuple[SegmentFile, ...]
+    fields: Fields
+    counts: RowCounts
+    min_version: Version
+    max_version: Version
+    key_bounds: tuple[str, str] | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(f.bytes for f in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An open end of a journal: a table of the store that takes appends.
+
+    Only the newest head of a manifest takes rows; an older one is being sealed, or was written
+    under an older set of columns.
+    """
+
+    generation: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The live heads and segments of one journal."""
+
+    generation: int
+    heads: tuple[Head, ...]
+    segments: tuple[Segment, ...] = ()
+
+    def in_tier(self, tier: Tier) -> tuple[Segment, ...]:
+        """The segments of one tier, oldest first."""
+        return tuple(s for s in self.segments if s.tier is tier)
+
+    def with_segments(self, added: Iterable[Segment]) -> Manifest:
+        """A manifest that lists more segments."""
+        return replace(
+            self, generation=self.generation + 1, segments=(*self.segments, *added)
+        )
+
+    def with_head(self, fields: Fields) -> Manifest:
+        """A manifest with a fresh head of these columns; earlier heads stay readable."""
+        newest = max((h.generation for h in self.heads), default=0)
+        heads = (*self.heads, Head(newest + 1, fields))
+        return replace(self, generation=self.generation + 1, heads=heads)
+
+    def sealed(self, heads: Iterable[Head], segment: Segment | None) -> Manifest:
+        """A manifest in which ``segment`` stands for ``heads``."""
+        gone = {h.generation for h in heads}
+        kept = tuple(h for h in self.heads if h.generation not in gone)
+        segments = self.segments if segment is None else (*self.segments, segment)
+        return Manifest(self.generation + 1, kept, segments)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure for the catalog; ``from_json`` reads it back."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Manifest:
+        """The manifest that ``to_json`` wrote."""
+        heads = tuple(Head(h["generation"], _fields(h["fields"])) for h in data["heads"])
+        segments = tuple(_segment(s) for s in data["segments"])
+        return Manifest(data["generation"], heads, segments)
+
+
+def _fields(raw: list[list[str]]) -> Fields:
+    return tuple((name, kind) for name, kind in raw)
+
+
+def _segment(raw: dict[str, Any]) -> Segment:
+    bounds = raw["key_bounds"]
+    return Segment(
+        id=raw["id"],
+        tier=Tier(raw["tier"]),
+        files=tuple(SegmentFile(**f) for f in raw["files"]),
+        fields=_fields(raw["fields"]),
+        counts=RowCounts(**raw["counts"]),
+        min_version=raw["min_version"],
+        max_version=raw["max_version"],
+        key_bounds=None if bounds is None else (bounds[0], bounds[1]),
+    )

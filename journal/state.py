@@ -1,0 +1,65 @@
+"""What is committed, as one immutable value that is published after each commit.
+
+Sessions read the present through it; nobody changes it in place. Pure: no I/O, no locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from journal.schema import CatalogSnapshot
+from journal.segment import Manifest, RowCounts, Tier
+from journal.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """One journal: its manifest, when it was last written, and what its heads hold."""
+
+    manifest: Manifest
+    last_version: Version
+    head_counts: RowCounts
+
+    @property
+    def tiers(self) -> frozenset[Tier]:
+        """The tiers that hold at least one row."""
+        found = {s.tier for s in self.manifest.segments}
+        if self.head_counts.total:
+            found.add(Tier.HEAD)
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalState:
+    """Everything committed up to and including ``version``."""
+
+    version: Version
+    catalog: CatalogSnapshot
+    tables: Mapping[int, TableState]
+    history: tuple[tuple[Version, CatalogSnapshot], ...]
+
+    def with_tables(self, changed: Mapping[int, TableState]) -> JournalState:
+        """A copy with some journals replaced."""
+        return replace(self, tables=MappingProxyType({**self.tables, **changed}))
+
+    def committed(
+        self, version: Version, catalog: CatalogSnapshot, changed: Mapping[int, TableState]
+    ) -> JournalState:
+        """The state after a commit at ``version``."""
+        history = self.history
+        if catalog is not self.catalog:
+            history = (*history, (version, catalog))
+        return JournalState(
+            version, catalog, MappingProxyType({**self.tables, **changed}), history
+        )
+
+    def catalog_at(self, point: Version) -> CatalogSnapshot:
+        """The catalog as it was at ``point``."""
+        found = CatalogSnapshot.empty()
+        for version, snapshot in self.history:
+            if version > point:
+                break
+            found = snapshot
+        return found

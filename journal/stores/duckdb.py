@@ -1,0 +1,334 @@
+"""The embedded store: sessions on one DuckDB database file, and Parquet files beside it.
+
+The only module that imports duckdb, with ``duckdb_errors``. It runs queries and writes files; what
+the rows mean, which versions they carry and whether they may be committed is decided above it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query
+from journal.segment import SegmentFile
+from journal.stores.base import MemoryRows, Parameters, ResultColumn, RowSet
+from journal.stores.duckdb_errors import translate
+
+DIALECT = "duckdb"
+_READ_BYTES = 1 << 20
+_IDLE_SESSIONS_MAX = 64
+
+
+@contextmanager
+def _mapped() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise translate(error) from error
+
+
+def render(query: Query) -> str:
+    """The text of a query in the store's dialect; kept on the query, since plans are reused."""
+    text = query.__dict__.get("_duckdb")
+    if text is None:
+        text = query.ast.sql(dialect=DIALECT)
+        query.__dict__["_duckdb"] = text
+    return str(text)
+
+
+class DuckDBSession:
+    """One DuckDB connection; transactions here are short and belong to one statement."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+        self._connection = connection
+        self._root = root
+        self._shown: list[str] = []
+        self._description: list[ResultColumn] = []
+
+    def begin(self) -> None:
+        with _mapped():
+            self._connection.execute("BEGIN TRANSACTION")
+
+    def commit(self) -> None:
+        try:
+            self._connection.execute("COMMIT")
+        except duckdb.Error as error:
+            mapped = translate(error)
+            raise PalimpsestError(
+                Code.STORE_WRITE,
+                f"the store did not commit: {mapped.message}",
+                advice="free space or mend permissions, then repeat; nothing was changed",
+            ) from error
+        finally:
+            self._forget()
+
+    def rollback(self) -> None:
+        try:
+            self._connection.execute("ROLLBACK")
+        except duckdb.TransactionException:
+            # DuckDB has ended the transaction itself, for example after a failed commit.
+            pass
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        for name in self._shown:
+            self._connection.unregister(name)
+        self._shown.clear()
+
+    def _bound(self, query: Query, parameters: Parameters) -> dict[str, Any] | None:
+        if not query.parameters:
+            return None
+        return {name: parameters[name] for name in query.parameters}
+
+    def execute(self, query: Query, parameters: Parameters) -> None:
+        with _mapped():
+            self._connection.execute(render(query), self._bound(query, parameters))
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+        with _mapped():
+            return self._connection.execute(sql, list(values)).fetchall()
+
+    def columns(self) -> list[ResultColumn]:
+        described = self._connection.description or []
+        return [ResultColumn(d[0], str(d[1])) for d in described]
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        with _mapped():
+            return self._connection.fetchmany(size)
+
+    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+        with _mapped():
+            relation = self._connection.sql(
+                render(query), params=self._bound(query, parameters) or {}
+            )
+            return relation.to_arrow_reader()
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        with _mapped():
+            relation = self._connection.sql(
+                render(query), params=self._bound(query, parameters) or {}
+            )
+            return relation.to_arrow_table()
+
+    def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        create = query.__dict__.get("_stage")
+        if create is None:
+            target = exp.Create(
+                this=exp.to_table(name),
+                kind="TABLE",
+                properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+                expression=query.ast,
+            )
+            create = query.__dict__["_stage"] = Query(target, query.parameters)
+        self.execute(create, parameters)
+
+    def show(self, name: str, rows: Sequence[RowSet]) -> None:
+        memory = [r.rows for r in rows if isinstance(r, MemoryRows)]
+        files = [
+            str(self._root / f.path)
+            for r in rows
+            if not isinstance(r, MemoryRows)
+            for f in r.files
+        ]
+        if not files:
+            self.show_arrow(name, pa.concat_tables(memory) if len(memory) > 1 else memory[0])
+            return
+        parts: list[exp.Query] = [exp.select("*").from_(read_parquet(files))]
+        if memory:
+            self.show_arrow(f"{name}_memory", pa.concat_tables(memory))
+            parts.append(exp.select("*").from_(f"{name}_memory"))
+        view = exp.Create(
+            this=exp.to_table(name),
+            kind="VIEW",
+            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+            expression=union_by_name(parts),
+        )
+        self.execute(Query(view, ()), {})
+
+    def show_arrow(self, name: str, rows: pa.Table) -> None:
+        with _mapped():
+            self._connection.register(name, rows)
+        self._shown.append(name)
+
+    def hide(self, *names: str) -> None:
+        """Take back what ``show`` made readable."""
+        for name in names:
+            drop = exp.Drop(tables=[exp.to_table(name)], kind="VIEW", exists=True)
+            self.execute(Query(drop, ()), {})
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows of the query executed last that were not fetched yet."""
+        with _mapped(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return self._connection.to_arrow_table()
+
+    def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Arrow rows as the Python values a query would give."""
+        with _mapped():
+            return self._connection.from_arrow(table).fetchall()
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        """The columns of an Arrow table, as a query of it would have them."""
+        with _mapped():
+            relation = self._connection.from_arrow(table)
+            return [
+                ResultColumn(name, str(kind))
+                for name, kind in zip(relation.columns, relation.types, strict=True)
+            ]
+
+    def count(self, name: str) -> int:
+        """Rows of a staged relation."""
+        self.execute(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})
+        return int(self.fetch_many(1)[0][0])
+
+    def interrupt(self) -> None:
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def read_parquet(files: Sequence[str]) -> exp.Expr:
+    """A table function that reads these Parquet files, matching columns by name."""
+    names = exp.Array(expressions=[exp.Literal.string(f) for f in files])
+    by_name = exp.PropertyEQ(this=exp.to_identifier("union_by_name"), expression=exp.true())
+    return exp.Anonymous(this="read_parquet", expressions=[names, by_name])
+
+
+def union_by_name(parts: Sequence[exp.Query]) -> exp.Query:
+    """UNION ALL BY NAME of the parts."""
+    result = parts[0]
+    for part in parts[1:]:
+        result = exp.Union(this=result, expression=part, distinct=False, by_name=True)
+    return result
+
+
+class DuckDBStore:
+    """An open DuckDB database file and its idle sessions."""
+
+    def __init__(self, file: Path, settings: Mapping[str, str]) -> None:
+        config: dict[str, Any] = {
+            "immediate_transaction_mode": True,
+            "autoinstall_known_extensions": False,
+            "arrow_lossless_conversion": True,
+            **settings,
+        }
+        self._file = file
+        self._idle: list[DuckDBSession] = []
+        self._lock = threading.Lock()
+        try:
+            self._root = duckdb.connect(str(file), config=config)
+        except duckdb.Error as error:
+            raise _open_error(file, error) from error
+        with _mapped():
+            # Not accepted as connection configuration, because parquet loads later.
+            self._root.execute("SET GLOBAL parquet_metadata_cache = true")
+
+    def acquire(self) -> DuckDBSession:
+        """A session for one thread; give it back with ``release``."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            return DuckDBSession(self._root.cursor(), self._file.parent)
+
+    def release(self, session: DuckDBSession) -> None:
+        """Take a session back; it has no open transaction."""
+        with self._lock:
+            if len(self._idle) < _IDLE_SESSIONS_MAX:
+                self._idle.append(session)
+                return
+        session.close()
+
+    def close(self) -> None:
+        """Close every connection; the database file is checkpointed."""
+        with self._lock:
+            for session in self._idle:
+                session.close()
+            self._idle.clear()
+            self._root.close()
+
+
+def _open_error(file: Path, error: Exception) -> PalimpsestError:
+    text = str(error)
+    if "Conflicting lock" in text or "lock on file" in text:
+        holder = text.split("Conflicting lock is held in ")[-1].split(". ")[0]
+        return PalimpsestError(
+            Code.WAREHOUSE_LOCKED,
+            f"the warehouse {file.parent} is open in another process: {holder}",
+            advice="connect through that process, or close it first",
+        )
+    if isinstance(error, duckdb.IOException) and "Cannot open file" in text:
+        return PalimpsestError(
+            Code.FILE_ACCESS, f"cannot open {file}: {text}", advice="check path and permissions"
+        )
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"{file} cannot be opened as a warehouse: {text}",
+        advice="it may be damaged or written by a newer version; restore a copy, or upgrade",
+    )
+
+
+def write_parquet(
+    session: DuckDBSession,
+    query: Query,
+    parameters: Parameters,
+    root: Path,
+    path: str,
+    options: Mapping[str, str],
+) -> SegmentFile:
+    """Write a query's rows to one Parquet file, on disk when this returns.
+
+    ``path`` is relative to the warehouse ``root``; so is the path of the result.
+    """
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    params = [
+        exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
+        for name, value in {"FORMAT": "parquet", **options}.items()
+    ]
+    copy = exp.Copy(
+        this=exp.Subquery(this=query.ast.copy()),
+        kind=False,
+        files=[exp.Literal.string(str(target))],
+        params=params,
+    )
+    session.execute(Query(copy, query.parameters), parameters)
+    rows = int(session.fetch_many(1)[0][0])
+    with target.open("rb") as handle:
+        os.fsync(handle.fileno())
+    sync_folder(target.parent)
+    return SegmentFile(path, target.stat().st_size, rows, checksum(target))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def checksum(path: Path, progress: Callable[[int], None] | None = None) -> int:
+    """CRC-32 of a file's bytes."""
+    value = 0
+    with path.open("rb") as handle:
+        while block := handle.read(_READ_BYTES):
+            value = zlib.crc32(block, value)
+            if progress is not None:
+                progress(len(block))
+    return value

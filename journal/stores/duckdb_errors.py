@@ -1,0 +1,73 @@
+"""DuckDB's exceptions as errors of the project: the only place that reads DuckDB's messages.
+
+Positions are not taken from DuckDB, because they point into rewritten SQL; names are, so that the
+gateway can find them in the client's own text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import duckdb
+
+from journal.errors import Code, PalimpsestError
+
+_WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
+_ADVICE = {
+    Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
+    Code.OUT_OF_RANGE: "use a wider type",
+    Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
+    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.GROUPING: "add the column to GROUP BY, or aggregate it",
+}
+_PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
+    (re.compile(r"must appear in the GROUP BY|GROUP BY clause", re.I), Code.GROUPING),
+    (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
+    (re.compile(r"Ambiguous reference|ambiguous", re.I), Code.AMBIGUOUS_COLUMN),
+    (
+        re.compile(r"Referenced column|does not have a column|Referenced table|column .* not found", re.I),
+        Code.UNKNOWN_COLUMN,
+    ),
+    (re.compile(r"No function matches|Function with name|does not exist.*function", re.I), Code.UNKNOWN_FUNCTION),
+    (re.compile(r"Table (Function )?with name|table .* does not exist", re.I), Code.UNKNOWN_TABLE),
+    (re.compile(r"Schema with name", re.I), Code.UNKNOWN_SCHEMA),
+    (re.compile(r"No space left|could not write|Cannot write|Could not write|failed to sync|Read-only file", re.I), Code.STORE_WRITE),
+    (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A DuckDB error reduced to code and message."""
+
+    code: Code
+    message: str
+
+
+_CLASSES: tuple[tuple[type[Exception], Code], ...] = (
+    (duckdb.InterruptException, Code.CANCELLED),
+    (duckdb.OutOfMemoryException, Code.OUT_OF_MEMORY),
+    (duckdb.ConversionException, Code.CONVERSION),
+    (duckdb.OutOfRangeException, Code.OUT_OF_RANGE),
+    (duckdb.ParserException, Code.SYNTAX),
+    (duckdb.SyntaxException, Code.SYNTAX),
+    (duckdb.TypeMismatchException, Code.TYPE_MISMATCH),
+    (duckdb.CatalogException, Code.UNKNOWN_TABLE),
+    (duckdb.BinderException, Code.BIND),
+    (duckdb.NotImplementedException, Code.NOT_SUPPORTED),
+    (duckdb.InvalidInputException, Code.DATA),
+    (duckdb.IOException, Code.FILE_ACCESS),
+    (duckdb.TransactionException, Code.SERIALIZATION),
+)
+
+
+def translate(error: Exception) -> PalimpsestError:
+    """The project's error for an exception raised by DuckDB."""
+    text = str(error)
+    message = _WRAPPING.sub("", text).split("\n\nLINE ")[0].strip()
+    code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
+    if code in {Code.BIND, Code.UNKNOWN_TABLE, Code.DATA, Code.FILE_ACCESS, Code.STORE, Code.CONVERSION}:
+        code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
+    return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))

@@ -1,0 +1,186 @@
+"""How a journal lies in the embedded store: head tables, tier views, the views clients may read.
+
+Schema ``_palimpsest`` holds, per table id: ``t1_head_<generation>`` (heads), ``t1_head``, ``t1_base``,
+``t1_delta``, ``t1_history`` (views over heads and segments, in the table's present columns). The
+logical schema holds ``depts`` (current view) and ``depts_journal``, for readers that do not come
+through the gateway. Builds AST and runs it in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from sqlglot import exp
+
+from journal.plan import STORE_SCHEMA, Query, physical
+from journal.relations import Reader, business_outputs, column, ident, version_type
+from journal.schema import Table, TableName
+from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.stores.duckdb import DuckDBSession
+
+_DIALECT = "duckdb"
+_AS_TEXT = frozenset(
+    {
+        exp.DType.INT128,
+        exp.DType.UINT128,
+        exp.DType.INTERVAL,
+        exp.DType.TIMETZ,
+        exp.DType.BIT,
+    }
+)
+_AS_TEXT_NAMES = frozenset({"HUGEINT", "UHUGEINT", "BIT", "TIMETZ", "BIGNUM", "VARINT"})
+
+
+def fields_of(table: Table) -> Fields:
+    """Physical names and types of a table's journal rows."""
+    return tuple((c.physical, c.type) for c in table.stored)
+
+
+def parquet_type(kind: str) -> str:
+    """The type under which values of ``kind`` survive Parquet unchanged.
+
+    Parquet has no 128-bit integers and no microsecond intervals; those are written as text.
+    """
+    data_type = exp.DataType.build(kind, dialect=_DIALECT)
+    for leaf in list(data_type.find_all(exp.DataType)):
+        if leaf.this in _AS_TEXT or leaf.name.upper() in _AS_TEXT_NAMES:
+            leaf.set("this", exp.DType.TEXT)
+            leaf.set("expressions", None)
+    return data_type.sql(dialect=_DIALECT)
+
+
+def head_table(table_id: int, head: Head) -> exp.Table:
+    """The table of the store behind one head."""
+    return exp.table_(f"t{table_id}_head_{head.generation}", db=STORE_SCHEMA)
+
+
+def create_head(session: DuckDBSession, table: Table, head: Head) -> None:
+    """Create the empty table behind a head."""
+    kinds = [*head.fields]
+    ends = version_type(table)
+    kinds += [(table.format.version_column, ends), (table.format.subsequent_column, ends)]
+    columns = [
+        exp.ColumnDef(this=ident(name), kind=exp.DataType.build(kind, dialect=_DIALECT))
+        for name, kind in kinds
+    ]
+    schema = exp.Schema(this=head_table(table.id, head), expressions=columns)
+    _run(session, exp.Create(this=schema, kind="TABLE"))
+
+
+def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
+    """Drop the table behind a head whose rows now stand in a segment."""
+    _run(session, exp.Drop(tables=[head_table(table_id, head)], kind="TABLE"))
+
+
+def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root: Path) -> None:
+    """Make the tier views say what the manifest lists."""
+    heads = [head_rows(table, h) for h in manifest.heads]
+    _create_view(session, physical(table.id, Tier.HEAD), heads)
+    for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
+        segments = manifest.in_tier(tier)
+        if segments:
+            _create_view(session, physical(table.id, tier), _segments(table, segments, root))
+
+
+def refresh_views(session: DuckDBSession, table: Table, tiers: frozenset[Tier]) -> None:
+    """Make the views that other tools read: the current view and the journal."""
+    schema = exp.Create(this=exp.Table(db=ident(table.name.schema)), kind="SCHEMA", exists=True)
+    _run(session, schema)
+    reader = Reader(table, tiers)
+    _create_view(
+        session, _logical(table.name), [reader.current(business_outputs(table.columns))]
+    )
+    _create_view(session, _logical(table.journal_name), [reader.journal()])
+
+
+def drop_views(session: DuckDBSession, table: Table) -> None:
+    """Take away the views of a dropped or renamed table."""
+    for name in (table.name, table.journal_name):
+        _run(session, exp.Drop(tables=[_logical(name)], kind="VIEW", exists=True))
+
+
+def segment_query(table: Table, source: exp.Query) -> Query:
+    """Rows of a journal in the types that survive Parquet, in stored order."""
+    outputs: list[exp.Expr] = []
+    for name, kind in fields_of(table):
+        value: exp.Expr = column(name)
+        if parquet_type(kind) != kind:
+            value = exp.alias_(exp.cast(value, parquet_type(kind), dialect=_DIALECT), ident(name))
+        outputs.append(value)
+    outputs += [column(table.format.version_column), column(table.format.subsequent_column)]
+    return Query.of(exp.select(*outputs).from_(source.subquery("j")))
+
+
+def head_rows(table: Table, head: Head) -> exp.Query:
+    """Rows of a head in the table's present columns and types."""
+    source = exp.alias_(head_table(table.id, head), "p", table=True)
+    return _piece(table, source, head.fields, sealed=False)
+
+
+def segment_rows(table: Table, files: Sequence[str], fields: Fields, root: Path) -> exp.Query:
+    """Rows of Parquet files in the table's present columns and types."""
+    names = exp.Array(expressions=[exp.Literal.string(str(root / f)) for f in files])
+    call = exp.Anonymous(this="read_parquet", expressions=[names])
+    return _piece(table, exp.alias_(exp.Table(this=call), "p", table=True), fields, sealed=True)
+
+
+def _segments(table: Table, segments: Sequence[Segment], root: Path) -> list[exp.Query]:
+    ordered = sorted(segments, key=lambda s: s.fields)
+    pieces: list[exp.Query] = []
+    for fields, group in groupby(ordered, key=lambda s: s.fields):
+        files = [f.path for s in group for f in s.files]
+        pieces.append(segment_rows(table, files, fields, root))
+    return pieces
+
+
+def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> exp.Query:
+    written = dict(fields)
+    outputs: list[exp.Expr] = []
+    for stored in table.stored:
+        kind = written.get(stored.physical)
+        value: exp.Expr = column(stored.physical, "p")
+        if kind is None:
+            initial = stored.initial or "NULL"
+            literal = exp.maybe_parse(initial, dialect=_DIALECT)
+            value = exp.cast(literal, stored.type, dialect=_DIALECT)
+        elif kind != stored.type or (sealed and parquet_type(kind) != kind):
+            value = exp.cast(value, stored.type, dialect=_DIALECT)
+        outputs.append(exp.alias_(value, ident(stored.physical)))
+    for name in (table.format.version_column, table.format.subsequent_column):
+        outputs.append(exp.alias_(column(name, "p"), ident(name)))
+    return exp.select(*outputs).from_(source)
+
+
+def _logical(name: TableName) -> exp.Table:
+    return exp.Table(this=ident(name.name), db=ident(name.schema))
+
+
+def _create_view(session: DuckDBSession, name: exp.Table, parts: Sequence[exp.Query]) -> None:
+    body = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
+    _run(session, exp.Create(this=name, kind="VIEW", replace=True, expression=body))
+
+
+def _run(session: DuckDBSession, ast: exp.Expr) -> None:
+    session.execute(Query(ast, ()), {})
+
+
+def count_rows(
+    session: DuckDBSession, table: Table, source: exp.Expr
+) -> RowCounts:
+    """Rows of each kind in a relation that holds rows of a table's journal."""
+    end, start = column(table.format.subsequent_column), column(table.format.version_column)
+    opened = exp.Is(this=end.copy(), expression=exp.Null())
+    ended = exp.EQ(this=end.copy(), expression=start.copy())
+    outputs = [_count(None), _count(opened), _count(ended)]
+    session.execute(Query(exp.select(*outputs).from_(source), ()), {})
+    total, opens, tombstones = session.fetch_many(1)[0]
+    return RowCounts(opens, total - opens - tombstones, tombstones)
+
+
+def _count(where: exp.Expr | None) -> exp.Expr:
+    count: exp.Expr = exp.Count(this=exp.Star())
+    if where is None:
+        return count
+    return exp.Filter(this=count, expression=exp.Where(this=where))

@@ -1,0 +1,161 @@
+"""A transaction: what it reads at, what it has written so far, and how to go back.
+
+    OPEN --error--> FAILED --rollback to savepoint--> OPEN
+    OPEN --commit--> done        OPEN | FAILED --rollback--> done
+
+It holds no lock and no transaction of the store: only the snapshot it reads at, its own journal
+rows in buffers, and its catalog changes. So an idle or abandoned one costs nothing but memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from journal.catalog import apply
+from journal.errors import Code, PalimpsestError
+from journal.plan import CatalogChange
+from journal.schema import CatalogSnapshot, fold
+from journal.segment import Tier
+from journal.state import JournalState
+from journal.stores.base import RowSet, StagedRows
+from journal.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class StatementWrites:
+    """What one statement wrote: rows by table id, and catalog changes, under one version."""
+
+    version: Version
+    rows: tuple[tuple[int, RowSet], ...]
+    changes: tuple[CatalogChange, ...]
+    digest: str
+
+
+class Status(Enum):
+    """Where a transaction stands."""
+
+    OPEN = "open"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class _Savepoint:
+    name: str
+    written: int
+    catalog: CatalogSnapshot
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Transaction:
+    """One client's unit of work; see the module's head for its states."""
+
+    snapshot: JournalState
+    read_only: bool = False
+    explicit: bool = False
+    message: str | None = None
+    status: Status = Status.OPEN
+    writes: list[StatementWrites] = field(default_factory=list)
+    catalog: CatalogSnapshot = field(init=False)
+    abandoned: list[StagedRows] = field(default_factory=list)
+    _savepoints: list[_Savepoint] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.catalog = self.snapshot.catalog
+
+    def check_open(self) -> None:
+        """Raise unless statements may run."""
+        if self.status is Status.FAILED:
+            raise PalimpsestError(
+                Code.FAILED_TRANSACTION,
+                "the transaction is aborted because an earlier statement failed",
+                advice="ROLLBACK, or ROLLBACK TO a savepoint",
+            )
+
+    def check_writable(self, what: str) -> None:
+        """Raise in a read-only transaction."""
+        if self.read_only:
+            raise PalimpsestError(
+                Code.READ_ONLY,
+                f"{what} is not possible in a read-only transaction",
+                advice="end it and start one that may write",
+            )
+
+    def record(self, writes: StatementWrites) -> None:
+        """Keep what a statement wrote."""
+        self.writes.append(writes)
+        for change in writes.changes:
+            self.catalog = apply(self.catalog, change)
+
+    def buffered(self, table_id: int) -> list[RowSet]:
+        """Own rows of a table, oldest first."""
+        return [r for w in self.writes for t, r in w.rows if t == table_id]
+
+    def buffered_tables(self) -> frozenset[int]:
+        """Ids of the tables this transaction has written rows to."""
+        return frozenset(t for w in self.writes for t, _ in w.rows)
+
+    def tiers(self, table_id: int, committed: JournalState) -> frozenset[Tier]:
+        """The tiers a statement of this transaction reads for a table."""
+        state = committed.tables.get(table_id)
+        found = state.tiers if state is not None else frozenset()
+        if any(t == table_id for w in self.writes for t, _ in w.rows):
+            return found | {Tier.BUFFER}
+        return found
+
+    def is_pinned(self, table_id: int, committed: JournalState) -> bool:
+        """True when others committed to the table since the snapshot was taken."""
+        state = committed.tables.get(table_id)
+        return state is not None and state.last_version > self.snapshot.version
+
+    def fail(self) -> None:
+        """A statement failed inside an explicit transaction."""
+        self.status = Status.FAILED
+
+    def savepoint(self, name: str) -> None:
+        """Mark a place to go back to; a later one of the same name hides an earlier one."""
+        self.check_open()
+        self._savepoints.append(_Savepoint(name, len(self.writes), self.catalog))
+
+    def release(self, name: str) -> None:
+        """Forget a savepoint and those set after it."""
+        self.check_open()
+        del self._savepoints[self._find(name) :]
+
+    def rollback_to(self, name: str) -> None:
+        """Undo everything since the savepoint, which stays usable."""
+        index = self._find(name)
+        mark = self._savepoints[index]
+        self._undo(mark.written)
+        self.catalog = mark.catalog
+        del self._savepoints[index + 1 :]
+        self.status = Status.OPEN
+
+    def discard(self) -> None:
+        """Undo everything."""
+        self._undo(0)
+        self.catalog = self.snapshot.catalog
+        self._savepoints.clear()
+
+    def _undo(self, kept: int) -> None:
+        self.abandoned.extend(
+            r for w in self.writes[kept:] for _, r in w.rows if isinstance(r, StagedRows)
+        )
+        del self.writes[kept:]
+
+    def _find(self, name: str) -> int:
+        for index in range(len(self._savepoints) - 1, -1, -1):
+            if fold(self._savepoints[index].name) == fold(name):
+                return index
+        raise PalimpsestError(
+            Code.UNKNOWN_SAVEPOINT,
+            f'savepoint "{name}" does not exist',
+            advice="set it with SAVEPOINT in this transaction",
+        )
+
+    def changes(self) -> Iterator[tuple[Version, CatalogChange]]:
+        """Catalog changes in order, with the versions of their statements."""
+        for statement in self.writes:
+            for change in statement.changes:
+                yield statement.version, change

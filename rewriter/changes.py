@@ -1,0 +1,277 @@
+"""A change set: logical rows that change, and the journal rows, guards and results they make.
+
+Every writing rule stages one relation with a row per changed logical row: the old values and old
+version for rows that end, the new values for rows that begin. From there all is the same for INSERT,
+UPDATE, DELETE, MERGE and upserts, and it is written once, here. Pure.
+
+Staged columns: ``o0..`` old values and ``ov`` old version, ``n0..`` new values, in stored order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code
+from journal.plan import P_VERSION, Append, Count, Guard, Query, Step
+from journal.relations import column, ident, version_type, version_value
+from journal.schema import ROW_ID, Check, Column, Table
+
+OLD_VERSION = "ov"
+
+
+def old_name(index: int) -> str:
+    """Staged name of a stored column's old value."""
+    return f"o{index}"
+
+
+def new_name(index: int) -> str:
+    """Staged name of a stored column's new value."""
+    return f"n{index}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """A staged relation of changes.
+
+    ``ends`` and ``begins`` say which rows end an old row version and begin a new one: True for all,
+    False for none, or a staged boolean column. ``written`` holds the physical names of the columns
+    whose new values may differ from the old ones; the others have no ``n`` column if rows have old
+    ones.
+    """
+
+    table: Table
+    stage: str
+    ends: bool | str
+    begins: bool | str
+    written: frozenset[str]
+    small: bool = False
+
+    def new_value(self, index: int, stored: Column) -> exp.Column:
+        """The new value of a stored column."""
+        kept = self.ends is True and stored.physical not in self.written
+        return column(old_name(index) if kept else new_name(index), "s")
+
+    @property
+    def moves_key(self) -> bool:
+        """True when rows may end under one key and begin under another."""
+        return self.begins is not False and bool(set(self.table.key) & self.written)
+
+
+def journal_steps(changes: ChangeSet) -> list[Step]:
+    """Guards, then the rows for the journal."""
+    steps: list[Step] = []
+    if changes.begins is not False:
+        steps += _not_null(changes)
+        steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
+    steps.append(Append(changes.table.id, _journal_rows(changes), changes.small))
+    return steps
+
+
+def count_step(changes: ChangeSet) -> Count:
+    """The number of rows changed."""
+    return Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(changes.stage)))
+
+
+def unique_guards(changes: ChangeSet, current: exp.Query | None) -> list[Step]:
+    """Guards that no two rows share a key or the values of a UNIQUE constraint afterwards.
+
+    ``current`` is the table's current state with stored columns and version; None when no present
+    row can be in the way.
+    """
+    table = changes.table
+    guards: list[Step] = []
+    constraints: list[tuple[str, tuple[str, ...]]] = []
+    if not table.hidden_key:
+        constraints.append((table.key_name or f"{table.name.name}_pkey", table.key))
+    constraints += [(u.name, u.columns) for u in table.uniques]
+    for name, columns in constraints:
+        if changes.ends is not True or set(columns) & changes.written:
+            guards.append(_unique(changes, name, columns, current))
+    return guards
+
+
+def _begun(changes: ChangeSet) -> exp.Expr | None:
+    return column(changes.begins, "s") if isinstance(changes.begins, str) else None
+
+
+def _ended(changes: ChangeSet) -> exp.Expr | None:
+    return column(changes.ends, "s") if isinstance(changes.ends, str) else None
+
+
+def _from_stage(changes: ChangeSet, outputs: Sequence[exp.Expr]) -> exp.Select:
+    return exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
+
+
+def _unique(
+    changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query | None
+) -> Guard:
+    table = changes.table
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    stored = {c.physical: c for c in table.stored}
+    values = {p: changes.new_value(places[p], stored[p]) for p in columns}
+    shown = exp.Anonymous(
+        this="concat_ws",
+        expressions=[
+            exp.Literal.string(", "),
+            *[exp.cast(values[p].copy(), "VARCHAR", dialect="duckdb") for p in columns],
+        ],
+    )
+    fresh = _from_stage(changes, [exp.alias_(shown, "shown")])
+    begun = _begun(changes)
+    if begun is not None:
+        fresh = fresh.where(begun)
+    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
+    fresh = fresh.where(*filled)
+    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()])
+    doubled.set("expressions", [exp.alias_(exp.Anonymous(this="any_value", expressions=[shown.copy()]), "shown")])
+    doubled = doubled.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1)))
+    found: exp.Query = doubled
+    if current is not None:
+        same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
+        taken = fresh.join(current.copy().subquery("c"), on=exp.and_(*same))
+        if changes.ends is not False:
+            taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))))
+        found = exp.union(doubled, taken, distinct=False)
+    shown_names = ", ".join(stored[p].name for p in columns)
+    return Guard(
+        Query.of(exp.select("shown").from_(found.subquery("g")).limit(1)),
+        Code.DUPLICATE_KEY,
+        f'duplicate key ({shown_names}) = ({{0}}) violates "{name}" of {table.name}',
+        "use another key, or INSERT .. ON CONFLICT to update the row that is there",
+    )
+
+
+def _ends_row(changes: ChangeSet) -> exp.Select:
+    table = changes.table
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    same = [
+        exp.EQ(this=column(old_name(places[k]), "e"), expression=column(k, "c")) for k in table.key
+    ]
+    rows = exp.select(exp.Literal.number(1)).from_(
+        exp.alias_(exp.to_table(changes.stage), "e", table=True)
+    )
+    if isinstance(changes.ends, str):
+        rows = rows.where(column(changes.ends, "e"))
+    return rows.where(*same)
+
+
+def _not_null(changes: ChangeSet) -> list[Step]:
+    steps: list[Step] = []
+    table = changes.table
+    for index, stored in enumerate(table.stored):
+        required = stored.not_null or stored.physical in table.key
+        if not required or stored.physical == ROW_ID:
+            continue
+        if changes.ends is True and stored.physical not in changes.written:
+            continue
+        value = changes.new_value(index, stored)
+        empty = _from_stage(changes, [exp.alias_(exp.Literal.number(1), "found")])
+        begun = _begun(changes)
+        if begun is not None:
+            empty = empty.where(begun)
+        empty = empty.where(exp.Is(this=value, expression=exp.Null())).limit(1)
+        steps.append(
+            Guard(
+                Query.of(empty),
+                Code.NOT_NULL,
+                f'null in column "{stored.name}" of {table.name}, which is NOT NULL',
+                "give it a value",
+            )
+        )
+    return steps
+
+
+def _concerns(changes: ChangeSet, check: Check) -> bool:
+    if changes.ends is not True:
+        return True
+    used = {c.name for c in _parsed(check.expression).find_all(exp.Column)}
+    return bool(used & changes.written)
+
+
+def _parsed(expression: str) -> exp.Expr:
+    return sqlglot.parse_one(expression, read="duckdb")
+
+
+def _check(changes: ChangeSet, check: Check) -> Guard:
+    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+    condition = exp.Paren(this=_parsed(check.expression))
+    for used in list(condition.find_all(exp.Column)):
+        used.replace(changes.new_value(*places[used.name]))
+    failed = _from_stage(changes, [exp.alias_(exp.Literal.number(1), "found")])
+    begun = _begun(changes)
+    if begun is not None:
+        failed = failed.where(begun)
+    failed = failed.where(exp.Not(this=condition)).limit(1)
+    return Guard(
+        Query.of(failed),
+        Code.CHECK,
+        f'a row violates check "{check.name}" of {changes.table.name}: {check.expression}',
+        "change the values so that the condition holds",
+    )
+
+
+def _journal_rows(changes: ChangeSet) -> Query:
+    table = changes.table
+    version = exp.cast(
+        version_value(table, exp.Placeholder(this=P_VERSION)), version_type(table), dialect="duckdb"
+    )
+    null = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    branches: list[exp.Query] = []
+    if changes.ends is not False:
+        old = [column(old_name(i), "s") for i in range(len(table.stored))]
+        ended = _ended(changes)
+        branches.append(_rows(changes, old, column(OLD_VERSION, "s"), version, ended))
+        dead = _dies(changes)
+        if dead is not False:
+            where = dead if isinstance(dead, exp.Expr) else ended
+            branches.append(_rows(changes, old, version, version, where))
+    if changes.begins is not False:
+        new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
+        branches.append(_rows(changes, new, version, null, _begun(changes)))
+    rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
+    return Query.of(rows)
+
+
+def _dies(changes: ChangeSet) -> bool | exp.Expr:
+    """Which ended rows leave their key without a row: they get a tombstone."""
+    if changes.begins is False:
+        return True
+    conditions: list[exp.Expr] = []
+    ended = _ended(changes)
+    if isinstance(changes.begins, str):
+        conditions.append(exp.Not(this=column(changes.begins, "s")))
+    if changes.moves_key:
+        places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+        moved = [
+            exp.NullSafeNEQ(
+                this=column(old_name(places[k][0]), "s"),
+                expression=changes.new_value(*places[k]),
+            )
+            for k in changes.table.key
+        ]
+        conditions.append(exp.paren(exp.or_(*moved)))
+    if not conditions:
+        return False
+    dies = exp.or_(*conditions)
+    return dies if ended is None else exp.and_(ended, exp.paren(dies))
+
+
+def _rows(
+    changes: ChangeSet,
+    values: Sequence[exp.Expr],
+    version: exp.Expr,
+    subsequent: exp.Expr,
+    where: exp.Expr | None,
+) -> exp.Select:
+    table = changes.table
+    outputs: list[exp.Expr] = [
+        exp.alias_(v.copy(), ident(c.physical)) for v, c in zip(values, table.stored, strict=True)
+    ]
+    outputs.append(exp.alias_(version.copy(), ident(table.format.version_column)))
+    outputs.append(exp.alias_(subsequent.copy(), ident(table.format.subsequent_column)))
+    rows = _from_stage(changes, outputs)
+    return rows if where is None else rows.where(where.copy())

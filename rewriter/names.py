@@ -1,0 +1,140 @@
+"""Names: logical tables in the catalog, CTEs in scope, positions of identifiers, fresh names."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError, Position
+from journal.plan import STORE_SCHEMA
+from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from rewriter.context import RewriteContext
+
+SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
+
+
+def position_of(node: exp.Expr | None) -> Position | None:
+    """Where a node stands in the client's text, as far as the parser recorded it."""
+    if node is None:
+        return None
+    for part in node.find_all(exp.Identifier):
+        line, col = part.meta.get("line"), part.meta.get("col")
+        if line is not None and col is not None:
+            start, end = part.meta.get("start"), part.meta.get("end")
+            width = end - start if start is not None and end is not None else len(part.name) - 1
+            return Position(line, max(1, col - width))
+    return None
+
+
+def table_name(table: exp.Table, context: RewriteContext) -> TableName:
+    """Schema and name of a table reference, the default schema filled in."""
+    return TableName(table.db or context.default_schema, table.name)
+
+
+def is_cte(table: exp.Table) -> bool:
+    """True when the reference means a CTE in scope rather than a table."""
+    if table.db:
+        return False
+    name = fold(table.name)
+    child: exp.Expr = table
+    parent = table.parent
+    while parent is not None:
+        with_ = parent.args.get("with_")
+        if isinstance(with_, exp.With) and name in _visible(with_, child):
+            return True
+        if isinstance(parent, exp.With):
+            if name in _visible_inside(parent, child):
+                return True
+        child, parent = parent, parent.parent
+    return False
+
+
+def _visible(with_: exp.With, child: exp.Expr) -> set[str]:
+    if child is with_:
+        return set()
+    return {fold(cte.alias) for cte in with_.expressions}
+
+
+def _visible_inside(with_: exp.With, child: exp.Expr) -> set[str]:
+    names: set[str] = set()
+    for cte in with_.expressions:
+        if cte is child:
+            if with_.recursive:
+                names.add(fold(cte.alias))
+            break
+        names.add(fold(cte.alias))
+    return names
+
+
+def find_relation(table: exp.Table, context: RewriteContext) -> Relation:
+    """The table or view a reference names; raises UNKNOWN_TABLE."""
+    name = table_name(table, context)
+    if fold(name.schema) == STORE_SCHEMA:
+        raise PalimpsestError(
+            Code.RESERVED_NAME,
+            f"schema {name.schema} belongs to the gateway",
+            advice="read the system schema instead: system.tables, system.segments, ...",
+            position=position_of(table),
+        )
+    found = context.catalog.get(name)
+    if found is None:
+        raise unknown_table(name, context.catalog, table)
+    return found
+
+
+def find_table(table: exp.Table, context: RewriteContext) -> Table:
+    """The table a statement writes to; refuses journals, views and system relations."""
+    name = table_name(table, context)
+    found = context.catalog.get(name)
+    if isinstance(found, Table):
+        return found
+    if found is not None or fold(name.schema) in SYSTEM_SCHEMAS:
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{name} is not a table",
+            advice="write to the tables it is made of",
+            position=position_of(table),
+        )
+    if context.catalog.by_journal(name) is not None:
+        raise PalimpsestError(
+            Code.JOURNAL_WRITE,
+            f"{name} is a journal, which only the gateway writes",
+            advice="write to the table itself; the journal may be read",
+            position=position_of(table),
+        )
+    raise unknown_table(name, context.catalog, table)
+
+
+def unknown_table(
+    name: TableName, catalog: CatalogSnapshot, node: exp.Expr | None
+) -> PalimpsestError:
+    """The error for a table that does not exist, with the closest names there are."""
+    shown = {fold(str(r.name)): str(r.name) for r in catalog.relations.values()}
+    close = get_close_matches(fold(str(name)), list(shown), n=3)
+    advice = "create it, or check the spelling; SHOW TABLES lists what there is"
+    if close:
+        advice = "did you mean " + " or ".join(shown[c] for c in close) + "?"
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {name} does not exist",
+        advice=advice,
+        position=position_of(node),
+    )
+
+
+def unknown_column(name: str, table: Table | View, node: exp.Expr | None) -> PalimpsestError:
+    """The error for a column that a table does not have."""
+    names = (
+        [c.name for c in table.columns] if isinstance(table, Table) else list(table.columns)
+    )
+    close = get_close_matches(name, names, n=3)
+    advice = f"its columns are {', '.join(names)}"
+    if close:
+        advice = "did you mean " + " or ".join(close) + "?"
+    return PalimpsestError(
+        Code.UNKNOWN_COLUMN,
+        f'column "{name}" of {table.name} does not exist',
+        advice=advice,
+        position=position_of(node),
+    )

@@ -1,0 +1,56 @@
+"""The rewriter: an allow-list of statements, each with its rule, and the invariants after all.
+
+``rewrite(ast, context) -> StatementPlan``. What is not on the list is refused; nothing passes
+through unrewritten. Pure: no driver, clock, randomness or I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import StatementPlan
+from rewriter.context import RewriteContext
+from rewriter.invariants import check_plan
+from rewriter.names import position_of
+from rewriter.rules import ddl, delete, insert, select, update
+
+Rule = Callable[[exp.Expr, RewriteContext], StatementPlan]
+
+RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
+    (exp.Select, "", select.rewrite_select),
+    (exp.SetOperation, "", select.rewrite_select),
+    (exp.Subquery, "", select.rewrite_select),
+    (exp.Values, "", select.rewrite_select),
+    (exp.Insert, "", insert.rewrite_insert),
+    (exp.Update, "", update.rewrite_update),
+    (exp.Delete, "", delete.rewrite_delete),
+    (exp.TruncateTable, "", delete.rewrite_truncate),
+    (exp.Create, "TABLE", ddl.rewrite_create_table),
+    (exp.Create, "SCHEMA", ddl.rewrite_create_schema),
+    (exp.Drop, "TABLE", ddl.rewrite_drop_table),
+    (exp.Drop, "VIEW", ddl.rewrite_drop_table),
+    (exp.Drop, "SCHEMA", ddl.rewrite_drop_schema),
+)
+
+
+def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
+    """The plan of a statement; raises NOT_SUPPORTED for what no rule takes.
+
+    ``ast`` is used up: rules may take it apart.
+    """
+    kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, exp.Create | exp.Drop) else ""
+    for node_type, wanted, rule in RULES:
+        if isinstance(ast, node_type) and wanted == kind:
+            plan = rule(ast, context)
+            check_plan(plan, context)
+            return plan
+    name = " ".join([ast.key.upper(), kind]).strip()
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{name} is not supported",
+        advice="see docs/sql.md for the statements that are",
+        position=position_of(ast),
+    )

@@ -1,0 +1,1 @@
+"""One rule per kind of statement; no rule imports another."""

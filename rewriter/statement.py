@@ -1,0 +1,96 @@
+"""What a client can say: SQL that is rewritten, and statements about the session itself.
+
+Plain values; the parser makes them, the session and the rewriter consume them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStatement:
+    """A statement that sqlglot parsed and the rewriter must rewrite."""
+
+    ast: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """BEGIN, START TRANSACTION."""
+
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """COMMIT, END."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """ROLLBACK, ABORT, or ROLLBACK TO a savepoint."""
+
+    savepoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """SAVEPOINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """RELEASE [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetSetting:
+    """SET name = value; RESET name has no value."""
+
+    name: str
+    value: exp.Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSetting:
+    """SHOW name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """CALL schema.procedure(arguments), positional ones under "0", "1", ..."""
+
+    procedure: str
+    arguments: tuple[tuple[str, exp.Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """RESTORE TABLE t TO VERSION|TIMESTAMP AS OF x [WHERE ..]."""
+
+    table: exp.Table
+    kind: str
+    point: exp.Expr
+    where: exp.Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Undrop:
+    """UNDROP TABLE t."""
+
+    table: exp.Table
+
+
+SessionStatement = (
+    Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call
+)
+Statement = SqlStatement | SessionStatement | Restore | Undrop

@@ -1,0 +1,141 @@
+"""The table a statement writes to, as its own expressions see it: alias, columns, old values.
+
+Shared by the writing rules. A target is read under logical names, plus the version under a name no
+client column has; ``old_values`` turns that into the staged columns of a change set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Fetch, Query
+from journal.relations import Output, business_outputs, column, ident
+from journal.schema import ROW_ID, Column, Table, fold
+from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.names import position_of, unknown_column
+from rewriter.reads import Reads
+
+VERSION = "_palimpsest_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table under the alias its statement gives it."""
+
+    table: Table
+    alias: str
+
+    @staticmethod
+    def of(table: Table, node: exp.Table) -> Target:
+        """The target that a table reference names."""
+        return Target(table, node.alias or node.name)
+
+    def relation(self, reads: Reads) -> exp.Subquery:
+        """The current rows under the alias, logical names, with row id and version."""
+        query = reads.relation(self.table, readable(self.table))
+        return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
+
+    def old_values(self) -> list[exp.Expr]:
+        """Projections that stage the old row and its version."""
+        found: list[exp.Expr] = [
+            exp.alias_(column(c.name, self.alias), old_name(i))
+            for i, c in enumerate(self.table.stored)
+        ]
+        found.append(exp.alias_(column(VERSION, self.alias), OLD_VERSION))
+        return found
+
+    def places(self) -> dict[str, int]:
+        """Place of each stored column by physical name."""
+        return {c.physical: i for i, c in enumerate(self.table.stored)}
+
+
+def readable(table: Table) -> list[Output]:
+    """Outputs of a target: business columns by logical name, row id, version."""
+    outputs = business_outputs(table.columns)
+    if table.hidden_key:
+        outputs.append((column(ROW_ID), ROW_ID))
+    outputs.append((column(table.format.version_column), VERSION))
+    return outputs
+
+
+def physical_rows(reads: Reads, table: Table) -> exp.Query:
+    """The current rows under physical names with their version, for guards."""
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
+    outputs.append((column(table.format.version_column), table.format.version_column))
+    return reads.relation(table, outputs)
+
+
+def find_column(table: Table, node: exp.Expr) -> Column:
+    """The column an identifier of a SET or column list names."""
+    found = table.find(node.name)
+    if found is None:
+        raise unknown_column(node.name, table, node)
+    return found
+
+
+def distinct_columns(table: Table, nodes: Sequence[exp.Expr]) -> list[Column]:
+    """The columns of a list in which each may stand once."""
+    columns: list[Column] = []
+    for node in nodes:
+        found = find_column(table, node)
+        if found in columns:
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'column "{found.name}" is named twice',
+                advice="name each column once",
+                position=position_of(node),
+            )
+        columns.append(found)
+    return columns
+
+
+def is_default(node: exp.Expr) -> bool:
+    """True for the keyword DEFAULT in place of a value."""
+    return (
+        isinstance(node, exp.Column | exp.Var)
+        and fold(node.name) == "default"
+        and not (isinstance(node.this, exp.Identifier) and node.this.quoted)
+    )
+
+
+def default_value(stored: Column) -> exp.Expr:
+    """What a column gets when no value is given (generated numbers apart)."""
+    if stored.default is None:
+        return exp.Null()
+    return sqlglot.parse_one(stored.default, read="duckdb")
+
+
+def typed(value: exp.Expr, stored: Column) -> exp.Expr:
+    """A value converted to the column's type, as an assignment does."""
+    return exp.cast(value, stored.type, dialect="duckdb", copy=False)
+
+
+def returning(
+    reads: Reads, changes: ChangeSet, node: exp.Returning, alias: str, *, old: bool = False
+) -> Fetch:
+    """The result of RETURNING: new values, or the old ones of deleted rows."""
+    outputs: list[exp.Expr] = []
+    for index, stored in enumerate(changes.table.columns):
+        value = (
+            column(old_name(index), "s") if old else changes.new_value(index, stored)
+        )
+        outputs.append(exp.alias_(value, ident(stored.name)))
+    rows = exp.select(*outputs).from_(
+        exp.alias_(exp.to_table(changes.stage), "s", table=True)
+    )
+    result = exp.select(*[e.copy() for e in node.expressions])
+    result = result.from_(exp.Subquery(this=exp.select("1")), copy=False)
+    reads.rewrite_around(
+        result, exp.Subquery(this=rows, alias=exp.TableAlias(this=ident(alias)))
+    )
+    return Fetch(Query.of(result))
+
+
+def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:
+    """Projections that stage new values, by physical name."""
+    return [exp.alias_(value, new_name(places[name])) for name, value in values.items()]
