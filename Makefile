@@ -1,0 +1,62 @@
+# One place for every command a contributor types. `make` alone lists them.
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export VENV
+
+CODE := gateway rewriter journal spark_compaction tests bench
+WORKERS ?= auto
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo shell test test-all check lint types contracts tidy fmt bench docs-check clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml .ci/bootstrap
+	@.ci/bootstrap
+
+setup: $(READY) ## Make the virtual environment in .venv
+
+demo: $(READY) ## A year of real flights: load, change, look back
+	@$(BIN)/palimpsest demo $(ARGS)
+
+shell: $(READY) ## A SQL shell on the warehouse in ./warehouse
+	@$(BIN)/palimpsest shell palimpsest:///warehouse
+
+test: $(READY) ## The tests (all but those marked slow)
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+
+test-all: $(READY) ## Every test, the slow ones too
+	@$(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 $(ARGS)
+
+check: lint types contracts tidy ## Lint, format, types, import contracts, architecture tests
+
+lint: $(READY)
+	@$(BIN)/ruff check $(wildcard $(CODE))
+	@$(BIN)/ruff format --check $(wildcard $(CODE))
+
+types: $(READY)
+	@$(BIN)/mypy
+
+contracts: $(READY)
+	@$(BIN)/lint-imports
+
+tidy: $(READY)
+	@$(BIN)/python -m pytest -q -p no:randomly tests/architecture
+
+fmt: $(READY) ## Format the code and fix what the linter can fix
+	@$(BIN)/ruff check --fix $(wildcard $(CODE))
+	@$(BIN)/ruff format $(wildcard $(CODE))
+
+bench: $(READY) ## The benchmarks; results land in bench/results as JSON
+	@$(BIN)/python -m bench.run $(ARGS)
+
+docs-check: $(READY) ## Links, error codes and runnable commands of README and docs
+	@$(BIN)/python -m pytest -q -m "slow or not slow" tests/architecture/test_docs.py \
+		tests/architecture/test_errors_documented.py
+
+clean: ## Remove the virtual environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

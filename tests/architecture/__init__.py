@@ -1,0 +1,1 @@
+"""Tests of the source tree itself: its shape, its imports, its documents."""

@@ -1,0 +1,61 @@
+"""The declarations fit together: pyproject, Dockerfile, scripts, and the folders they name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tests.architecture.sources import PACKAGES
+
+
+def project(root: Path) -> dict[str, Any]:
+    """The project table of pyproject.toml."""
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = tomllib.loads(text)
+    return loaded
+
+
+def test_every_fixed_dependency_is_declared(root: Path) -> None:
+    table = project(root)["project"]
+    groups = [table["dependencies"], *table["optional-dependencies"].values()]
+    names = {re.split(r"[^\w-]", line)[0].lower() for group in groups for line in group}
+    fixed = {"sqlglot", "pyspark", "sqlalchemy", "pyhive", "pytest", "testcontainers", "duckdb"}
+    assert fixed <= names
+
+
+def test_the_four_packages_are_built_and_linted(root: Path) -> None:
+    tool = project(root)["tool"]
+    assert tuple(tool["hatch"]["build"]["targets"]["wheel"]["packages"]) == PACKAGES
+    assert tuple(tool["importlinter"]["root_packages"]) == PACKAGES
+    assert all((root / package / "__init__.py").is_file() for package in PACKAGES)
+
+
+def test_versions_agree(root: Path) -> None:
+    declared = project(root)["project"]["version"]
+    text = (root / "gateway" / "__init__.py").read_text(encoding="utf-8")
+    assert f'__version__ = "{declared}"' in text
+
+
+def test_dockerfile_copies_what_the_build_needs_and_runs_without_root(root: Path) -> None:
+    lines = (root / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    instructions = [line.split(None, 1) for line in lines if re.match(r"[A-Z]+ ", line)]
+    copied = {
+        source
+        for name, rest in instructions
+        if name == "COPY" and not rest.startswith("--from")
+        for source in rest.split()[:-1]
+    }
+    allowed = {
+        line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line[0] == "!"
+    }
+    assert copied == {*PACKAGES, "pyproject.toml", "README.md", "LICENSE"}
+    assert copied == allowed
+    assert all((root / source).exists() for source in copied)
+    assert [rest for name, rest in instructions if name == "USER"] == ["palimpsest"]
+    assert [rest for name, rest in instructions if name == "ENTRYPOINT"] == ['["palimpsest"]']
+
+
+def test_shell_scripts_are_executable(root: Path) -> None:
+    assert all((root / ".ci" / name).stat().st_mode & 0o111 for name in ("run", "bootstrap"))

@@ -1,0 +1,141 @@
+"""The source tree keeps its own rules: sizes, docstrings, words, and nothing left lying about."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.architecture.sources import PACKAGES, Source, sources
+
+OURS = (*PACKAGES, "tests", "bench")
+
+LINES_MAX = 400
+TEST_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+
+BANNED = {
+    r"\bTODO\b": "finish it, or open an issue",
+    r"\bFIXME\b": "fix it",
+    r"\bXXX\b": "say what is wrong in a sentence",
+    r"\bNotImplementedError\b": "a refusal has a code and advice; a seam is a Protocol",
+    r"\butils\b|\bhelpers?\b": "name the thing it helps with",
+}
+ENTRY_POINTS = frozenset({"gateway", "gateway.__main__", "gateway.cli"})
+NOISE_FREE = "tests/architecture/test_tidy.py"
+
+
+def code_sources() -> tuple[Source, ...]:
+    """The four packages."""
+    return sources(*PACKAGES)
+
+
+def test_files_fit_their_subject() -> None:
+    too_long = []
+    for source in sources(*OURS):
+        limit = TEST_LINES_MAX if source.name.startswith("tests/") else LINES_MAX
+        lines = source.text.count("\n")
+        if lines > limit:
+            too_long.append(f"{source.name}: {lines} lines, at most {limit}")
+    assert not too_long, "split by noun or verb: " + "; ".join(too_long)
+
+
+def test_functions_fit_a_screen() -> None:
+    too_long = []
+    for source in sources(*OURS):
+        for function in source.functions:
+            lines = (function.end_lineno or function.lineno) - function.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                too_long.append(f"{source.name}:{function.lineno} {function.name}: {lines} lines")
+    assert not too_long, "\n".join(too_long)
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [s.name for s in sources(*OURS) if s.text.strip() and not ast.get_docstring(s.tree)]
+    assert not silent
+
+
+def test_every_public_class_and_function_says_what_it_is() -> None:
+    silent = []
+    for source in code_sources():
+        for node in source.tree.body:
+            kinds = (ast.FunctionDef, ast.ClassDef)
+            public = isinstance(node, kinds) and not node.name.startswith("_")
+            if isinstance(node, kinds) and public and not ast.get_docstring(node):
+                silent.append(f"{source.name}:{node.lineno} {node.name}")
+    assert not silent, "\n".join(silent)
+
+
+def test_banned_words() -> None:
+    found = []
+    for source in sources(*OURS):
+        if source.name == NOISE_FREE:
+            continue
+        for pattern, instead in BANNED.items():
+            for match in re.finditer(pattern, source.text):
+                line = source.text.count("\n", 0, match.start()) + 1
+                found.append(f"{source.name}:{line} {match.group()}: {instead}")
+    assert not found, "\n".join(found)
+
+
+def test_no_module_is_dead() -> None:
+    imported: set[str] = set(ENTRY_POINTS)
+    for source in sources(*PACKAGES, "tests", "bench"):
+        own = source.module
+        for node in ast.walk(source.tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names = [node.value] if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", node.value) else []
+            imported.update(name for name in names if name != own)
+    dead = [
+        source.name
+        for source in code_sources()
+        if source.module not in imported
+        and source.path.name != "__init__.py"
+        and source.path.name != "__main__.py"
+        and source.module != "gateway.sqlalchemy_dialect"
+    ]
+    assert not dead, f"nothing imports {dead}"
+
+
+def test_nothing_subclasses_sqlglot() -> None:
+    """The compiled sqlglot refuses instances of interpreted subclasses of its own classes."""
+    found = []
+    for source in code_sources():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                bases = {ast.unparse(base) for base in node.bases}
+                if any(
+                    re.match(r"(sqlglot|exp)\.|(Dialect|Parser|Generator|Tokenizer)$", base)
+                    for base in bases
+                ):
+                    found.append(f"{source.name}:{node.lineno} {node.name}")
+    assert not found
+
+
+def test_each_driver_has_one_home() -> None:
+    homes = {
+        "duckdb": r"journal/stores/duckdb\w*\.py",
+        "psycopg": r"journal/stores/postgres\w*\.py",
+        "pyhive": r"journal/stores/spark_thrift\w*\.py",
+        "pyspark": r"spark_compaction/session\.py",
+        "sqlalchemy": r"gateway/sqlalchemy_dialect\w*(\.py|/.*)",
+        "pandas": r"gateway/dbapi/\w+\.py",
+    }
+    strays = []
+    for source in code_sources():
+        for node in ast.walk(source.tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name.partition(".")[0] for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module.partition(".")[0]]
+            strays += [
+                f"{source.name}:{node.lineno} imports {name}"
+                for name in names
+                if name in homes and not re.fullmatch(homes[name], source.name)
+            ]
+    assert not strays, "\n".join(strays)
