@@ -9,7 +9,7 @@ do no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -93,6 +93,36 @@ class Reader:
             self._survivors(opens, outputs, self._is_open(), self._union(changes))
         )
         return union_all(branches)
+
+    def by_key(self, outputs: Sequence[Output], keys: Mapping[str, exp.Expr]) -> exp.Query:
+        """The current row of one key: the latest open row or tombstone, unless a tombstone.
+
+        Of rows with equal versions the open one counts: a statement that moves keys may end one
+        row and begin another under the same key.
+        """
+        parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
+        if not parts:
+            return self._nothing(outputs)
+        end, version = column(self._subsequent), column(self._version)
+        latest = exp.or_(
+            exp.Is(this=end.copy(), expression=exp.Null()),
+            exp.EQ(this=end.copy(), expression=version.copy()),
+        )
+        names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
+        rows: list[exp.Query] = []
+        for tier in parts:
+            same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
+            found = exp.select(*[column(n) for n in names]).from_(physical(self.table.id, tier))
+            found = found.where(*same, copy=False)
+            rows.append(found if tier is Tier.BASE else found.where(latest.copy(), copy=False))
+        if parts == [Tier.BASE]:
+            return self._select(rows[0].subquery("o"), outputs)
+        ordered = exp.select("*").from_(union_all(rows).subquery("u"))
+        ordered = ordered.order_by(
+            exp.Ordered(this=version.copy(), desc=True, nulls_first=False),
+            exp.Ordered(this=end.copy(), nulls_first=True),
+        ).limit(1)
+        return self._select(ordered.subquery("o"), outputs).where(self._is_open())
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""

@@ -17,6 +17,7 @@ from journal.plan import P_SNAPSHOT, Kind, Shape, StatementPlan, Step
 from journal.relations import Output, Reader, business_outputs, ident, version_value
 from journal.schema import Table, TableName, View
 from rewriter.context import RewriteContext, TimePoint
+from rewriter.key_lookup import Keys, pinned_keys
 from rewriter.names import find_relation, is_cte, position_of, table_name
 
 _VIEW_DEPTH_MAX = 32
@@ -82,8 +83,10 @@ class Reads:
             frozenset(self.system),
         )
 
-    def relation(self, table: Table, outputs: list[Output]) -> exp.Query:
-        """The current state of a table, for statements that change it."""
+    def relation(
+        self, table: Table, outputs: list[Output], keys: Keys | None = None
+    ) -> exp.Query:
+        """The current state of a table; with ``keys`` at least the row of that key."""
         sight = self.context.sights(table.id)
         self.tables[table.id] = table
         self.names.add(table.name)
@@ -92,6 +95,9 @@ class Reads:
             self._shape(table, "as of", "others committed to it since this transaction began")
             point = version_value(table, exp.Placeholder(this=P_SNAPSHOT))
             return reader.as_of(outputs, point)
+        if keys is not None:
+            self._shape(table, "key lookup", "the whole key is given")
+            return reader.by_key(outputs, keys)
         if reader.is_plain():
             self._shape(table, "base", "nothing is uncompacted")
         else:
@@ -120,13 +126,14 @@ class Reads:
         if isinstance(found, View):
             self._put(table, self._view(found, table))
         else:
-            self._put(table, self._table(found))
+            self._put(table, self._table(found, table))
 
-    def _table(self, table: Table) -> exp.Query:
+    def _table(self, table: Table, node: exp.Table) -> exp.Query:
         point = self.context.as_of
         if point is not None:
             return self._past(table, point)
-        return self.relation(table, business_outputs(table.columns))
+        keys = pinned_keys(node, table)
+        return self.relation(table, business_outputs(table.columns), keys)
 
     def _past(self, table: Table, point: TimePoint) -> exp.Query:
         raise PalimpsestError(Code.NOT_SUPPORTED, "time travel is not supported here")

@@ -17,6 +17,7 @@ from journal.plan import Fetch, Query
 from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
 from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
 from rewriter.reads import Reads
 
@@ -35,9 +36,12 @@ class Target:
         """The target that a table reference names."""
         return Target(table, node.alias or node.name)
 
-    def relation(self, reads: Reads) -> exp.Subquery:
-        """The current rows under the alias, logical names, with row id and version."""
-        query = reads.relation(self.table, readable(self.table))
+    def relation(self, reads: Reads, keys: Keys | None = None) -> exp.Subquery:
+        """The current rows under the alias, logical names, with row id and version.
+
+        With ``keys`` it need hold only the row of that key.
+        """
+        query = reads.relation(self.table, readable(self.table), keys)
         return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
 
     def old_values(self) -> list[exp.Expr]:

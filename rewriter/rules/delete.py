@@ -8,6 +8,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Kind, Query, Stage, StatementPlan, Step
 from rewriter.changes import ChangeSet, count_step, journal_steps
 from rewriter.context import RewriteContext
+from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
 from rewriter.target import Target, returning
@@ -37,7 +38,10 @@ def rewrite_delete(ast: exp.Delete, context: RewriteContext) -> StatementPlan:
         query.set("where", exp.Where(this=condition))
     if ast.args.get("with_") is not None:
         query.set("with_", ast.args["with_"])
-    reads.rewrite_around(query, target.relation(reads))
+    keys = None
+    if ast.args.get("where") is not None and not ast.args.get("using"):
+        keys = keys_in(ast.args["where"].this, table, target.alias, alone=True)
+    reads.rewrite_around(query, target.relation(reads, keys))
     return _plan(reads, query, target, ast.args.get("returning"), "DELETE")
 
 

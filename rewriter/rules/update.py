@@ -9,6 +9,7 @@ from journal.plan import Kind, Query, Stage, StatementPlan
 from rewriter.assignments import assignments
 from rewriter.changes import ChangeSet, count_step, journal_steps, unique_guards
 from rewriter.context import RewriteContext
+from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
 from rewriter.target import Target, new_values, physical_rows, returning
@@ -47,7 +48,10 @@ def rewrite_update(ast: exp.Update, context: RewriteContext) -> StatementPlan:
         query.set("with_", ast.args["with_"])
     if joins:
         query.set("qualify", _one_each(target))
-    reads.rewrite_around(query, target.relation(reads))
+    keys = None
+    if ast.args.get("where") is not None:
+        keys = keys_in(ast.args["where"].this, table, target.alias, alone=not joins)
+    reads.rewrite_around(query, target.relation(reads, keys))
     changes = ChangeSet(table, STAGE, True, True, frozenset(assigned))
     steps = [Stage(STAGE, Query.of(query))]
     if unique_guards(changes, None):
