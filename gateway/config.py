@@ -49,7 +49,7 @@ class Settings:
                 advice="SELECT * FROM system.settings lists them",
             )
         if value is None:
-            return replace(self, **{key: known[key].default})
+            return self._with(key, known[key].default)
         if "int" in str(known[key].type):
             try:
                 number = int(value)
@@ -61,8 +61,12 @@ class Settings:
                     f"{key} needs a whole number, not {value!r}",
                     advice="give 0 or more",
                 )
-            return replace(self, **{key: number})
-        return replace(self, **{key: str(value) or None})
+            return self._with(key, number)
+        return self._with(key, str(value) or None)
+
+    def _with(self, key: str, value: Any) -> Settings:
+        change: dict[str, Any] = {key: value}
+        return replace(self, **change)
 
     def rows(self) -> list[tuple[str, str | None, str]]:
         """Name, value and meaning of each setting."""

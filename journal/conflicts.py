@@ -29,7 +29,7 @@ def overlap_query(table: Table) -> Query:
 
 
 def _overlap(columns: tuple[str, ...], open_marker: str | None) -> exp.Select:
-    same = [exp.EQ(this=column(c, "m"), expression=column(c, "t")) for c in columns]
+    same: list[exp.Expr] = [exp.EQ(this=column(c, "m"), expression=column(c, "t")) for c in columns]
     if open_marker is not None:
         same += [exp.Is(this=column(open_marker, a), expression=exp.Null()) for a in ("m", "t")]
     return (

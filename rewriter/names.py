@@ -43,9 +43,8 @@ def is_cte(table: exp.Table) -> bool:
         with_ = parent.args.get("with_")
         if isinstance(with_, exp.With) and name in _visible(with_, child):
             return True
-        if isinstance(parent, exp.With):
-            if name in _visible_inside(parent, child):
-                return True
+        if isinstance(parent, exp.With) and name in _visible_inside(parent, child):
+            return True
         child, parent = parent, parent.parent
     return False
 

@@ -66,11 +66,12 @@ class Cursor:
             if not parameter_rows:
                 self._outcome = Outcome("EMPTY", 0)
                 return self
-            (parsed, *more) = session.parse(sql) or [None]
-            if parsed is None or more:
+            statements = session.parse(sql)
+            if len(statements) != 1:
                 raise PalimpsestError(
                     Code.INTERFACE, "executemany takes one statement", advice="call it for each"
                 )
+            parsed = statements[0]
             if _can_batch(parsed.statement):
                 batch = batch_table(parsed, parameter_rows)
                 if batch is not None:
@@ -129,7 +130,6 @@ class Cursor:
 
     def nextset(self) -> None:
         """There is never another result set."""
-        return None
 
     def close(self) -> None:
         """Let go of the result; closing twice is fine."""

@@ -24,9 +24,11 @@ _TABLES = (
     "CREATE TABLE _palimpsest.catalog_log (version BIGINT, ordinal INTEGER, change VARCHAR)",
     "CREATE TABLE _palimpsest.manifests (table_id BIGINT, generation BIGINT, manifest VARCHAR)",
     "CREATE TABLE _palimpsest.counters (table_id BIGINT, column_name VARCHAR, value HUGEINT)",
-    "CREATE TABLE _palimpsest.transactions (version BIGINT, first_version BIGINT,"
-    " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR, statements INTEGER,"
-    " statement_digest VARCHAR, message VARCHAR, tables VARCHAR[], rows_written BIGINT)",
+    (
+        "CREATE TABLE _palimpsest.transactions (version BIGINT, first_version BIGINT,"
+        " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR, statements INTEGER,"
+        " statement_digest VARCHAR, message VARCHAR, tables VARCHAR[], rows_written BIGINT)"
+    ),
 )
 
 

@@ -143,7 +143,7 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
         value: exp.Expr = column(stored.physical, "p")
         if kind is None:
             initial = stored.initial or "NULL"
-            literal = exp.maybe_parse(initial, dialect=_DIALECT)
+            literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
             value = exp.cast(literal, stored.type, dialect=_DIALECT)
         elif kind != stored.type or (sealed and parquet_type(kind) != kind):
             value = exp.cast(value, stored.type, dialect=_DIALECT)

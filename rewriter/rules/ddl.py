@@ -148,7 +148,7 @@ def validated(table: Table) -> Guard:
     outputs: list[exp.Expr] = [exp.Literal.number(1)]
     for stored in table.columns:
         if stored.default is not None:
-            default = exp.maybe_parse(stored.default, dialect="duckdb")
+            default: exp.Expr = exp.maybe_parse(stored.default, dialect="duckdb")
             outputs.append(exp.cast(default, stored.type, dialect="duckdb"))
     outputs += [exp.maybe_parse(c.expression, dialect="duckdb") for c in table.checks]
     query = exp.select(*outputs).from_(empty.subquery("t"))
