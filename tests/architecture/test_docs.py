@@ -66,7 +66,7 @@ def test_links_resolve(page: Path) -> None:
 
 
 def test_every_page_is_linked_from_another() -> None:
-    linked = set()
+    linked: set[Path] = set()
     for page in PAGES:
         for target in LINK.findall(page.read_text(encoding="utf-8")):
             found = (page.parent / target.partition("#")[0]).resolve()

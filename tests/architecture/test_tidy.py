@@ -128,13 +128,13 @@ def test_each_driver_has_one_home() -> None:
     strays = []
     for source in code_sources():
         for node in ast.walk(source.tree):
-            names = []
+            names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name.partition(".")[0] for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module.partition(".")[0]]
             strays += [
-                f"{source.name}:{node.lineno} imports {name}"
+                f"{source.name} imports {name}"
                 for name in names
                 if name in homes and not re.fullmatch(homes[name], source.name)
             ]
