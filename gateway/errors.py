@@ -1,16 +1,16 @@
 """The PEP 249 exceptions, and the one place where errors of the lower layers become them.
 
-    Exception
-    +-- Warning
-    +-- Error                  .code .sqlstate .position .advice
-        +-- InterfaceError     wrong use of this interface
-        +-- DatabaseError
-            +-- DataError           values: conversion, range          (22)
-            +-- OperationalError    the store, conflicts, limits       (08 25 40 53 54 55 57 58)
-            +-- IntegrityError      keys and constraints               (23)
-            +-- InternalError       a defect of the gateway            (XX)
-            +-- ProgrammingError    the statement                      (21 34 3D 3F 42 44 ..)
-            +-- NotSupportedError   what is not supported              (0A)
+Exception
++-- Warning
++-- Error                  .code .sqlstate .position .advice
+    +-- InterfaceError     wrong use of this interface
+    +-- DatabaseError
+        +-- DataError           values: conversion, range          (22)
+        +-- OperationalError    the store, conflicts, limits       (08 25 40 53 54 55 57 58)
+        +-- IntegrityError      keys and constraints               (23)
+        +-- InternalError       a defect of the gateway            (XX)
+        +-- ProgrammingError    the statement                      (21 34 3D 3F 42 44 ..)
+        +-- NotSupportedError   what is not supported              (0A)
 """
 
 from __future__ import annotations

@@ -51,6 +51,4 @@ def batch_table(parsed: Parsed, rows: Sequence[Given]) -> pa.Table | None:
 
 
 def _wrong(message: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.PARAMETERS, message, advice="give one value for each placeholder"
-    )
+    return PalimpsestError(Code.PARAMETERS, message, advice="give one value for each placeholder")

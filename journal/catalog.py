@@ -104,6 +104,4 @@ def _column(raw: dict[str, Any]) -> Column:
 
 
 def _view(raw: dict[str, Any]) -> View:
-    return View(
-        **{**raw, "name": TableName(**raw["name"]), "columns": tuple(raw["columns"])}
-    )
+    return View(**{**raw, "name": TableName(**raw["name"]), "columns": tuple(raw["columns"])})

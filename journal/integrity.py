@@ -66,6 +66,4 @@ class SegmentChecker:
 
 
 def _damaged(file: SegmentFile, what: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.SEGMENT_DAMAGED, f"segment file {file.path} {what}", advice=_ADVICE
-    )
+    return PalimpsestError(Code.SEGMENT_DAMAGED, f"segment file {file.path} {what}", advice=_ADVICE)

@@ -89,9 +89,7 @@ class Reader:
             base = physical(self.table.id, Tier.BASE)
             branches.append(self._survivors(base, outputs, None, self._union(changes)))
         opens = self._union(changes)
-        branches.append(
-            self._survivors(opens, outputs, self._is_open(), self._union(changes))
-        )
+        branches.append(self._survivors(opens, outputs, self._is_open(), self._union(changes)))
         return union_all(branches)
 
     def by_key(self, outputs: Sequence[Output], keys: Mapping[str, exp.Expr]) -> exp.Query:
@@ -206,8 +204,7 @@ class Reader:
             return physical(self.table.id, tiers[0])
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
         selects = [
-            exp.select(*[column(n) for n in names]).from_(physical(self.table.id, t))
-            for t in tiers
+            exp.select(*[column(n) for n in names]).from_(physical(self.table.id, t)) for t in tiers
         ]
         return union_all(selects).subquery()
 
@@ -216,9 +213,7 @@ class Reader:
 
     def _same_row(self, left: str, right: str) -> exp.Expr:
         pairs = [*self.table.key, self._version]
-        return exp.and_(
-            *[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs]
-        )
+        return exp.and_(*[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs])
 
     def _survivors(
         self,
@@ -244,16 +239,10 @@ class Reader:
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
-        rows = exp.select(*[column(n) for n in names]).from_(
-            exp.alias_(source, "x", table=True)
-        )
-        rows = rows.where(
-            exp.GT(this=column(self._subsequent), expression=column(self._version))
-        )
+        rows = exp.select(*[column(n) for n in names]).from_(exp.alias_(source, "x", table=True))
+        rows = rows.where(exp.GT(this=column(self._subsequent), expression=column(self._version)))
         if until is not None:
-            rows = rows.where(
-                exp.LTE(this=column(self._subsequent), expression=until.copy())
-            )
+            rows = rows.where(exp.LTE(this=column(self._subsequent), expression=until.copy()))
         return rows
 
     def _closings_as_of(self, point: exp.Expr) -> exp.Expr | None:

@@ -31,9 +31,7 @@ def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version
     return rows
 
 
-def restamp_query(
-    source: exp.Query, table: Table, mapping: Mapping[Version, Version]
-) -> exp.Query:
+def restamp_query(source: exp.Query, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:
     """The rows of ``source`` with versions replaced, as SQL, for rows already in files."""
     ends = (table.format.version_column, table.format.subsequent_column)
     outputs: list[exp.Expr] = [column(c.physical) for c in table.stored]

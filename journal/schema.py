@@ -159,7 +159,9 @@ class CatalogSnapshot:
     @staticmethod
     def empty() -> CatalogSnapshot:
         """A catalog with the default schema and nothing in it."""
-        return CatalogSnapshot(0, MappingProxyType({DEFAULT_SCHEMA: DEFAULT_SCHEMA}), MappingProxyType({}))
+        return CatalogSnapshot(
+            0, MappingProxyType({DEFAULT_SCHEMA: DEFAULT_SCHEMA}), MappingProxyType({})
+        )
 
     def get(self, name: TableName) -> Relation | None:
         """The table or view of that name, or None."""
@@ -181,7 +183,9 @@ class CatalogSnapshot:
         """Every view."""
         return (r for r in self.relations.values() if isinstance(r, View))
 
-    def with_relation(self, relation: Relation, *, instead_of: TableName | None = None) -> CatalogSnapshot:
+    def with_relation(
+        self, relation: Relation, *, instead_of: TableName | None = None
+    ) -> CatalogSnapshot:
         """A copy with ``relation`` added, or put in the place of another name."""
         relations = dict(self.relations)
         if instead_of is not None:

@@ -103,9 +103,7 @@ def _versions(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[in
     return int(low), int(high)
 
 
-def _swap(
-    journal: Journal, table: Table, heads: tuple[Head, ...], segment: Segment
-) -> Segment:
+def _swap(journal: Journal, table: Table, heads: tuple[Head, ...], segment: Segment) -> Segment:
     with journal.exclusive_session() as session:
 
         def swapped(state: TableState) -> TableState:
@@ -114,9 +112,7 @@ def _swap(
                 state.head_counts.closing - segment.counts.closing,
                 state.head_counts.tombstone - segment.counts.tombstone,
             )
-            return replace(
-                state, manifest=state.manifest.sealed(heads, segment), head_counts=left
-            )
+            return replace(state, manifest=state.manifest.sealed(heads, segment), head_counts=left)
 
         journal.swap(session, table.id, swapped, dropped=heads)
     for file in segment.files:

@@ -51,9 +51,7 @@ class JournalState:
         history = self.history
         if catalog is not self.catalog:
             history = (*history, (version, catalog))
-        return JournalState(
-            version, catalog, MappingProxyType({**self.tables, **changed}), history
-        )
+        return JournalState(version, catalog, MappingProxyType({**self.tables, **changed}), history)
 
     def catalog_at(self, point: Version) -> CatalogSnapshot:
         """The catalog as it was at ``point``."""

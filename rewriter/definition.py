@@ -70,9 +70,7 @@ class Draft:
         kind = canonical(node.args["kind"])
         column = Column(node.name, node.name, kind)
         if kind.upper() in _SERIAL:
-            column = replace(
-                column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True
-            )
+            column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
         self.columns.append(column)
         for constraint in node.args.get("constraints") or []:
             self._column_constraint(constraint)
@@ -85,9 +83,7 @@ class Draft:
                 Code.INVALID_DEFINITION, f"{self.name} has no columns", advice="name at least one"
             )
         key = self.key or (ROW_ID,)
-        columns = [
-            replace(c, not_null=True) if c.physical in self.key else c for c in self.columns
-        ]
+        columns = [replace(c, not_null=True) if c.physical in self.key else c for c in self.columns]
         return Table(
             table_id,
             self.name,
@@ -126,9 +122,7 @@ class Draft:
             case exp.CommentColumnConstraint() as kind:
                 self.columns[-1] = replace(column, comment=kind.this.name)
             case exp.GeneratedAsIdentityColumnConstraint() as kind if kind.this is not None:
-                self.columns[-1] = replace(
-                    column, identity=_identity(kind), not_null=True
-                )
+                self.columns[-1] = replace(column, identity=_identity(kind), not_null=True)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
             case _:

@@ -124,9 +124,7 @@ def unknown_table(
 
 def unknown_column(name: str, table: Table | View, node: exp.Expr | None) -> PalimpsestError:
     """The error for a column that a table does not have."""
-    names = (
-        [c.name for c in table.columns] if isinstance(table, Table) else list(table.columns)
-    )
+    names = [c.name for c in table.columns] if isinstance(table, Table) else list(table.columns)
     close = get_close_matches(name, names, n=3)
     advice = f"its columns are {', '.join(names)}"
     if close:

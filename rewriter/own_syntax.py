@@ -80,7 +80,13 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if words[0] == "START" and words[1:2] != ["TRANSACTION"]:
         return None
     text = " ".join(rest)
-    for level in ("SERIALIZABLE", "REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED", "SNAPSHOT"):
+    for level in (
+        "SERIALIZABLE",
+        "REPEATABLE READ",
+        "READ COMMITTED",
+        "READ UNCOMMITTED",
+        "SNAPSHOT",
+    ):
         text = text.replace(f"ISOLATION LEVEL {level}", "")
     text = " ".join(text.split())
     if text in {"", "READ WRITE", "DEFERRED", "IMMEDIATE"}:

@@ -77,7 +77,9 @@ def _tokens(text: str, dialect: str) -> list[Token]:
         words[command.start] = command.text
         end = command.start + len(command.text)
         masked = masked[: command.start] + "_" * len(command.text) + masked[end:]
-    return [_token(t.token_type, words.get(t.start, t.text), t) for t in tokens] if words else tokens
+    return (
+        [_token(t.token_type, words.get(t.start, t.text), t) for t in tokens] if words else tokens
+    )
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
@@ -200,7 +202,9 @@ def _free_colon(tokens: list[Token], index: int) -> bool:
     return True
 
 
-_VALUE_ENDS = frozenset({TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN, TokenType.R_BRACKET})
+_VALUE_ENDS = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN, TokenType.R_BRACKET}
+)
 
 
 def _after_operator(tokens: list[Token], index: int) -> bool:

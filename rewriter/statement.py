@@ -90,7 +90,5 @@ class Undrop:
     table: exp.Table
 
 
-SessionStatement = (
-    Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call
-)
+SessionStatement = Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call
 Statement = SqlStatement | SessionStatement | Restore | Undrop

@@ -125,18 +125,12 @@ def returning(
     """The result of RETURNING: new values, or the old ones of deleted rows."""
     outputs: list[exp.Expr] = []
     for index, stored in enumerate(changes.table.columns):
-        value = (
-            column(old_name(index), "s") if old else changes.new_value(index, stored)
-        )
+        value = column(old_name(index), "s") if old else changes.new_value(index, stored)
         outputs.append(exp.alias_(value, ident(stored.name)))
-    rows = exp.select(*outputs).from_(
-        exp.alias_(exp.to_table(changes.stage), "s", table=True)
-    )
+    rows = exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
     result = exp.select(*[e.copy() for e in node.expressions])
     result = result.from_(exp.Subquery(this=exp.select("1")), copy=False)
-    reads.rewrite_around(
-        result, exp.Subquery(this=rows, alias=exp.TableAlias(this=ident(alias)))
-    )
+    reads.rewrite_around(result, exp.Subquery(this=rows, alias=exp.TableAlias(this=ident(alias))))
     return Fetch(Query.of(result))
 
 

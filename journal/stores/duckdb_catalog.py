@@ -103,9 +103,7 @@ def load_changes(session: DuckDBSession) -> list[tuple[Version, CatalogChange]]:
     return [(version, change_from_json(json.loads(text))) for version, text in rows]
 
 
-def add_changes(
-    session: DuckDBSession, changes: Iterable[tuple[Version, CatalogChange]]
-) -> None:
+def add_changes(session: DuckDBSession, changes: Iterable[tuple[Version, CatalogChange]]) -> None:
     """Append catalog changes to the log."""
     for ordinal, (version, change) in enumerate(changes):
         text = json.dumps(change_to_json(change))

@@ -27,13 +27,24 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
     (re.compile(r"Ambiguous reference|ambiguous", re.I), Code.AMBIGUOUS_COLUMN),
     (
-        re.compile(r"Referenced column|does not have a column|Referenced table|column .* not found", re.I),
+        re.compile(
+            r"Referenced column|does not have a column|Referenced table|column .* not found", re.I
+        ),
         Code.UNKNOWN_COLUMN,
     ),
-    (re.compile(r"No function matches|Function with name|does not exist.*function", re.I), Code.UNKNOWN_FUNCTION),
+    (
+        re.compile(r"No function matches|Function with name|does not exist.*function", re.I),
+        Code.UNKNOWN_FUNCTION,
+    ),
     (re.compile(r"Table (Function )?with name|table .* does not exist", re.I), Code.UNKNOWN_TABLE),
     (re.compile(r"Schema with name", re.I), Code.UNKNOWN_SCHEMA),
-    (re.compile(r"No space left|could not write|Cannot write|Could not write|failed to sync|Read-only file", re.I), Code.STORE_WRITE),
+    (
+        re.compile(
+            r"No space left|could not write|Cannot write|Could not write|failed to sync|Read-only file",
+            re.I,
+        ),
+        Code.STORE_WRITE,
+    ),
     (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
 )
 
@@ -68,6 +79,13 @@ def translate(error: Exception) -> PalimpsestError:
     text = str(error)
     message = _WRAPPING.sub("", text).split("\n\nLINE ")[0].strip()
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
-    if code in {Code.BIND, Code.UNKNOWN_TABLE, Code.DATA, Code.FILE_ACCESS, Code.STORE, Code.CONVERSION}:
+    if code in {
+        Code.BIND,
+        Code.UNKNOWN_TABLE,
+        Code.DATA,
+        Code.FILE_ACCESS,
+        Code.STORE,
+        Code.CONVERSION,
+    }:
         code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
     return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))

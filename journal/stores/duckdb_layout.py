@@ -89,9 +89,7 @@ def refresh_views(session: DuckDBSession, table: Table, tiers: frozenset[Tier]) 
     schema = exp.Create(this=exp.Table(db=ident(table.name.schema)), kind="SCHEMA", exists=True)
     _run(session, schema)
     reader = Reader(table, tiers)
-    _create_view(
-        session, _logical(table.name), [reader.current(business_outputs(table.columns))]
-    )
+    _create_view(session, _logical(table.name), [reader.current(business_outputs(table.columns))])
     _create_view(session, _logical(table.journal_name), [reader.journal()])
 
 
@@ -166,9 +164,7 @@ def _run(session: DuckDBSession, ast: exp.Expr) -> None:
     session.execute(Query(ast, ()), {})
 
 
-def count_rows(
-    session: DuckDBSession, table: Table, source: exp.Expr
-) -> RowCounts:
+def count_rows(session: DuckDBSession, table: Table, source: exp.Expr) -> RowCounts:
     """Rows of each kind in a relation that holds rows of a table's journal."""
     end, start = column(table.format.subsequent_column), column(table.format.version_column)
     opened = exp.Is(this=end.copy(), expression=exp.Null())
