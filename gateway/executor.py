@@ -7,7 +7,7 @@ stay in the store and records what they wrote; committing is the session's busin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from gateway.config import Settings
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from journal.appending import append_rows
+from journal.commit import Author
+from journal.direct import append_direct
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal, Statement
 from journal.plan import (
@@ -35,6 +37,7 @@ from journal.plan import (
     Stage,
     StatementPlan,
 )
+from journal.segment import RowCounts
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
@@ -50,6 +53,8 @@ class _Run:
     parameters: dict[str, Any]
     version: int
     count: int = -1
+    direct: bool = False
+    appended: dict[int, RowCounts] = field(default_factory=dict)
     rows: list[tuple[int, RowSet]] = field(default_factory=list)
     changes: list[CatalogChange] = field(default_factory=list)
     returned: Outcome | None = None
@@ -95,6 +100,36 @@ class Executor:
             statement.close()
         return outcome
 
+    def run_direct(
+        self,
+        parsed: Parsed,
+        parameters: Mapping[str, Any],
+        settings: Settings,
+        dialect: str,
+        author: Author,
+    ) -> Outcome | None:
+        """Run a write inside the commit section if its plan is known to be bounded, else None.
+
+        For autocommit only: what it wrote is committed when this returns.
+        """
+        key = _key(parsed, settings, dialect, batch=False)
+        if not self._cache.is_bounded(key):
+            return None
+        with self._journal.direct(settings.commit_message) as statement:
+            plan = self._plan(statement, parsed, settings, dialect, batch=False)
+            if not plan.bounded:
+                return None
+            statement.check_segments(plan.tables)
+            version = self._journal.clock.next()
+            bound = {**parameters, P_VERSION: version, P_SNAPSHOT: statement.committed.version}
+            run = _Run(bound, version, direct=True)
+            for step in plan.steps:
+                self._step(statement, plan, step, run, settings)
+            if run.appended:
+                digest = _digest(parsed)
+                self._journal.commit_direct(statement, version, run.appended, digest, author)
+        return _outcome(plan, run)
+
     def _plan(
         self,
         statement: Statement,
@@ -116,7 +151,7 @@ class Executor:
                 )
             return sight
 
-        key = (parsed.text, dialect, settings.schema, batch, settings.limits)
+        key = _key(parsed, settings, dialect, batch=batch)
         plan = self._cache.plan(key, transaction.catalog, sights)
         if plan is not None:
             return plan
@@ -157,13 +192,9 @@ class Executor:
             assert run.returned is not None
             return run.returned
         if run.rows or run.changes:
-            digest = hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
-            writes = StatementWrites(version, tuple(run.rows), tuple(run.changes), digest)
-            transaction.record(writes)
-        if run.returned is not None:
-            run.returned.tag = plan.tag
-            return run.returned
-        return Outcome(plan.tag, run.count)
+            rows, changes = tuple(run.rows), tuple(run.changes)
+            transaction.record(StatementWrites(version, rows, changes, _digest(parsed)))
+        return _outcome(plan, run)
 
     def _step(
         self, statement: Statement, plan: StatementPlan, step: object, run: _Run, settings: Settings
@@ -179,13 +210,8 @@ class Executor:
                     raise PalimpsestError(code, message.format(*found[0]), advice=advice)
             case Number():
                 run.parameters[step.name] = self._number(statement, step)
-            case Append(table_id, query):
-                table = statement.transaction.catalog.by_id(table_id) or _created(run, table_id)
-                rows = append_rows(
-                    self._journal, session, table, query, run.parameters, settings.memory_rows
-                )
-                if rows is not None:
-                    run.rows.append((table_id, rows))
+            case Append():
+                self._append(statement, step, run, settings)
             case Count(query):
                 session.execute(query, run.parameters)
                 run.count = int(session.fetch_many(1)[0][0])
@@ -198,6 +224,34 @@ class Executor:
                 run.returned = self._held(statement, query, run.parameters)
             case _:
                 raise AssertionError(step)
+
+    def _append(
+        self, statement: Statement, step: Append, run: _Run, settings: Settings
+    ) -> None:
+        catalog = statement.transaction.catalog
+        table = catalog.by_id(step.table_id) or _created(run, step.table_id)
+        total = 0
+        if run.direct:
+            assert step.per_change is not None
+            total = append_direct(
+                statement.session, statement.committed, table, step.query, run.parameters
+            )
+            if total:
+                run.appended[table.id] = step.per_change.times(total // step.per_change.total)
+        else:
+            rows = append_rows(
+                self._journal,
+                statement.session,
+                table,
+                step.query,
+                run.parameters,
+                settings.memory_rows,
+            )
+            if rows is not None:
+                run.rows.append((table.id, rows))
+                total = rows.counts.total
+        if step.per_change is not None:
+            run.count = total // step.per_change.total
 
     def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
         session = statement.session
@@ -228,6 +282,21 @@ class Executor:
         for _, rows in run.rows:
             files = getattr(rows, "files", ())
             self._journal.forget_files(files)
+
+
+def _key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:
+    return (parsed.text, dialect, settings.schema, batch, settings.limits)
+
+
+def _digest(parsed: Parsed) -> str:
+    return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
+
+
+def _outcome(plan: StatementPlan, run: _Run) -> Outcome:
+    if run.returned is not None:
+        run.returned.tag = plan.tag
+        return run.returned
+    return Outcome(plan.tag, run.count, written=run.appended)
 
 
 def _creates(parsed: Parsed) -> bool:

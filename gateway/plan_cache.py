@@ -51,6 +51,11 @@ class PlanCache:
             if len(self._parsed) > _ENTRIES_MAX:
                 self._parsed.popitem(last=False)
 
+    def is_bounded(self, key: Hashable) -> bool:
+        """True when the plan made last for this key was bounded."""
+        entry = self._plans.get(key)
+        return entry is not None and entry.plan.bounded
+
     def plan(
         self, key: Hashable, catalog: CatalogSnapshot, sights: Sights
     ) -> StatementPlan | None:

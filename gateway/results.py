@@ -6,7 +6,7 @@ closed. It knows nothing of SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -92,7 +92,9 @@ class Outcome:
         row_count: int = -1,
         columns: list[ResultColumn] | None = None,
         rows: StreamedRows | HeldRows | None = None,
+        written: Iterable[int] = (),
     ) -> None:
+        self.written = tuple(written)
         self.tag = tag
         self.row_count = row_count
         self.columns = columns

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -162,6 +162,12 @@ class Session:
     def _autocommit(
         self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
     ) -> Outcome:
+        if batch is None:
+            author = Author(self.user, self.settings.application)
+            done = self.executor.run_direct(parsed, bound, self.settings, self.dialect, author)
+            if done is not None:
+                self._seal(done.written)
+                return done
         for attempt in range(self.settings.retries + 1):
             transaction = self.journal.begin(message=self.settings.commit_message)
             try:
@@ -187,7 +193,10 @@ class Session:
         author = Author(self.user, self.settings.application)
         written = transaction.buffered_tables()
         self.journal.commit(transaction, author)
-        for table_id in written:
+        self._seal(written)
+
+    def _seal(self, table_ids: Iterable[int]) -> None:
+        for table_id in table_ids:
             seal_if_full(self.journal, table_id, self.settings.flush_rows)
 
     def _failed(self) -> None:

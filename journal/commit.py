@@ -18,10 +18,10 @@ from journal import conflicts
 from journal.catalog import touched
 from journal.errors import Code, PalimpsestError
 from journal.plan import PutRelation, Query
-from journal.relations import ident
+from journal.relations import column, ident
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import CatalogSnapshot, Table
-from journal.segment import Head, Manifest, RowCounts, Segment, Tier
+from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
 from journal.stores import duckdb_layout as layout
@@ -205,14 +205,7 @@ def _with_rows(
     manifest = state.manifest
     if memory:
         session.show("incoming", memory)
-        target = layout.head_table(table.id, manifest.heads[-1])
-        names = [c.physical for c in table.stored]
-        names += [table.format.version_column, table.format.subsequent_column]
-        identifiers = [ident(n) for n in names]
-        insert = exp.Insert(
-            this=exp.Schema(this=target, expressions=identifiers),
-            expression=exp.select(*[exp.column(ident(n)) for n in names]).from_("incoming"),
-        )
+        insert = insert_into_head(table, manifest.heads[-1], incoming(table))
         session.execute(Query(insert, ()), {})
         session.hide("incoming")
         counts = sum((m.counts for m in memory), counts)
@@ -292,3 +285,53 @@ def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> Row
 def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
     """Drop the table behind a head that no manifest lists any more."""
     layout.drop_head(session, table_id, head)
+
+
+def insert_into_head(table: Table, head: Head, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows into a head, columns named."""
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    target = layout.head_table(table.id, head)
+    return exp.Insert(
+        this=exp.Schema(this=target, expressions=[ident(n) for n in names]), expression=source
+    )
+
+
+def incoming(table: Table) -> exp.Select:
+    """The buffered rows that the commit section shows as relation ``incoming``."""
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    return exp.select(*[column(n) for n in names]).from_("incoming")
+
+
+def transaction_row(
+    writes: Sequence[StatementWrites],
+    message: str | None,
+    author: Author,
+    catalog: CatalogSnapshot,
+) -> rows_of.TransactionRow:
+    """The transaction row of buffered writes."""
+    named: dict[str, None] = {}
+    rows = RowCounts()
+    for statement in writes:
+        for table_id, row_set in statement.rows:
+            table = catalog.by_id(table_id)
+            named[str(table.name) if table is not None else str(table_id)] = None
+            rows = rows + row_set.counts
+    return rows_of.TransactionRow(
+        version=writes[-1].version,
+        first_version=writes[0].version,
+        user=author.user,
+        application=author.application,
+        statements=len(writes),
+        digest=writes[-1].digest,
+        message=message,
+        tables=tuple(named),
+        rows=rows.total,
+    )
+
+
+def staged_files(writes: Sequence[StatementWrites]) -> list[SegmentFile]:
+    """The files a transaction has written itself."""
+    sets = [rows for w in writes for _, rows in w.rows]
+    return [f for rows in sets if isinstance(rows, StagedRows) for f in rows.files]

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from journal import commit as section
+from journal import direct
 from journal.catalog import apply
 from journal.commit import Author, CommitRecord
 from journal.counters import Counters
@@ -26,9 +27,8 @@ from journal.schema import CatalogSnapshot, Table
 from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
-from journal.stores.base import StagedRows
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
-from journal.transaction import StatementWrites, Transaction
+from journal.transaction import Transaction
 from journal.version import HybridClock, Version
 from journal.warehouse import DATABASE_FILE, Warehouse
 
@@ -240,32 +240,89 @@ class Journal:
         section.write_catalog(
             self.warehouse, session, committed, catalog, writes, appended.tables
         )
-        counters = self.counters.unrecorded(appended.tables)
+        row = section.transaction_row(writes, transaction.message, author, catalog)
+        self._finish_commit(session, committed, catalog, appended.tables, row)
+        self._keep(transaction, CommitRecord(row.version, appended.rows))
+        for file in section.staged_files(writes):
+            self.staged.discard(file.path)
+            self.checker.trust(file)
+        return row.version
+
+    def _finish_commit(
+        self,
+        session: DuckDBSession,
+        committed: JournalState,
+        catalog: CatalogSnapshot,
+        tables: Mapping[int, TableState],
+        row: rows_of.TransactionRow,
+    ) -> None:
+        """Record the transaction, commit, and publish what is true from now on."""
+        counters = self.counters.unrecorded(tables)
         for (table_id, name), value in counters:
             rows_of.add_counter(session, table_id, name, value)
-        rows_of.add_transaction(session, _row(writes, transaction, author, catalog))
-        version = writes[-1].version
+        rows_of.add_transaction(session, row)
         with self._publish_lock:
             session.commit()
-            self.state = committed.committed(version, catalog, appended.tables)
-            self.clock.settle(version)
+            self.state = committed.committed(row.version, catalog, tables)
+            self.clock.settle(row.version)
         self.counters.recorded(counters)
-        self._keep(transaction, CommitRecord(version, appended.rows))
-        for _, rows in ((t, r) for w in writes for t, r in w.rows):
-            if isinstance(rows, StagedRows):
-                for file in rows.files:
-                    self.staged.discard(file.path)
-                    self.checker.trust(file)
-        return version
 
-    def _keep(self, transaction: Transaction, record: CommitRecord) -> None:
+    @contextmanager
+    def direct(self, message: str | None) -> Iterator[Statement]:
+        """A statement that runs inside the commit section, for writes that take no time.
+
+        Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
+        appended with ``append_direct``, and ``commit_direct`` ends it; without that nothing stays.
+        """
+        with self.commit_lock:
+            transaction = Transaction(self.state, False, False, message)
+            with self.statement(transaction) as statement:
+                yield statement
+
+    def commit_direct(
+        self,
+        statement: Statement,
+        version: Version,
+        appended: Mapping[int, RowCounts],
+        digest: str,
+        author: Author,
+    ) -> None:
+        """Commit what a direct statement has appended to heads under ``version``."""
+        committed = statement.committed
+        record = None
+        if self._others_active():
+            rows = direct.head_rows_at(statement.session, committed, appended, version)
+            record = CommitRecord(version, rows)
+        tables = {
+            table_id: TableState(
+                committed.tables[table_id].manifest,
+                version,
+                committed.tables[table_id].head_counts + counts,
+            )
+            for table_id, counts in appended.items()
+        }
+        section.write_catalog(
+            self.warehouse, statement.session, committed, committed.catalog, (), tables
+        )
+        row = direct.direct_row(
+            version, digest, statement.transaction.message, author, committed.catalog, appended
+        )
+        self._finish_commit(statement.session, committed, committed.catalog, tables, row)
+        self._keep(statement.transaction, record)
+
+    def _others_active(self) -> bool:
+        with self._active_lock:
+            return bool(self._active)
+
+    def _keep(self, transaction: Transaction, record: CommitRecord | None) -> None:
         with self._active_lock:
             self._active.discard(transaction)
             oldest = min((t.snapshot.version for t in self._active), default=None)
         if oldest is None:
             self._records.clear()
             return
-        self._records = [r for r in (*self._records, record) if r.version > oldest]
+        kept = self._records if record is None else [*self._records, record]
+        self._records = [r for r in kept if r.version > oldest]
 
     def swap(
         self,
@@ -316,30 +373,3 @@ class Journal:
     def close(self) -> None:
         """Close the store; open transactions are lost."""
         self.store.close()
-
-
-def _row(
-    writes: list[StatementWrites],
-    transaction: Transaction,
-    author: Author,
-    catalog: CatalogSnapshot,
-) -> rows_of.TransactionRow:
-    named: dict[str, None] = {}
-    rows = RowCounts()
-    for statement in writes:
-        for table_id, row_set in statement.rows:
-            table = catalog.by_id(table_id)
-            named[str(table.name) if table is not None else str(table_id)] = None
-            rows = rows + row_set.counts
-    return rows_of.TransactionRow(
-        version=writes[-1].version,
-        first_version=writes[0].version,
-        user=author.user,
-        application=author.application,
-        statements=len(writes),
-        digest=writes[-1].digest,
-        message=transaction.message,
-        tables=tuple(named),
-        rows=rows.total,
-    )
-

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from journal.errors import Code
 from journal.schema import Relation, TableName
-from journal.segment import Tier
+from journal.segment import RowCounts, Tier
 
 STORE_SCHEMA = "_palimpsest"
 """Schema of the store that holds the physical relations."""
@@ -93,11 +93,15 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Rows for a table's journal: its stored columns by name, then the two version columns."""
+    """Rows for a table's journal: its stored columns by name, then the two version columns.
+
+    ``per_change`` says how many journal rows of each kind one changed row makes, where all make the
+    same; the row count of the statement then follows from what was appended.
+    """
 
     table_id: int
     query: Query
-    small: bool = False
+    per_change: RowCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,8 @@ class StatementPlan:
     """A rewritten statement.
 
     ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
-    the system relations they read, which the gateway supplies.
+    the system relations they read, which the gateway supplies. ``bounded`` promises that the
+    statement changes few rows and finds them by key, so it may run inside the commit section.
     """
 
     kind: Kind
@@ -189,3 +194,4 @@ class StatementPlan:
     tag: str = ""
     tables: frozenset[int] = field(default_factory=frozenset)
     system: frozenset[str] = field(default_factory=frozenset)
+    bounded: bool = False

@@ -40,6 +40,10 @@ class RowCounts:
         """All rows."""
         return self.open + self.closing + self.tombstone
 
+    def times(self, factor: int) -> RowCounts:
+        """So many times these counts."""
+        return RowCounts(self.open * factor, self.closing * factor, self.tombstone * factor)
+
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts(
             self.open + other.open, self.closing + other.closing, self.tombstone + other.tombstone

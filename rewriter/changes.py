@@ -19,6 +19,7 @@ from journal.errors import Code
 from journal.plan import P_VERSION, Append, Count, Guard, Query, Step
 from journal.relations import column, ident, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
+from journal.segment import RowCounts
 
 OLD_VERSION = "ov"
 
@@ -67,13 +68,41 @@ def journal_steps(changes: ChangeSet) -> list[Step]:
     if changes.begins is not False:
         steps += _not_null(changes)
         steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
-    steps.append(Append(changes.table.id, _journal_rows(changes), changes.small))
+    steps.append(Append(changes.table.id, _journal_rows(changes), per_change(changes)))
     return steps
 
 
-def count_step(changes: ChangeSet) -> Count:
-    """The number of rows changed."""
-    return Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(changes.stage)))
+def per_change(changes: ChangeSet) -> RowCounts | None:
+    """Journal rows that each changed row makes, where all make the same."""
+    if changes.ends is False and changes.begins is True:
+        return RowCounts(open=1)
+    if changes.ends is True and changes.begins is False:
+        return RowCounts(closing=1, tombstone=1)
+    if changes.ends is True and changes.begins is True and not changes.moves_key:
+        return RowCounts(open=1, closing=1)
+    return None
+
+
+def is_guarded(changes: ChangeSet) -> bool:
+    """True when rows could violate a constraint, so that they must be staged and looked at."""
+    return bool(unique_guards(changes, None)) or len(journal_steps(changes)) > 1
+
+
+def fused(changes: ChangeSet, stage: exp.Query) -> Append:
+    """The journal rows without staging: for few rows that need no guard and return nothing."""
+    rows = _journal_rows(changes).ast
+    cte = exp.CTE(
+        this=stage, alias=exp.TableAlias(this=exp.to_identifier(changes.stage)), materialized=True
+    )
+    rows.set("with_", exp.With(expressions=[cte]))
+    return Append(changes.table.id, Query.of(rows), per_change(changes))
+
+
+def count_steps(changes: ChangeSet) -> list[Step]:
+    """The number of rows changed, where it does not follow from the rows appended."""
+    if per_change(changes) is not None:
+        return []
+    return [Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(changes.stage)))]
 
 
 def unique_guards(changes: ChangeSet, current: exp.Query | None) -> list[Step]:

@@ -68,7 +68,13 @@ class Reads:
         query.args["from_"].set("this", target)
 
     def plan(
-        self, kind: Kind, steps: Sequence[Step], written: Table | None, tag: str
+        self,
+        kind: Kind,
+        steps: Sequence[Step],
+        written: Table | None,
+        tag: str,
+        *,
+        bounded: bool = False,
     ) -> StatementPlan:
         """A plan of these steps with everything that was read so far."""
         writes = frozenset() if written is None else frozenset({written.name})
@@ -81,6 +87,7 @@ class Reads:
             tag,
             frozenset(self.tables),
             frozenset(self.system),
+            bounded,
         )
 
     def relation(

@@ -54,6 +54,7 @@ class DuckDBSession:
         self._connection = connection
         self._root = root
         self._shown: list[str] = []
+        self._staged: list[str] = []
         self._description: list[ResultColumn] = []
 
     def begin(self) -> None:
@@ -62,6 +63,8 @@ class DuckDBSession:
 
     def commit(self) -> None:
         try:
+            for name in self._staged:
+                self._drop(name, "TABLE")
             self._connection.execute("COMMIT")
         except duckdb.Error as error:
             mapped = translate(error)
@@ -83,6 +86,7 @@ class DuckDBSession:
             self._forget()
 
     def _forget(self) -> None:
+        self._staged.clear()
         for name in self._shown:
             self._connection.unregister(name)
         self._shown.clear()
@@ -134,6 +138,7 @@ class DuckDBSession:
             )
             create = query.__dict__["_stage"] = Query(target, query.parameters)
         self.execute(create, parameters)
+        self._staged.append(name)
 
     def show(self, name: str, rows: Sequence[RowSet]) -> None:
         memory = [r.rows for r in rows if isinstance(r, MemoryRows)]
@@ -166,8 +171,11 @@ class DuckDBSession:
     def hide(self, *names: str) -> None:
         """Take back what ``show`` made readable."""
         for name in names:
-            drop = exp.Drop(tables=[exp.to_table(name)], kind="VIEW", exists=True)
-            self.execute(Query(drop, ()), {})
+            self._drop(name, "VIEW")
+
+    def _drop(self, name: str, kind: str) -> None:
+        drop = exp.Drop(tables=[exp.to_table(name)], kind=kind)
+        self._connection.execute(drop.sql(dialect=DIALECT))
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Kind, Query, Stage, StatementPlan, Step
-from rewriter.changes import ChangeSet, count_step, journal_steps
+from rewriter.changes import ChangeSet, count_steps, fused, journal_steps
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
@@ -42,7 +42,8 @@ def rewrite_delete(ast: exp.Delete, context: RewriteContext) -> StatementPlan:
     if ast.args.get("where") is not None and not ast.args.get("using"):
         keys = keys_in(ast.args["where"].this, table, target.alias, alone=True)
     reads.rewrite_around(query, target.relation(reads, keys))
-    return _plan(reads, query, target, ast.args.get("returning"), "DELETE")
+    wanted = ast.args.get("returning")
+    return _plan(reads, query, target, wanted, "DELETE", bounded=keys is not None)
 
 
 def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> StatementPlan:
@@ -79,10 +80,15 @@ def _plan(
     target: Target,
     wanted: exp.Returning | None,
     tag: str,
+    *,
+    bounded: bool = False,
 ) -> StatementPlan:
     changes = ChangeSet(target.table, STAGE, True, False, frozenset())
+    if bounded and wanted is None:
+        rows = fused(changes, query)
+        return reads.plan(Kind.WRITE, [rows], target.table, tag, bounded=True)
     steps: list[Step] = [Stage(STAGE, Query.of(query)), *journal_steps(changes)]
     if wanted is not None:
         steps.append(returning(reads, changes, wanted, target.alias, old=True))
-    steps.append(count_step(changes))
-    return reads.plan(Kind.WRITE, steps, target.table, tag)
+    steps += count_steps(changes)
+    return reads.plan(Kind.WRITE, steps, target.table, tag, bounded=bounded)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import BATCH, USER_PARAMETER, Kind, Number, Query, Stage, StatementPlan, Step
 from journal.schema import ROW_ID, Column, Table
-from rewriter.changes import ChangeSet, count_step, journal_steps, new_name, unique_guards
+from rewriter.changes import ChangeSet, count_steps, journal_steps, new_name, unique_guards
 from rewriter.context import RewriteContext
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
@@ -25,6 +25,7 @@ from rewriter.target import (
 
 STAGE = "changed"
 SOURCE = "source"
+_BOUNDED_ROWS = 100
 _ROW_ID_STRIDE = 1 << 32
 """Row ids set aside for a statement whose number of rows is not known beforehand."""
 
@@ -45,8 +46,9 @@ def rewrite_insert(ast: exp.Insert, context: RewriteContext) -> StatementPlan:
     steps += journal_steps(changes)
     if ast.args.get("returning") is not None:
         steps.append(returning(reads, changes, ast.args["returning"], Target.of(table, node).alias))
-    steps.append(count_step(changes))
-    return reads.plan(Kind.WRITE, steps, table, "INSERT")
+    steps += count_steps(changes)
+    bounded = source.row_count is not None and source.row_count <= _BOUNDED_ROWS
+    return reads.plan(Kind.WRITE, steps, table, "INSERT", bounded=bounded)
 
 
 class InsertSource:

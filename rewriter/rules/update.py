@@ -5,9 +5,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import Kind, Query, Stage, StatementPlan
+from journal.plan import Kind, Query, Stage, StatementPlan, Step
 from rewriter.assignments import assignments
-from rewriter.changes import ChangeSet, count_step, journal_steps, unique_guards
+from rewriter.changes import (
+    ChangeSet,
+    count_steps,
+    fused,
+    is_guarded,
+    journal_steps,
+    unique_guards,
+)
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
@@ -53,14 +60,17 @@ def rewrite_update(ast: exp.Update, context: RewriteContext) -> StatementPlan:
         keys = keys_in(ast.args["where"].this, table, target.alias, alone=not joins)
     reads.rewrite_around(query, target.relation(reads, keys))
     changes = ChangeSet(table, STAGE, True, True, frozenset(assigned))
-    steps = [Stage(STAGE, Query.of(query))]
+    wanted = ast.args.get("returning")
+    if keys is not None and wanted is None and not is_guarded(changes):
+        return reads.plan(Kind.WRITE, [fused(changes, query)], table, "UPDATE", bounded=True)
+    steps: list[Step] = [Stage(STAGE, Query.of(query))]
     if unique_guards(changes, None):
         steps += unique_guards(changes, physical_rows(reads, table))
     steps += journal_steps(changes)
-    if ast.args.get("returning") is not None:
-        steps.append(returning(reads, changes, ast.args["returning"], target.alias))
-    steps.append(count_step(changes))
-    return reads.plan(Kind.WRITE, steps, table, "UPDATE")
+    if wanted is not None:
+        steps.append(returning(reads, changes, wanted, target.alias))
+    steps += count_steps(changes)
+    return reads.plan(Kind.WRITE, steps, table, "UPDATE", bounded=keys is not None)
 
 
 def _one_each(target: Target) -> exp.Qualify:

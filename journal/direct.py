@@ -1,0 +1,78 @@
+"""Writes that run inside the commit section itself: few rows, found by key, committed at once.
+
+They skip buffer and conflict check, because nobody else can commit meanwhile. What they wrote is
+read back only when an older transaction is open that may conflict with it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from journal.commit import Author, insert_into_head
+from journal.plan import Query
+from journal.relations import column, version_value
+from journal.schema import CatalogSnapshot, Table
+from journal.segment import RowCounts
+from journal.state import JournalState
+from journal.stores import duckdb_layout as layout
+from journal.stores.base import MemoryRows, Parameters, RowSet
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_catalog import TransactionRow
+from journal.version import Version
+
+
+def append_direct(
+    session: DuckDBSession,
+    committed: JournalState,
+    table: Table,
+    query: Query,
+    parameters: Parameters,
+) -> int:
+    """Append a query's rows to a table's head; how many they were."""
+    head = committed.tables[table.id].manifest.heads[-1]
+    insert = query.__dict__.get("_insert")
+    if insert is None or insert[0] != head:
+        ast = insert_into_head(table, head, query.ast)
+        insert = query.__dict__["_insert"] = (head, Query(ast, query.parameters))
+    session.execute(insert[1], parameters)
+    return int(session.fetch_many(1)[0][0])
+
+
+def head_rows_at(
+    session: DuckDBSession,
+    committed: JournalState,
+    table_ids: Iterable[int],
+    version: Version,
+) -> dict[int, tuple[RowSet, ...]]:
+    """The rows of one version in the newest heads, for the conflict checks of others."""
+    found: dict[int, tuple[RowSet, ...]] = {}
+    for table_id in table_ids:
+        table = committed.catalog.by_id(table_id)
+        assert table is not None
+        head = committed.tables[table_id].manifest.heads[-1]
+        number = version_value(table, exp.Literal.number(version))
+        either = exp.or_(
+            exp.EQ(this=column(table.format.version_column), expression=number),
+            exp.EQ(this=column(table.format.subsequent_column), expression=number.copy()),
+        )
+        rows = exp.select("*").from_(layout.head_table(table_id, head)).where(either)
+        found[table_id] = (MemoryRows(session.arrow(Query(rows, ()), {}), RowCounts()),)
+    return found
+
+
+def direct_row(
+    version: Version,
+    digest: str,
+    message: str | None,
+    author: Author,
+    catalog: CatalogSnapshot,
+    appended: Mapping[int, RowCounts],
+) -> TransactionRow:
+    """The transaction row of a statement that ran inside the commit section."""
+    named = [str(t.name) for t in (catalog.by_id(i) for i in appended) if t is not None]
+    rows = sum(counts.total for counts in appended.values())
+    return TransactionRow(
+        version, version, author.user, author.application, 1, digest, message, tuple(named), rows
+    )
