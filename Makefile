@@ -14,7 +14,7 @@ ARGS ?=
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml .ci/bootstrap
+$(READY): pyproject.toml requirements-dev.txt .ci/bootstrap
 	@.ci/bootstrap
 
 setup: $(READY) ## Make the virtual environment in .venv

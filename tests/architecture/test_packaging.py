@@ -32,6 +32,17 @@ def test_the_four_packages_are_built_and_linted(root: Path) -> None:
     assert all((root / package / "__init__.py").is_file() for package in PACKAGES)
 
 
+def test_pinned_environment_holds_every_dependency_and_no_address(root: Path) -> None:
+    table = project(root)["project"]
+    text = (root / "requirements-dev.txt").read_text(encoding="utf-8")
+    pinned = {name.lower() for name in re.findall(r"^([\w-]+)==", text, re.MULTILINE)}
+    extras = table["optional-dependencies"]
+    wanted = [table["dependencies"], extras["demo"], extras["sqlalchemy"], extras["dev"][1:]]
+    names = {re.split(r"[^\w-]", line)[0].lower() for group in wanted for line in group}
+    assert {name.replace("_", "-") for name in names} <= {n.replace("_", "-") for n in pinned}
+    assert "://" not in text
+
+
 def test_versions_agree(root: Path) -> None:
     declared = project(root)["project"]["version"]
     text = (root / "gateway" / "__init__.py").read_text(encoding="utf-8")
