@@ -1,0 +1,70 @@
+"""The command ``palimpsest``: a group whose commands are imported when they are called.
+
+Exit codes: 0 done; 1 the statement failed or a check found something wrong; 2 wrong use of the
+command line; 3 no connection to the warehouse; 4 another transaction came first (40001), the
+same command may succeed when run again; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from gateway import __version__
+
+COMMANDS = {
+    "init": "gateway.commands.init",
+    "query": "gateway.commands.query",
+    "preview": "gateway.commands.preview",
+    "import": "gateway.commands.import_file",
+    "export": "gateway.commands.export",
+    "log": "gateway.commands.log",
+    "flush": "gateway.commands.flush",
+    "verify": "gateway.commands.verify",
+    "shell": "gateway.commands.shell",
+    "demo": "gateway.commands.demo",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when that command, or the list of all, is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; each module calls its own ``command``."""
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        found: click.Command = importlib.import_module(module).command
+        return found
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="palimpsest")
+def main() -> None:
+    r"""Ordinary SQL tables over append-only journals, with every earlier version readable.
+
+    \b
+    Begin with:
+      palimpsest demo                           a year of real flights, changed and looked back upon
+      palimpsest init                           a warehouse in ./warehouse
+      palimpsest import flights.csv flights --create
+      palimpsest query "SELECT count(*) FROM flights"
+      palimpsest shell                          an interactive prompt
+
+    \b
+    Exit codes: 0 done; 1 the statement failed, or a check found something wrong; 2 wrong use of the
+    command line; 3 no connection to the warehouse; 4 another transaction came first, try again;
+    130 interrupted.
+    """
+
+
+if __name__ == "__main__":
+    main()

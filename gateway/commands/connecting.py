@@ -1,0 +1,158 @@
+"""How a command gets its connection: the options all share, and the warehouse they name."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import click
+
+import gateway
+from gateway import errors
+from gateway.commands.failure import CONNECTION, fail
+from gateway.dbapi.connection import Connection
+from gateway.warehouses import parse_url
+from journal.errors import Code, PalimpsestError
+from journal.warehouse import DATABASE_FILE
+from rewriter.parsing import DIALECTS
+
+F = TypeVar("F", bound=Callable[..., Any])
+DEFAULT = "warehouse"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which warehouse, as whom, in which dialect, at which time."""
+
+    warehouse: str = DEFAULT
+    dialect: str = "duckdb"
+    user: str | None = None
+    as_of: str | None = None
+
+
+def url_of(warehouse: str) -> str:
+    """The URL of a warehouse given as URL or as path of its directory."""
+    if "://" in warehouse:
+        return warehouse
+    path = Path(warehouse).expanduser()
+    return "palimpsest:///" + quote(str(path))
+
+
+def access_options(function: F) -> F:
+    """Adds --warehouse, --dialect, --user and --as-of, handed over as one ``access``."""
+
+    def collected(
+        *args: Any,
+        warehouse: str,
+        dialect: str,
+        user: str | None,
+        as_of: str | None,
+        **kwargs: Any,
+    ) -> Any:
+        return function(*args, access=Access(warehouse, dialect, user, as_of), **kwargs)
+
+    collected.__name__ = function.__name__
+    collected.__doc__ = function.__doc__
+    collected.__dict__.update(function.__dict__)
+    for option in reversed(_OPTIONS):
+        collected = option(collected)
+    return collected  # type: ignore[return-value]
+
+
+WAREHOUSE_OPTION = click.option(
+    "-w",
+    "--warehouse",
+    default=DEFAULT,
+    show_default=True,
+    envvar="PALIMPSEST_WAREHOUSE",
+    show_envvar=True,
+    metavar="PATH|URL",
+    help="The warehouse: its directory, or a palimpsest:// URL.",
+)
+DIALECT_OPTION = click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default="duckdb",
+    show_default=True,
+    help="The SQL you write.",
+)
+JSON_OPTION = click.option(
+    "--json", "as_json", is_flag=True, help="Write JSON for scripts; errors too, on stderr."
+)
+_OPTIONS = (
+    WAREHOUSE_OPTION,
+    DIALECT_OPTION,
+    click.option(
+        "--user", metavar="NAME", help="Who is recorded with commits; default: your login."
+    ),
+    click.option(
+        "--as-of",
+        metavar="TIME|VERSION",
+        help="Read everything as it was then: '2024-05-01 12:00', a version, now() - INTERVAL 1 DAY.",
+    ),
+)
+
+
+def login() -> str | None:
+    """The name of whoever runs the process, if the system knows."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None
+
+
+def connect(
+    access: Access, command: str, *, make: bool = False, autocommit: bool = True
+) -> Connection:
+    """Connect; unless ``make``, a warehouse that is not there is an error."""
+    url = url_of(access.warehouse)
+    if not make:
+        _check_exists(url, access.warehouse)
+    settings = {} if access.as_of is None else {"as_of": access.as_of}
+    return gateway.connect(
+        url,
+        dialect=access.dialect,
+        autocommit=autocommit,
+        user=access.user or login(),
+        application=f"palimpsest {command}",
+        **settings,
+    )
+
+
+def _check_exists(url: str, shown: str) -> None:
+    with errors.mapping():
+        path, _ = parse_url(url)
+        if path is not None and not (path / DATABASE_FILE).is_file():
+            raise PalimpsestError(
+                Code.URL,
+                f"there is no warehouse at {shown}",
+                advice=f"make one with: palimpsest init {shown}; or name another with --warehouse",
+            )
+
+
+@contextmanager
+def connected(
+    access: Access, command: str, *, as_json: bool = False, make: bool = False
+) -> Iterator[Connection]:
+    """A connection that is closed at the end; without one the command leaves with 3."""
+    try:
+        connection = connect(access, command, make=make)
+    except errors.Error as error:
+        if error.code in {"PAL-222", "PAL-230"}:
+            raise click.UsageError(str(error.message)) from error
+        fail_to_connect(error, as_json=as_json)
+    with connection:
+        yield connection
+
+
+def fail_to_connect(error: errors.Error, *, as_json: bool) -> None:
+    """Write the error and leave with 3, whatever kept us from connecting."""
+    try:
+        fail(error, as_json=as_json)
+    except SystemExit:
+        raise SystemExit(CONNECTION) from None

@@ -1,0 +1,73 @@
+"""Errors on their way out of the command line: what is written, and the exit code.
+
+People read the statement's line with a caret below it; scripts (``--json``) an object on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import click
+
+from gateway import errors
+from gateway.shell.complaint import complaint
+from gateway.shell.splitting import Piece
+from gateway.shell.table import screen_width
+
+STATEMENT, USAGE, CONNECTION, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 130
+_CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-603", "PAL-604"})
+
+
+def exit_code(error: errors.Error) -> int:
+    """The exit code an error stands for."""
+    if error.code in _CONNECTING:
+        return CONNECTION
+    return CONFLICT if error.sqlstate == "40001" else STATEMENT
+
+
+def fail(error: errors.Error, statement: str = "", *, as_json: bool = False, line: int = 0) -> NoReturn:
+    """Write an error to stderr and leave with its exit code."""
+    if as_json:
+        click.echo(json.dumps({"error": as_object(error, line)}, ensure_ascii=False), err=True)
+    else:
+        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        text = complaint(error, statement, width=screen_width(), color=color, line=line)
+        click.echo(text, err=True)
+    sys.exit(exit_code(error))
+
+
+def as_object(error: errors.Error, line: int = 0) -> dict[str, object]:
+    """An error as scripts read it."""
+    position = error.position
+    place = None
+    if position is not None:
+        place = {"line": position.line + line, "column": position.column}
+    return {
+        "code": error.code,
+        "sqlstate": error.sqlstate,
+        "message": error.message,
+        "position": place,
+        "advice": error.advice or None,
+    }
+
+
+@contextmanager
+def failing(piece: Piece | None = None, *, as_json: bool = False) -> Iterator[None]:
+    """Errors inside become exit codes, shown at their place in ``piece``; an interrupt is 130."""
+    try:
+        yield
+    except errors.Error as error:
+        text, line = (piece.text, piece.line) if piece is not None else ("", 0)
+        fail(error, text, as_json=as_json, line=line)
+    except BrokenPipeError:
+        # Whoever read the output has had enough; the descriptor must not complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,45 @@
+"""``palimpsest init``: make a warehouse."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from gateway import errors
+from gateway.commands.connecting import DEFAULT, JSON_OPTION, Access, connect, fail_to_connect, url_of
+from gateway.warehouses import parse_url
+from journal.warehouse import DATABASE_FILE
+
+
+@click.command("init")
+@click.argument("path", default=DEFAULT, metavar="[PATH|URL]", envvar="PALIMPSEST_WAREHOUSE")
+@JSON_OPTION
+def command(path: str, as_json: bool) -> None:
+    """Make a warehouse in a directory (./warehouse unless you name another).
+
+    A warehouse that is there already is opened, checked and left as it is.
+
+    \b
+    Examples:
+      palimpsest init
+      palimpsest init /srv/sales
+    """
+    url = url_of(path)
+    try:
+        with errors.mapping():
+            root, _ = parse_url(url)
+        existed = root is not None and (root / DATABASE_FILE).exists()
+        with connect(Access(path), "init", make=True):
+            pass
+    except errors.Error as error:
+        fail_to_connect(error, as_json=as_json)
+    if as_json:
+        shown = None if root is None else str(root.resolve())
+        click.echo(json.dumps({"warehouse": shown, "url": url, "created": not existed}))
+        return
+    click.echo(f"{'Found' if existed else 'Made'} the warehouse {path}.")
+    if not existed:
+        option = "" if path == DEFAULT else f" -w {path}"
+        click.echo(f"Next: palimpsest shell {'' if path == DEFAULT else path}".rstrip())
+        click.echo(f"  or: palimpsest import FILE.csv TABLE --create{option}")

@@ -1,0 +1,1 @@
+"""The SQL shell: prompt, backslash commands, and results that fit the screen."""

@@ -1,0 +1,119 @@
+"""Results written for programs and documents: CSV, JSON, JSON Lines, Markdown; one row at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from gateway.shell.result import Column, Result
+from gateway.shell.table import Style, write_table
+from gateway.shell.values import plain, shown, to_json
+
+Writer = Callable[[Result, TextIO, Style], int]
+
+
+def write_csv(result: Result, out: TextIO, style: Style, delimiter: str = ",") -> int:
+    """Comma-separated values with a header; NULL is an empty cell, empty text a quoted one."""
+    out.write(delimiter.join(_csv_cell(c.name, delimiter) for c in result.columns) + "\n")
+    count = 0
+    for row in result.rows:
+        out.write(delimiter.join(_csv_cell(v, delimiter) for v in row) + "\n")
+        count += 1
+    return count
+
+
+def _csv_cell(value: object, delimiter: str) -> str:
+    if value is None:
+        return ""
+    text = plain(value)
+    if not text or any(c in text for c in (delimiter, '"', "\n", "\r")) or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def write_tsv(result: Result, out: TextIO, style: Style) -> int:
+    """Tab-separated values with a header."""
+    return write_csv(result, out, style, "\t")
+
+
+def write_json(result: Result, out: TextIO, style: Style) -> int:
+    """One array with an object per row."""
+    names = _keys(result.columns)
+    count = 0
+    out.write("[")
+    for row in result.rows:
+        pairs = (f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True))
+        out.write((",\n " if count else "\n ") + "{" + ", ".join(pairs) + "}")
+        count += 1
+    out.write("\n]\n" if count else "]\n")
+    return count
+
+
+def write_jsonl(result: Result, out: TextIO, style: Style) -> int:
+    """One object per row, each on its line."""
+    names = _keys(result.columns)
+    count = 0
+    for row in result.rows:
+        pairs = (f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True))
+        out.write("{" + ", ".join(pairs) + "}\n")
+        count += 1
+    return count
+
+
+def write_envelope(result: Result, out: TextIO, style: Style) -> int:
+    """What scripts read: status, columns with types, rows as arrays, their count; on one line."""
+    columns = [{"name": c.name, "type": c.type} for c in result.columns]
+    out.write(f'{{"status": {json.dumps(result.tag)}, "columns": {json.dumps(columns)}, "rows": [')
+    count = 0
+    for row in result.rows:
+        out.write((", " if count else "") + to_json(row))
+        count += 1
+    out.write(f'], "row_count": {count if result.has_rows else max(result.row_count, 0)}}}\n')
+    return count
+
+
+def write_markdown(result: Result, out: TextIO, style: Style) -> int:
+    """A Markdown table."""
+    out.write("| " + " | ".join(_escaped(c.name) for c in result.columns) + " |\n")
+    marks = ["---:" if c.is_number else "---" for c in result.columns]
+    out.write("| " + " | ".join(marks) + " |\n")
+    count = 0
+    for row in result.rows:
+        out.write("| " + " | ".join(_escaped(shown(v, style.null)) for v in row) + " |\n")
+        count += 1
+    return count
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _keys(columns: Sequence[Column]) -> list[str]:
+    """JSON keys of the columns; a name that comes again gets a number."""
+    seen: dict[str, int] = {}
+    keys = []
+    for column in columns:
+        seen[column.name] = seen.get(column.name, 0) + 1
+        again = seen[column.name] > 1
+        name = f"{column.name}_{seen[column.name]}" if again else column.name
+        keys.append(json.dumps(name, ensure_ascii=False))
+    return keys
+
+
+FORMATS: dict[str, Writer] = {
+    "table": write_table,
+    "csv": write_csv,
+    "tsv": write_tsv,
+    "json": write_json,
+    "jsonl": write_jsonl,
+    "markdown": write_markdown,
+}
+
+
+def write(result: Result, out: TextIO, name: str, style: Style) -> None:
+    """Write a result in the named format; of a statement without rows, its status."""
+    if result.has_rows:
+        FORMATS[name](result, out, style)
+    elif name in {"table", "markdown"} and style.footer:
+        out.write(result.status + "\n")

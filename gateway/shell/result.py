@@ -1,0 +1,71 @@
+"""A statement's result as the writers of output take it: columns, rows as they come, and a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.dbapi.connection import Connection
+from gateway.dbapi.cursor import Cursor
+from gateway.shell.running import cancellable
+
+Row = tuple[Any, ...]
+_FETCH_ROWS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Name and SQL type of a result column."""
+
+    name: str
+    type: str
+
+    @property
+    def is_number(self) -> bool:
+        """True where digits line up at the right."""
+        bare = self.type.split("(")[0].upper()
+        return bare in _NUMBERS and not self.type.endswith("]")
+
+
+_NUMBERS = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+    | {"UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
+)
+
+
+@dataclass(slots=True)
+class Result:
+    """What one statement gave back; ``columns`` is empty for those without rows."""
+
+    tag: str
+    row_count: int
+    columns: tuple[Column, ...] = ()
+    rows: Iterator[Row] = field(default_factory=lambda: iter(()))
+
+    @property
+    def has_rows(self) -> bool:
+        """True for a query, even when it found nothing."""
+        return bool(self.columns)
+
+    @property
+    def status(self) -> str:
+        """What happened, as one line: ``UPDATE 3``."""
+        if self.row_count >= 0 and self.tag in _COUNTED:
+            return f"{self.tag} {self.row_count}"
+        return self.tag
+
+    @staticmethod
+    def of(cursor: Cursor, connection: Connection) -> Result:
+        """The result a cursor stands on; its rows come so that Ctrl-C can stop them."""
+        columns = tuple(Column(d[0], d[1]) for d in cursor.description or ())
+        rows = _rows(cursor, connection) if columns else iter(())
+        return Result(cursor.statusmessage, cursor.rowcount, columns, rows)
+
+
+_COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "REPLACE"})
+
+
+def _rows(cursor: Cursor, connection: Connection) -> Iterator[Row]:
+    while rows := cancellable(connection, lambda: cursor.fetchmany(_FETCH_ROWS)):
+        yield from rows

@@ -1,0 +1,65 @@
+"""A value of a result as text for people, as a CSV cell, and as JSON.
+
+JSON keeps every digit: decimals are written as numbers with all their places, what JSON has no
+number for (NaN, infinities) as a string, times in ISO 8601.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+_CONTROL = {n: f"\\x{n:02x}" for n in (*range(32), *range(127, 160))}
+_CONTROL |= {9: "\\t", 10: "↵", 13: "\\r"}
+
+
+def shown(value: Any, null: str = "NULL") -> str:
+    """A cell of a table: one line, and nothing in it that a terminal would obey."""
+    return plain(value, null).translate(_CONTROL)
+
+
+def plain(value: Any, null: str = "") -> str:
+    """The text of a value as a file holds it."""
+    if value is None:
+        return null
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, dt.datetime):
+        return _moment(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "\\x" + bytes(value).hex()
+    if isinstance(value, list | tuple | Mapping):
+        return to_json(value)
+    return str(value)
+
+
+def _moment(value: dt.datetime) -> str:
+    if value.tzinfo is None:
+        return value.isoformat(" ")
+    return value.astimezone(dt.UTC).isoformat(" ").replace("+00:00", "+00")
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON text."""
+    if value is None or isinstance(value, bool | int | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else json.dumps(str(value))
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() else json.dumps(str(value))
+    if isinstance(value, dt.date | dt.time):
+        return json.dumps(value.isoformat())
+    if isinstance(value, Mapping):
+        pairs = (f"{json.dumps(str(k), ensure_ascii=False)}: {to_json(v)}" for k, v in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(to_json, value)) + "]"
+    return json.dumps(plain(value), ensure_ascii=False)
