@@ -1,0 +1,50 @@
+"""``palimpsest export``: write a table or a query to a file."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import failing
+from gateway.commands.progress import working
+from gateway.shell.files import WRITERS, export_rows
+from gateway.shell.splitting import split
+
+
+@click.command("export")
+@click.argument("source", metavar="TABLE|QUERY")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("-t", "--format", "form", type=click.Choice([*WRITERS.values(), "parquet"]),
+              help="Form of the file; default: what its name ends in.")
+@JSON_OPTION
+@access_options
+def command(source: str, file: Path, form: str | None, as_json: bool, access: Access) -> None:
+    """Write the current rows of TABLE, or what QUERY gives, to FILE.
+
+    The form follows the file's ending: .csv .tsv .json .jsonl .md .parquet. A file of that name is
+    replaced only once the new one is whole.
+
+    \b
+    Examples:
+      palimpsest export hr.depts depts.parquet
+      palimpsest export "SELECT * FROM hr.depts WHERE deptno < 20" depts.csv
+      palimpsest export hr.depts before.csv --as-of '2024-05-01 12:00'
+    """
+    pieces = split(source, access.dialect)
+    if len(pieces) != 1:
+        raise click.UsageError("give one table or one query")
+    with connected(access, "export", as_json=as_json) as connection:
+        started = time.monotonic()
+        with failing(pieces[0], as_json=as_json), working(f"writing {file.name}", quiet=as_json):
+            rows = export_rows(connection, pieces[0].text, file, form)
+    seconds = time.monotonic() - started
+    size = file.stat().st_size
+    if as_json:
+        done = {"file": str(file), "rows": rows, "bytes": size, "seconds": round(seconds, 3)}
+        click.echo(json.dumps(done))
+        return
+    click.echo(f"Wrote {file}: {rows:,} rows, {size:,} bytes in {seconds:.1f} s.")

@@ -1,0 +1,32 @@
+"""``palimpsest flush``: seal what lies in the heads into segments."""
+
+from __future__ import annotations
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import failing
+from gateway.commands.progress import working
+from gateway.commands.rows import show
+
+
+@click.command("flush")
+@click.argument("table", required=False)
+@JSON_OPTION
+@access_options
+def command(table: str | None, as_json: bool, access: Access) -> None:
+    """Seal the head of TABLE (of every table, if none is named) into a Parquet segment.
+
+    No answer changes by it. Heads are sealed by themselves when they grow (setting flush_rows);
+    this is for the moment before a copy, or after a large load.
+
+    \b
+    Examples:
+      palimpsest flush
+      palimpsest flush hr.depts
+    """
+    with connected(access, "flush", as_json=as_json) as connection:
+        with failing(as_json=as_json), working("sealing", quiet=as_json):
+            cursor = connection.cursor()
+            cursor.callproc("system.flush", [table] if table else [])
+            show(cursor, connection, as_json=as_json)

@@ -1,0 +1,73 @@
+"""``palimpsest import``: append a file's rows to a table."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import failing
+from gateway.commands.progress import working
+from gateway.shell.files import FileOptions, import_file
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("table")
+@click.option("--create", is_flag=True, help="Make the table from the file's columns.")
+@click.option("--key", metavar="COL,..", help="Columns of the primary key, with --create.")
+@click.option("--delimiter", metavar="CHAR", help="What separates the values of a CSV file.")
+@click.option("--header/--no-header", default=None, help="Whether its first line names the columns.")
+@click.option("--null", metavar="TEXT", help="What stands for NULL in a CSV file; default: nothing.")
+@JSON_OPTION
+@access_options
+def command(
+    file: Path,
+    table: str,
+    create: bool,
+    key: str | None,
+    delimiter: str | None,
+    header: bool | None,
+    null: str | None,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.
+
+    Columns are matched by name. Keys and constraints hold for imported rows as for any others.
+
+    \b
+    Examples:
+      palimpsest import planes.csv planes --create --key tailnum
+      palimpsest import more.parquet hr.depts
+      palimpsest import old.csv hr.depts --delimiter ';' --null NA
+    """
+    if key and not create:
+        raise click.UsageError("--key goes with --create")
+    keys = [k.strip() for k in key.split(",") if k.strip()] if key else []
+    options = FileOptions(delimiter, header, null)
+    with connected(access, "import", as_json=as_json, make=create) as connection:
+        started = time.monotonic()
+        with failing(as_json=as_json), working(f"importing {file.name}", quiet=as_json):
+            done = import_file(
+                connection, str(file), table, create=create, key=keys, options=options
+            )
+    seconds = time.monotonic() - started
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "table": done.table,
+                    "rows": done.rows,
+                    "columns": list(done.columns),
+                    "created": done.created,
+                    "seconds": round(seconds, 3),
+                }
+            )
+        )
+        return
+    made = "Made" if done.created else "Appended to"
+    click.echo(f"{made} {done.table}: {done.rows:,} rows in {seconds:.1f} s.")

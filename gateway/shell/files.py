@@ -1,0 +1,298 @@
+r"""Tables out of files and into files, for ``import``, ``export`` and ``\copy``.
+
+The statements are built as AST and run like any other, so keys and constraints hold for imported
+rows too. Columns of a file are matched to those of the table by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlglot import exp
+
+from gateway.dbapi.connection import Connection
+from gateway.dbapi.cursor import Cursor
+from gateway.errors import mapping
+from gateway.results import Outcome
+from gateway.shell.formats import FORMATS
+from gateway.shell.result import Result
+from gateway.shell.running import cancellable
+from gateway.shell.table import Style
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table, TableName, fold
+from rewriter.parsing import parse
+
+READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv"}
+WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
+_COMPRESSED = (".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """How a CSV file is written; None leaves it to be found out."""
+
+    delimiter: str | None = None
+    header: bool | None = None
+    null: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    table: str
+    rows: int
+    columns: tuple[str, ...]
+    created: bool
+
+
+def reader_of(path: str) -> str:
+    """The function that reads a file, by its ending; raises FILE_ACCESS for others."""
+    bare = path.lower()
+    for ending in _COMPRESSED:
+        bare = bare.removesuffix(ending)
+    reader = READERS.get(Path(bare).suffix)
+    if reader is None:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"{path} is of no kind that can be imported",
+            advice="name it .csv, .tsv, .txt (also .gz or .zst) or .parquet",
+        )
+    return reader
+
+
+def import_file(
+    connection: Connection,
+    path: str,
+    name: str,
+    *,
+    create: bool = False,
+    key: Sequence[str] = (),
+    options: FileOptions = FileOptions(),
+) -> Imported:
+    """Append a file's rows to a table, all or none; with ``create`` the table is made of them."""
+    with mapping():
+        reader = reader_of(path)
+        target = table_name(connection, name)
+        found = connection.session.journal.state.catalog.get(target)
+        if connection.session.transaction is not None:
+            found = connection.session.transaction.catalog.get(target)
+        source = _Source(path, reader, options)
+        columns = _described(connection, source.relation({}))
+        if create:
+            definition = _definition(target, columns, key)
+        else:
+            if not isinstance(found, Table):
+                raise PalimpsestError(
+                    Code.UNKNOWN_TABLE,
+                    f"table {target} does not exist",
+                    advice="make it from the file: --create --key COLUMN",
+                )
+            columns = _matched(found, columns, path)
+            definition = None
+        rows = _append(connection, source, target, columns, definition)
+    return Imported(str(target), rows, tuple(n for n, _ in columns), create)
+
+
+def _append(
+    connection: Connection,
+    source: _Source,
+    target: TableName,
+    columns: Sequence[tuple[str, str]],
+    definition: exp.Create | None,
+) -> int:
+    """Make the table if need be and insert; one transaction of its own unless one is open."""
+    session = connection.session
+    outer = session.transaction is not None or not session.autocommit
+    if not outer:
+        session.begin()
+    try:
+        if definition is not None:
+            run(connection, definition).close()
+        names = [exp.to_identifier(n, quoted=True) for n, _ in columns]
+        insert = exp.Insert(
+            this=exp.Schema(this=_table(target), expressions=names),
+            expression=exp.select(*[exp.column(n.copy()) for n in names]).from_(
+                source.relation(dict(columns))
+            ),
+        )
+        rows = run(connection, insert).row_count
+        if not outer:
+            session.commit()
+    except BaseException:
+        if not outer:
+            session.rollback()
+        raise
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file as a relation of a query."""
+
+    path: str
+    reader: str
+    options: FileOptions
+
+    def relation(self, types: dict[str, str]) -> exp.Table:
+        """The call that reads the file; CSV values take the types given."""
+        arguments: list[exp.Expr] = [exp.Literal.string(self.path)]
+        if self.reader == "read_csv":
+            given = self.options
+            for name, value in (("delim", given.delimiter), ("nullstr", given.null)):
+                if value is not None:
+                    arguments.append(_argument(name, exp.Literal.string(value)))
+            if given.header is not None:
+                arguments.append(_argument("header", exp.Boolean(this=given.header)))
+            if types:
+                pairs = [
+                    exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string(t))
+                    for n, t in types.items()
+                ]
+                arguments.append(_argument("types", exp.Struct(expressions=pairs)))
+        return exp.Table(this=exp.Anonymous(this=self.reader, expressions=arguments))
+
+
+def _argument(name: str, value: exp.Expr) -> exp.EQ:
+    return exp.EQ(this=exp.column(name), expression=value)
+
+
+def _described(connection: Connection, relation: exp.Table) -> list[tuple[str, str]]:
+    query = exp.select("*").from_(relation).limit(0)
+    outcome = run(connection, query)
+    outcome.close()
+    return [(c.name, c.type) for c in outcome.columns or []]
+
+
+def _definition(
+    target: TableName, columns: Sequence[tuple[str, str]], key: Sequence[str]
+) -> exp.Create:
+    known = {fold(n): n for n, _ in columns}
+    missing = [k for k in key if fold(k) not in known]
+    if missing:
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'the file has no column "{missing[0]}" to be the key',
+            advice="its columns are " + ", ".join(known.values()),
+        )
+    elements: list[exp.Expr] = [
+        exp.ColumnDef(
+            this=exp.to_identifier(n, quoted=True), kind=exp.DataType.build(t, dialect="duckdb")
+        )
+        for n, t in columns
+    ]
+    if key:
+        names = [exp.to_identifier(known[fold(k)], quoted=True) for k in key]
+        elements.append(exp.PrimaryKey(expressions=names))
+    return exp.Create(this=exp.Schema(this=_table(target), expressions=elements), kind="TABLE")
+
+
+def _matched(table: Table, columns: Sequence[tuple[str, str]], path: str) -> list[tuple[str, str]]:
+    """The file's columns under the table's types; all must be columns of the table."""
+    matched = []
+    for name, _ in columns:
+        found = table.find(name)
+        if found is None:
+            names = ", ".join(c.name for c in table.columns)
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'{path} has a column "{name}", which {table.name} has not',
+                advice=f"the table's columns are {names}; a CSV file names them in its first line",
+            )
+        matched.append((name, found.type))
+    return matched
+
+
+def table_name(connection: Connection, name: str) -> TableName:
+    """A table's name as typed on the command line: ``t`` or ``schema.t``."""
+    node = exp.to_table(name, dialect="duckdb")
+    return TableName(node.db or connection.session.settings.schema, node.name)
+
+
+def _table(name: TableName) -> exp.Table:
+    return exp.table_(
+        exp.to_identifier(name.name, quoted=True), db=exp.to_identifier(name.schema, quoted=True)
+    )
+
+
+def run(connection: Connection, ast: exp.Expr) -> Outcome:
+    """Run a statement that was built here, whatever dialect the connection speaks."""
+    session = connection.session
+    (parsed,) = parse(ast.sql(dialect="duckdb"), "duckdb", session.settings.limits)
+    # The text names the plan in the cache, where a client's text in another dialect may stand.
+    marked = replace(parsed, text=f"{parsed.text} -- built")
+    with connection.lock:
+        return cancellable(connection, lambda: session.run(marked))
+
+
+def export_rows(
+    connection: Connection,
+    source: str,
+    path: Path,
+    form: str | None = None,
+    options: FileOptions = FileOptions(),
+) -> int:
+    """Write a table's or query's rows to a file, which appears only when it is whole."""
+    chosen = form or format_of(path)
+    cursor = connection.cursor()
+    sql = source
+    if is_name(source):
+        with mapping():
+            name = table_name(connection, source)
+        dialect = connection.session.dialect
+        sql = exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
+    cancellable(connection, lambda: cursor.execute(sql))
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        if chosen == "parquet":
+            rows = _write_parquet(connection, cursor, partial)
+        else:
+            result = Result.of(cursor, connection)
+            with partial.open("w", encoding="utf-8", newline="") as out:
+                rows = FORMATS[chosen](result, out, Style())
+        os.replace(partial, path)
+    except OSError as error:
+        with mapping():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"cannot write {path}: {error.strerror or error}",
+                advice="check folder, permissions and space",
+            ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+        cursor.close()
+    return rows
+
+
+def format_of(path: Path) -> str:
+    """The format a file's ending asks for; raises FILE_ACCESS for others."""
+    if path.suffix.lower() == ".parquet":
+        return "parquet"
+    found = WRITERS.get(path.suffix.lower())
+    if found is None:
+        with mapping():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"{path} does not say which format it shall have",
+                advice="name it .csv, .tsv, .json, .jsonl, .md or .parquet, or give --format",
+            )
+    return found
+
+
+def is_name(source: str) -> bool:
+    """True for a table's name, false for a query: names hold no space outside quotes."""
+    bare = source.strip()
+    if bare.startswith('"') or "." in bare and bare.endswith('"'):
+        return True
+    return bool(bare) and not any(c.isspace() or c in "()" for c in bare)
+
+
+def _write_parquet(connection: Connection, cursor: Cursor, path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    table = cancellable(connection, cursor.fetch_arrow)
+    pq.write_table(table, path, compression="zstd")
+    return int(table.num_rows)
