@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from journal.journal import Journal
 from journal.plan import Query
@@ -41,7 +42,7 @@ def append_rows(
     if held == 0:
         return None
     rows = pa.Table.from_batches(batches)
-    return MemoryRows(rows, count_kinds(rows, table))
+    return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
 
 
 def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
@@ -55,6 +56,7 @@ def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
 def _staged(
     journal: Journal, session: DuckDBSession, table: Table, query: Query, parameters: Parameters
 ) -> StagedRows:
+    assert isinstance(query.ast, exp.Query)
     sealed = segment_query(table, query.ast)
     file = journal.warehouse.write_segment(session, table, sealed, parameters)
     journal.staged.add(file.path)

@@ -89,13 +89,17 @@ def _table(raw: dict[str, Any]) -> Table:
             "name": TableName(**raw["name"]),
             "columns": tuple(_column(c) for c in raw["columns"]),
             "key": tuple(raw["key"]),
-            "uniques": tuple(Unique(u["name"], tuple(u["columns"])) for u in raw["uniques"]),
+            "uniques": tuple(_unique(u) for u in raw["uniques"]),
             "checks": tuple(Check(**c) for c in raw["checks"]),
             "format": JournalFormat(**form),
             "properties": tuple((k, v) for k, v in raw["properties"]),
             "physical_names": tuple(raw["physical_names"]),
         }
     )
+
+
+def _unique(raw: dict[str, Any]) -> Unique:
+    return Unique(raw["name"], tuple(raw["columns"]), raw.get("primary", False))
 
 
 def _column(raw: dict[str, Any]) -> Column:

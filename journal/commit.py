@@ -25,8 +25,10 @@ from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tie
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
 from journal.stores import duckdb_layout as layout
+from journal.stores import duckdb_public as public
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_rows import show_rows
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
 from journal.warehouse import Warehouse
@@ -52,6 +54,7 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     """Raise if a table the transaction wrote or changed was changed by somebody else."""
     began = transaction.snapshot.catalog
     now = committed.catalog
+    check_validated(transaction, committed)
     if now is began:
         return
     for _, change in transaction.changes():
@@ -64,6 +67,19 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
         before, after = began.by_id(table_id), now.by_id(table_id)
         if before is not None and before != after:
             raise _changed(str(before.name))
+
+
+def check_validated(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if rows were written that a changed definition was not checked against."""
+    for _, change in transaction.changes():
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            if transaction.is_pinned(change.relation.id, committed):
+                raise PalimpsestError(
+                    Code.SERIALIZATION,
+                    f"could not serialize access: rows of {change.relation.name}, whose definition"
+                    " this transaction changed, were changed by another one that committed first",
+                    advice="roll back and run the transaction again",
+                )
 
 
 def _changed(name: str) -> PalimpsestError:
@@ -87,8 +103,8 @@ def check_conflicts(
         table = committed.catalog.by_id(table_id)
         if not theirs or table is None:
             continue
-        session.show(conflicts.MINE, transaction.buffered(table_id))
-        session.show(conflicts.THEIRS, theirs)
+        show_rows(session, table, conflicts.MINE, transaction.buffered(table_id))
+        show_rows(session, table, conflicts.THEIRS, theirs)
         session.execute(conflicts.overlap_query(table), {})
         found = session.fetch_many(1)
         session.hide(conflicts.MINE, conflicts.THEIRS)
@@ -107,15 +123,13 @@ def restamped(
     if writes[0].version > clock.floor:
         return writes
     mapping = {w.version: clock.next() for w in writes}
+    tables = _definitions(transaction.snapshot.catalog, writes)
     result = []
     for statement in writes:
         rows = []
         for table_id, row_set in statement.rows:
-            table = transaction.catalog.by_id(table_id)
-            if table is not None:
-                rows.append(
-                    (table_id, _restamp(warehouse, session, table, row_set, mapping))
-                )
+            restamped_set = _restamp(warehouse, session, tables[table_id], row_set, mapping)
+            rows.append((table_id, restamped_set))
         result.append(
             replace(statement, version=mapping[statement.version], rows=tuple(rows))
         )
@@ -130,13 +144,25 @@ def _restamp(
     mapping: Mapping[Version, Version],
 ) -> RowSet:
     if isinstance(rows, MemoryRows):
-        return MemoryRows(restamp_rows(rows.rows, table, mapping), rows.counts)
+        return replace(rows, rows=restamp_rows(rows.rows, table, mapping))
     source = layout.segment_rows(
         table, [f.path for f in rows.files], rows.fields, warehouse.root
     )
     query = layout.segment_query(table, restamp_query(source, table, mapping))
     file = warehouse.write_segment(session, table, query, {})
-    return StagedRows((file,), rows.fields, rows.counts)
+    return StagedRows((file,), layout.fields_of(table), rows.counts)
+
+
+def _definitions(
+    catalog: CatalogSnapshot, writes: Iterable[StatementWrites]
+) -> dict[int, Table]:
+    """The last definition of each table, dropped ones included."""
+    found = {t.id: t for t in catalog.tables()}
+    for statement in writes:
+        for change in statement.changes:
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                found[change.relation.id] = change.relation
+    return found
 
 
 @dataclass(slots=True)
@@ -151,7 +177,6 @@ def append(
     warehouse: Warehouse,
     session: DuckDBSession,
     committed: JournalState,
-    catalog: CatalogSnapshot,
     writes: Sequence[StatementWrites],
 ) -> Appended:
     """Apply catalog changes and append rows; returns the new state of each changed journal."""
@@ -165,10 +190,9 @@ def append(
                 old = states.get(table.id, before.get(table.id))
                 states[table.id] = _with_definition(session, old, table, version)
     rows: dict[int, tuple[RowSet, ...]] = {}
+    definitions = _definitions(committed.catalog, writes)
     for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
-        definition = catalog.by_id(table_id)
-        if definition is None:
-            continue
+        definition = definitions[table_id]
         sets = tuple(r for w in writes for t, r in w.rows if t == table_id)
         state = states.get(table_id) or before[table_id]
         states[table_id] = _with_rows(warehouse, session, state, definition, sets, version)
@@ -183,12 +207,13 @@ def _with_definition(
     if old is None:
         head = Head(1, fields)
         layout.create_head(session, table, head)
-        return TableState(Manifest(1, (head,)), version, RowCounts())
+        return TableState(Manifest(1, (head,)), version, RowCounts(), (table,))
+    known = replace(old.with_layout(table), last_version=version)
     if old.manifest.heads and old.manifest.heads[-1].fields == fields:
-        return replace(old, last_version=version)
+        return known
     manifest = old.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
-    return TableState(manifest, version, old.head_counts)
+    return replace(known, manifest=manifest)
 
 
 def _with_rows(
@@ -204,7 +229,7 @@ def _with_rows(
     counts = state.head_counts
     manifest = state.manifest
     if memory:
-        session.show("incoming", memory)
+        show_rows(session, table, "incoming", memory)
         insert = insert_into_head(table, manifest.heads[-1], incoming(table))
         session.execute(Query(insert, ()), {})
         session.hide("incoming")
@@ -212,7 +237,7 @@ def _with_rows(
     if staged:
         segments = [_segment(warehouse, table, s, version) for s in staged]
         manifest = manifest.with_segments(segments)
-    return TableState(manifest, version, counts)
+    return replace(state, manifest=manifest, last_version=version, head_counts=counts)
 
 
 def _segment(
@@ -239,25 +264,22 @@ def write_catalog(
     changed: Mapping[int, TableState],
 ) -> None:
     """Store catalog changes, changed manifests, and the views of changed tables."""
-    changes = [(w.version, c) for w in writes for c in w.changes]
+    changes = [(writes[-1].version, c) for w in writes for c in w.changes]
     rows_of.add_changes(session, changes)
     if changes:
-        gone = {t.id: t for t in committed.catalog.tables()}
-        for table in gone.values():
-            if catalog.by_id(table.id) != table:
-                layout.drop_views(session, table)
+        public.drop_changed(session, committed.catalog, catalog)
     for table_id, state in changed.items():
         old = committed.tables.get(table_id)
-        now = catalog.by_id(table_id)
-        if old is None or old.manifest != state.manifest:
+        moved = old is None or old.manifest != state.manifest
+        if moved:
             rows_of.put_manifest(session, table_id, state.manifest)
-        if now is None:
-            continue
+        for shape in state.layouts:
+            if moved or (old is not None and shape not in old.layouts):
+                layout.refresh_tiers(session, shape, state.manifest, warehouse.root)
+        now = catalog.by_id(table_id)
         same_definition = committed.catalog.by_id(table_id) == now
-        if old is None or old.manifest != state.manifest or not same_definition:
-            layout.refresh_tiers(session, now, state.manifest, warehouse.root)
-        if old is None or old.tiers != state.tiers or not same_definition:
-            layout.refresh_views(session, now, state.tiers)
+        if now is not None and (old is None or old.tiers != state.tiers or not same_definition):
+            public.refresh_table(session, now, state.tiers)
 
 
 def refresh_all(
@@ -267,11 +289,12 @@ def refresh_all(
     root: Path,
 ) -> None:
     """Write every view anew, for a warehouse that was made or moved."""
+    for state in tables.values():
+        for shape in state.layouts:
+            layout.refresh_tiers(session, shape, state.manifest, root)
     for table in catalog.tables():
-        state = tables.get(table.id)
-        if state is not None:
-            layout.refresh_tiers(session, table, state.manifest, root)
-            layout.refresh_views(session, table, state.tiers)
+        if table.id in tables:
+            public.refresh_table(session, table, tables[table.id].tiers)
 
 
 def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> RowCounts:

@@ -13,6 +13,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 
@@ -28,6 +29,9 @@ from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.stores.duckdb_layout import refresh_tiers
+from journal.stores.duckdb_public import refresh_views
+from journal.stores.duckdb_rows import show_rows
 from journal.transaction import Transaction
 from journal.version import HybridClock, Version
 from journal.warehouse import DATABASE_FILE, Warehouse
@@ -50,6 +54,7 @@ class Statement:
     ) -> None:
         self._journal = journal
         self._open = True
+        self._shown: set[int] = set()
         self.session = session
         self.committed = committed
         self.transaction = transaction
@@ -57,9 +62,21 @@ class Statement:
     def show_buffers(self, table_ids: Iterable[int]) -> None:
         """Let queries see the transaction's own rows of these tables."""
         for table_id in table_ids:
+            table = self.transaction.catalog.by_id(table_id)
+            if table is None or table_id in self._shown:
+                continue
+            self._shown.add(table_id)
+            self._show_layout(table)
             rows = self.transaction.buffered(table_id)
             if rows:
-                self.session.show(f"tx{table_id}_buffer", rows)
+                show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+
+    def _show_layout(self, table: Table) -> None:
+        """Make the tiers readable under a layout that this transaction has made itself."""
+        state = self.committed.tables.get(table.id)
+        if state is None or any(t.layout == table.layout for t in state.layouts):
+            return
+        refresh_tiers(self.session, table, state.manifest, self._journal.root)
 
     def check_segments(self, table_ids: Iterable[int]) -> None:
         """Raise if a segment that will be read is missing or damaged."""
@@ -115,7 +132,8 @@ class Journal:
             self.store.close()
             raise
         self.clock = HybridClock(wall_us, self.state.version)
-        self._last_table_id = max(self.state.tables, default=0)
+        layouts = [t.layout for state in self.state.tables.values() for t in state.layouts]
+        self._last_table_id = max([*self.state.tables, *layouts], default=0)
 
     def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
         with self._session() as session:
@@ -124,24 +142,30 @@ class Journal:
                 rows_of.create(session, new_id())
             catalog = CatalogSnapshot.empty()
             history: list[tuple[Version, CatalogSnapshot]] = []
-            known: dict[int, Table] = {}
+            known: dict[int, dict[int, Table]] = {}
             for version, change in rows_of.load_changes(session):
                 catalog = apply(catalog, change)
                 if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                    known[change.relation.id] = change.relation
+                    table = change.relation
+                    known.setdefault(table.id, {}).pop(table.layout, None)
+                    known[table.id][table.layout] = table
                 if history and history[-1][0] == version:
                     history.pop()
                 history.append((version, catalog))
             last = rows_of.last_version(session)
             tables = {
                 table_id: TableState(
-                    manifest, last, section.count_heads(session, known[table_id], manifest)
+                    manifest,
+                    last,
+                    section.count_heads(session, next(iter(known[table_id].values())), manifest),
+                    tuple(known[table_id].values()),
                 )
                 for table_id, manifest in rows_of.load_manifests(session).items()
             }
             counters = Counters(rows_of.load_counters(session))
             self._settle_in(session, catalog, tables)
             session.commit()
+            refresh_views(session, catalog)
         state = JournalState(last, catalog, MappingProxyType(tables), tuple(history))
         return state, counters
 
@@ -196,7 +220,7 @@ class Journal:
         transaction.abandoned.clear()
 
     def new_table_id(self) -> int:
-        """An id no table has had."""
+        """An id that no table and no layout of a table has had."""
         with self._active_lock:
             self._last_table_id += 1
             return self._last_table_id
@@ -236,12 +260,14 @@ class Journal:
         for _, change in transaction.changes():
             catalog = apply(catalog, change)
         writes = section.restamped(self.warehouse, session, transaction, self.clock)
-        appended = section.append(self.warehouse, session, committed, catalog, writes)
+        appended = section.append(self.warehouse, session, committed, writes)
         section.write_catalog(
             self.warehouse, session, committed, catalog, writes, appended.tables
         )
         row = section.transaction_row(writes, transaction.message, author, catalog)
         self._finish_commit(session, committed, catalog, appended.tables, row)
+        if catalog is not committed.catalog:
+            refresh_views(session, catalog)
         self._keep(transaction, CommitRecord(row.version, appended.rows))
         for file in section.staged_files(writes):
             self.staged.discard(file.path)
@@ -294,10 +320,10 @@ class Journal:
             rows = direct.head_rows_at(statement.session, committed, appended, version)
             record = CommitRecord(version, rows)
         tables = {
-            table_id: TableState(
-                committed.tables[table_id].manifest,
-                version,
-                committed.tables[table_id].head_counts + counts,
+            table_id: replace(
+                committed.tables[table_id],
+                last_version=version,
+                head_counts=committed.tables[table_id].head_counts + counts,
             )
             for table_id, counts in appended.items()
         }

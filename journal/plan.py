@@ -15,28 +15,37 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from journal.errors import Code
+from journal.errors import Code, Position
 from journal.schema import Relation, TableName
 from journal.segment import RowCounts, Tier
 
 STORE_SCHEMA = "_palimpsest"
 """Schema of the store that holds the physical relations."""
 
+PHYSICAL = "physical"
+"""Marks, in a node's ``meta``, a relation of the store, which no client's text can name."""
+
 P_VERSION = "p_version"
 """The version of the running statement, a BIGINT."""
 P_SNAPSHOT = "p_snapshot"
 """The version the transaction reads at, a BIGINT."""
+P_TIME = "p_time_"
+"""Prefix of the versions of a plan's points in time, BIGINTs, numbered in their order."""
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
 BATCH = "p_batch"
 """Relation that holds the parameter rows of an ``executemany``; columns are the parameters."""
 
 
-def physical(table_id: int, tier: Tier) -> exp.Table:
-    """The relation of the store that holds one tier of a table's journal."""
+def physical(table_id: int, tier: Tier, layout: int = 0) -> exp.Table:
+    """The relation of the store that shows one tier of a table's journal in one of its layouts."""
     if tier is Tier.BUFFER:
-        return exp.table_(f"tx{table_id}_buffer")
-    return exp.table_(f"t{table_id}_{tier.value}", db=STORE_SCHEMA)
+        table = exp.table_(f"tx{table_id}_buffer")
+    else:
+        shape = f"x{layout}" if layout else ""
+        table = exp.table_(f"t{table_id}{shape}_{tier.value}", db=STORE_SCHEMA)
+    table.meta[PHYSICAL] = True
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +186,30 @@ class Shape:
     reason: str
 
 
+class Edge(StrEnum):
+    """Which moment a point means when a transaction of several versions spans it."""
+
+    AT = "at"
+    """The transaction's last version: all of it is seen."""
+    BEFORE = "before"
+    """The transaction's first version: a range that ends before the point leaves all of it out,
+    one that starts with the point takes all of it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRequest:
+    """A point in time that a plan depends on.
+
+    ``query`` gives one BIGINT: the version meant, as the client wrote it. The executor turns that
+    into a settled version and binds it as parameter ``p_time_<place among the points>``.
+    """
+
+    query: Query
+    edge: Edge
+    text: str
+    position: Position | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class StatementPlan:
     """A rewritten statement.
@@ -184,6 +217,7 @@ class StatementPlan:
     ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
     the system relations they read, which the gateway supplies. ``bounded`` promises that the
     statement changes few rows and finds them by key, so it may run inside the commit section.
+    ``points`` are the points in time it reads at.
     """
 
     kind: Kind
@@ -195,3 +229,4 @@ class StatementPlan:
     tables: frozenset[int] = field(default_factory=frozenset)
     system: frozenset[str] = field(default_factory=frozenset)
     bounded: bool = False
+    points: tuple[PointRequest, ...] = ()

@@ -73,6 +73,9 @@ class Reader:
     def _subsequent(self) -> str:
         return self.table.format.subsequent_column
 
+    def _physical(self, tier: Tier) -> exp.Table:
+        return physical(self.table.id, tier, self.table.layout)
+
     def is_plain(self) -> bool:
         """True when nothing is uncompacted: the base alone is the current view."""
         return not self.tiers & frozenset(_CHANGES)
@@ -83,14 +86,29 @@ class Reader:
             return self._nothing(outputs)
         changes = [t for t in _CHANGES if t in self.tiers]
         if not changes:
-            return self._select(physical(self.table.id, Tier.BASE), outputs)
+            return self._select(self._physical(Tier.BASE), outputs)
         branches: list[exp.Query] = []
         if Tier.BASE in self.tiers:
-            base = physical(self.table.id, Tier.BASE)
+            base = self._physical(Tier.BASE)
             branches.append(self._survivors(base, outputs, None, self._union(changes)))
         opens = self._union(changes)
         branches.append(self._survivors(opens, outputs, self._is_open(), self._union(changes)))
         return union_all(branches)
+
+    def base(self, outputs: Sequence[Output]) -> exp.Query:
+        """The base alone: what was current when it was written."""
+        return self._select(physical(self.table.id, Tier.BASE), outputs)
+
+    def signed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+        """What changed since: open rows with ``sign`` 1, closing rows with -1, no tombstones."""
+        end = column(self._subsequent)
+        is_open = exp.Is(this=end.copy(), expression=exp.Null())
+        is_closing = exp.GT(this=end, expression=column(self._version))
+        plus, minus = exp.Literal.number(1), exp.Literal.number(-1)
+        value = exp.Case(ifs=[exp.If(this=is_open.copy(), true=plus)], default=minus)
+        source = exp.alias_(self._union([t for t in _CHANGES if t in self.tiers]), "o", table=True)
+        rows = self._select(source, [*outputs, (value, sign)])
+        return rows.where(exp.or_(is_open, is_closing))
 
     def by_key(self, outputs: Sequence[Output], keys: Mapping[str, exp.Expr]) -> exp.Query:
         """The current row of one key: the latest open row or tombstone, unless a tombstone.
@@ -110,7 +128,7 @@ class Reader:
         rows: list[exp.Query] = []
         for tier in parts:
             same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
-            found = exp.select(*[column(n) for n in names]).from_(physical(self.table.id, tier))
+            found = exp.select(*[column(n) for n in names]).from_(self._physical(tier))
             found = found.where(*same, copy=False)
             rows.append(found if tier is Tier.BASE else found.where(latest.copy(), copy=False))
         if parts == [Tier.BASE]:
@@ -131,16 +149,16 @@ class Reader:
         written = exp.LTE(this=column(self._version, "o"), expression=point.copy())
         for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD):
             if tier in self.tiers:
-                source = physical(self.table.id, tier)
+                source = self._physical(tier)
                 where = exp.and_(self._is_open(), written.copy())
                 branches.append(self._survivors(source, outputs, where, closings))
         if Tier.HISTORY in self.tiers:
             contains = exp.GT(this=column(self._subsequent, "o"), expression=point.copy())
-            source = physical(self.table.id, Tier.HISTORY)
+            source = self._physical(Tier.HISTORY)
             where = exp.and_(written.copy(), contains)
             branches.append(self._survivors(source, outputs, where, closings))
         if Tier.BUFFER in self.tiers:
-            source = physical(self.table.id, Tier.BUFFER)
+            source = self._physical(Tier.BUFFER)
             branches.append(self._survivors(source, outputs, self._is_open(), closings))
         return union_all(branches)
 
@@ -172,7 +190,7 @@ class Reader:
                 opens = joined
             branches.append(exp.select("*").from_(opens.subquery("h")))
         if Tier.HISTORY in self.tiers:
-            branches.append(exp.select("*").from_(physical(self.table.id, Tier.HISTORY)))
+            branches.append(exp.select("*").from_(self._physical(Tier.HISTORY)))
         rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
         return self._select(rows.subquery("o"), outputs)
 
@@ -183,7 +201,7 @@ class Reader:
             outputs = [*stored_outputs(self.table), (column(self._subsequent), self._subsequent)]
         if not parts:
             return self._nothing(outputs)
-        return union_all([self._select(physical(self.table.id, t), outputs) for t in parts])
+        return union_all([self._select(self._physical(t), outputs) for t in parts])
 
     def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
         return exp.select(*[_named(e.copy(), name) for e, name in outputs]).from_(source)
@@ -201,10 +219,10 @@ class Reader:
 
     def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
         if len(tiers) == 1:
-            return physical(self.table.id, tiers[0])
+            return self._physical(tiers[0])
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
         selects = [
-            exp.select(*[column(n) for n in names]).from_(physical(self.table.id, t)) for t in tiers
+            exp.select(*[column(n) for n in names]).from_(self._physical(t)) for t in tiers
         ]
         return union_all(selects).subquery()
 
@@ -251,7 +269,7 @@ class Reader:
         if committed:
             branches.append(self._closing_rows(self._union(committed), point))
         if Tier.BUFFER in self.tiers:
-            branches.append(self._closing_rows(physical(self.table.id, Tier.BUFFER), None))
+            branches.append(self._closing_rows(self._physical(Tier.BUFFER), None))
         return union_all(branches).subquery() if branches else None
 
 

@@ -68,10 +68,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """A UNIQUE constraint over physical column names."""
+    """A UNIQUE constraint over physical column names.
+
+    ``primary`` marks a primary key that was added later: its rows keep their hidden key.
+    """
 
     name: str
     columns: tuple[str, ...]
+    primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,12 @@ class JournalFormat:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A logical table. ``key`` holds physical names; without a declared key it is the row id."""
+    """A logical table. ``key`` holds physical names; without a declared key it is the row id.
+
+    ``layout`` changes with the set of stored columns or their types, and is never used again, so
+    that rows written under any layout can be read under any other. ``physical_names`` holds every
+    physical name the table ever had.
+    """
 
     id: int
     name: TableName
@@ -107,6 +116,7 @@ class Table:
     comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     physical_names: tuple[str, ...] = ()
+    layout: int = 0
 
     @property
     def hidden_key(self) -> bool:

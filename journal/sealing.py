@@ -93,7 +93,7 @@ def _segment(
 def _versions(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[int, int]:
     """Lowest and highest version in these rows."""
     start, end = column(table.format.version_column), column(table.format.subsequent_column)
-    latest = exp.Greatest(this=start.copy(), expressions=[end])
+    latest = exp.Coalesce(this=end, expressions=[start.copy()])
     outputs: list[exp.Expr] = [exp.Min(this=start), exp.Max(this=latest)]
     if table.format.version_type is VersionType.TIMESTAMP:
         outputs = [exp.Anonymous(this="epoch_us", expressions=[o]) for o in outputs]

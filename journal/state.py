@@ -9,18 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from journal.schema import CatalogSnapshot
+from journal.schema import CatalogSnapshot, Table, TableName
 from journal.segment import Manifest, RowCounts, Tier
 from journal.version import Version
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """One journal: its manifest, when it was last written, and what its heads hold."""
+    """One journal: its manifest, when it was last written, and what its heads hold.
+
+    ``layouts`` holds the newest definition of each layout the table ever had, oldest first.
+    """
 
     manifest: Manifest
     last_version: Version
     head_counts: RowCounts
+    layouts: tuple[Table, ...] = ()
 
     @property
     def tiers(self) -> frozenset[Tier]:
@@ -29,6 +33,11 @@ class TableState:
         if self.head_counts.total:
             found.add(Tier.HEAD)
         return frozenset(found)
+
+    def with_layout(self, table: Table) -> TableState:
+        """A copy that knows this definition."""
+        others = tuple(t for t in self.layouts if t.layout != table.layout)
+        return replace(self, layouts=(*others, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +70,11 @@ class JournalState:
                 break
             found = snapshot
         return found
+
+    def dropped_at(self, name: TableName, point: Version) -> Table | None:
+        """The table of that name that was dropped last before ``point``, as it was then."""
+        for version, snapshot in reversed(self.history):
+            found = snapshot.get(name)
+            if version <= point and isinstance(found, Table):
+                return found
+        return None

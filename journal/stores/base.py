@@ -6,7 +6,7 @@ not versions, conflicts or catalogs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,10 +21,11 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemoryRows:
-    """Journal rows held in memory, columns as in the journal."""
+    """Journal rows held in memory; ``fields`` are empty where nobody reads them under a layout."""
 
     rows: pa.Table
     counts: RowCounts
+    fields: Fields = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,6 @@ class StoreSession(Protocol):
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         """Keep a query's rows as relation ``name`` until the transaction ends."""
-
-    def show(self, name: str, rows: Sequence[RowSet]) -> None:
-        """Let queries of this transaction read row sets as relation ``name``."""
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
         """Let queries of this transaction read an Arrow table as relation ``name``."""

@@ -22,7 +22,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.segment import SegmentFile
-from journal.stores.base import MemoryRows, Parameters, ResultColumn, RowSet
+from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb_errors import translate
 
 DIALECT = "duckdb"
@@ -52,7 +52,7 @@ class DuckDBSession:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection
-        self._root = root
+        self.root = root
         self._shown: list[str] = []
         self._staged: list[str] = []
         self._description: list[ResultColumn] = []
@@ -140,29 +140,6 @@ class DuckDBSession:
         self.execute(create, parameters)
         self._staged.append(name)
 
-    def show(self, name: str, rows: Sequence[RowSet]) -> None:
-        memory = [r.rows for r in rows if isinstance(r, MemoryRows)]
-        files = [
-            str(self._root / f.path)
-            for r in rows
-            if not isinstance(r, MemoryRows)
-            for f in r.files
-        ]
-        if not files:
-            self.show_arrow(name, pa.concat_tables(memory) if len(memory) > 1 else memory[0])
-            return
-        parts: list[exp.Query] = [exp.select("*").from_(read_parquet(files))]
-        if memory:
-            self.show_arrow(f"{name}_memory", pa.concat_tables(memory))
-            parts.append(exp.select("*").from_(f"{name}_memory"))
-        view = exp.Create(
-            this=exp.to_table(name),
-            kind="VIEW",
-            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
-            expression=union_by_name(parts),
-        )
-        self.execute(Query(view, ()), {})
-
     def show_arrow(self, name: str, rows: pa.Table) -> None:
         with _mapped():
             self._connection.register(name, rows)
@@ -208,21 +185,6 @@ class DuckDBSession:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-
-def read_parquet(files: Sequence[str]) -> exp.Expr:
-    """A table function that reads these Parquet files, matching columns by name."""
-    names = exp.Array(expressions=[exp.Literal.string(f) for f in files])
-    by_name = exp.PropertyEQ(this=exp.to_identifier("union_by_name"), expression=exp.true())
-    return exp.Anonymous(this="read_parquet", expressions=[names, by_name])
-
-
-def union_by_name(parts: Sequence[exp.Query]) -> exp.Query:
-    """UNION ALL BY NAME of the parts."""
-    result = parts[0]
-    for part in parts[1:]:
-        result = exp.Union(this=result, expression=part, distinct=False, by_name=True)
-    return result
 
 
 class DuckDBStore:

@@ -15,8 +15,8 @@ from pathlib import Path
 from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA, Query, physical
-from journal.relations import Reader, business_outputs, column, ident, version_type
-from journal.schema import Table, TableName
+from journal.relations import column, ident, version_type
+from journal.schema import Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
 from journal.stores.duckdb import DuckDBSession
 
@@ -75,28 +75,14 @@ def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
 
 
 def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root: Path) -> None:
-    """Make the tier views say what the manifest lists."""
+    """Make the tier views of one layout say what the manifest lists."""
     heads = [head_rows(table, h) for h in manifest.heads]
-    _create_view(session, physical(table.id, Tier.HEAD), heads)
+    _create_view(session, physical(table.id, Tier.HEAD, table.layout), heads)
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
         segments = manifest.in_tier(tier)
         if segments:
-            _create_view(session, physical(table.id, tier), _segments(table, segments, root))
-
-
-def refresh_views(session: DuckDBSession, table: Table, tiers: frozenset[Tier]) -> None:
-    """Make the views that other tools read: the current view and the journal."""
-    schema = exp.Create(this=exp.Table(db=ident(table.name.schema)), kind="SCHEMA", exists=True)
-    _run(session, schema)
-    reader = Reader(table, tiers)
-    _create_view(session, _logical(table.name), [reader.current(business_outputs(table.columns))])
-    _create_view(session, _logical(table.journal_name), [reader.journal()])
-
-
-def drop_views(session: DuckDBSession, table: Table) -> None:
-    """Take away the views of a dropped or renamed table."""
-    for name in (table.name, table.journal_name):
-        _run(session, exp.Drop(tables=[_logical(name)], kind="VIEW", exists=True))
+            name = physical(table.id, tier, table.layout)
+            _create_view(session, name, _segments(table, segments, root))
 
 
 def segment_query(table: Table, source: exp.Query) -> Query:
@@ -113,8 +99,12 @@ def segment_query(table: Table, source: exp.Query) -> Query:
 
 def head_rows(table: Table, head: Head) -> exp.Query:
     """Rows of a head in the table's present columns and types."""
-    source = exp.alias_(head_table(table.id, head), "p", table=True)
-    return _piece(table, source, head.fields, sealed=False)
+    return rows_in_layout(table, head_table(table.id, head), head.fields)
+
+
+def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
+    """Rows of a relation with columns ``fields`` in the table's present columns and types."""
+    return _piece(table, exp.alias_(source, "p", table=True), fields, sealed=False)
 
 
 def segment_rows(table: Table, files: Sequence[str], fields: Fields, root: Path) -> exp.Query:
@@ -143,16 +133,18 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
             initial = stored.initial or "NULL"
             literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
             value = exp.cast(literal, stored.type, dialect=_DIALECT)
-        elif kind != stored.type or (sealed and parquet_type(kind) != kind):
+        elif kind != stored.type:
+            # Rows that no reader of this layout sees may hold values that its type cannot hold.
+            written_as = parquet_type(kind) if sealed else kind
+            if written_as != kind:
+                value = exp.cast(value, kind, dialect=_DIALECT)
+            value = exp.TryCast(this=value, to=exp.DataType.build(stored.type, dialect=_DIALECT))
+        elif sealed and parquet_type(kind) != kind:
             value = exp.cast(value, stored.type, dialect=_DIALECT)
         outputs.append(exp.alias_(value, ident(stored.physical)))
     for name in (table.format.version_column, table.format.subsequent_column):
         outputs.append(exp.alias_(column(name, "p"), ident(name)))
     return exp.select(*outputs).from_(source)
-
-
-def _logical(name: TableName) -> exp.Table:
-    return exp.Table(this=ident(name.name), db=ident(name.schema))
 
 
 def _create_view(session: DuckDBSession, name: exp.Table, parts: Sequence[exp.Query]) -> None:

@@ -1,0 +1,50 @@
+"""Row sets of a transaction, shown to queries in a table's present columns and types.
+
+Rows may have been buffered under an earlier layout of their table, or written to files in the types
+that survive Parquet; here they are given the columns that readers of the table expect. Decides
+nothing about which rows are visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.plan import Query
+from journal.relations import union_all
+from journal.schema import Table
+from journal.stores.base import MemoryRows, RowSet, StagedRows
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_layout import fields_of, rows_in_layout, segment_rows
+
+
+def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[RowSet]) -> None:
+    """Let queries of the session's transaction read row sets of ``table`` as relation ``name``."""
+    fields = fields_of(table)
+    memory = [r for r in sets if isinstance(r, MemoryRows)]
+    if len(memory) == len(sets) and all(r.fields in {(), fields} for r in memory):
+        session.show_arrow(name, _together(memory))
+        return
+    pieces: list[exp.Query] = []
+    for index, (written, group) in enumerate(groupby(memory, key=lambda r: r.fields or fields)):
+        part = f"{name}_{index}"
+        session.show_arrow(part, _together(list(group)))
+        pieces.append(rows_in_layout(table, exp.to_table(part), written))
+    for staged in (r for r in sets if isinstance(r, StagedRows)):
+        files = [f.path for f in staged.files]
+        pieces.append(segment_rows(table, files, staged.fields, session.root))
+    view = exp.Create(
+        this=exp.to_table(name),
+        kind="VIEW",
+        replace=True,
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        expression=union_all(pieces),
+    )
+    session.execute(Query(view, ()), {})
+
+
+def _together(rows: Sequence[MemoryRows]) -> pa.Table:
+    return pa.concat_tables([r.rows for r in rows]) if len(rows) > 1 else rows[0].rows
