@@ -123,7 +123,7 @@ class Journal:
         self._publish_lock = threading.Lock()
         self._records: list[CommitRecord] = []
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
-        self._active_lock = threading.Lock()
+        self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
         try:
@@ -190,8 +190,9 @@ class Journal:
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
     ) -> Transaction:
         """Start a transaction that reads what is committed now."""
-        transaction = Transaction(self.state, read_only, explicit, message)
         with self._active_lock:
+            # A commit that publishes after this snapshot was taken must find the transaction.
+            transaction = Transaction(self.state, read_only, explicit, message)
             self._active.add(transaction)
         return transaction
 
@@ -314,31 +315,29 @@ class Journal:
         author: Author,
     ) -> None:
         """Commit what a direct statement has appended to heads under ``version``."""
-        committed = statement.committed
-        record = None
-        if self._others_active():
-            rows = direct.head_rows_at(statement.session, committed, appended, version)
-            record = CommitRecord(version, rows)
-        tables = {
-            table_id: replace(
-                committed.tables[table_id],
-                last_version=version,
-                head_counts=committed.tables[table_id].head_counts + counts,
-            )
-            for table_id, counts in appended.items()
-        }
-        section.write_catalog(
-            self.warehouse, statement.session, committed, committed.catalog, (), tables
-        )
-        row = direct.direct_row(
-            version, digest, statement.transaction.message, author, committed.catalog, appended
-        )
-        self._finish_commit(statement.session, committed, committed.catalog, tables, row)
-        self._keep(statement.transaction, record)
-
-    def _others_active(self) -> bool:
         with self._active_lock:
-            return bool(self._active)
+            # No transaction may begin until this is published: it would not be looked at.
+            committed = statement.committed
+            record = None
+            if self._active:
+                rows = direct.head_rows_at(statement.session, committed, appended, version)
+                record = CommitRecord(version, rows)
+            tables = {
+                table_id: replace(
+                    committed.tables[table_id],
+                    last_version=version,
+                    head_counts=committed.tables[table_id].head_counts + counts,
+                )
+                for table_id, counts in appended.items()
+            }
+            section.write_catalog(
+                self.warehouse, statement.session, committed, committed.catalog, (), tables
+            )
+            row = direct.direct_row(
+                version, digest, statement.transaction.message, author, committed.catalog, appended
+            )
+            self._finish_commit(statement.session, committed, committed.catalog, tables, row)
+            self._keep(statement.transaction, record)
 
     def _keep(self, transaction: Transaction, record: CommitRecord | None) -> None:
         with self._active_lock:
