@@ -93,6 +93,13 @@ def mapped(error: PalimpsestError) -> Error:
     return _BY_STATE_CLASS.get(error.sqlstate[:2], ProgrammingError)(error)
 
 
+_TOO_DEEP = PalimpsestError(
+    Code.NESTING_TOO_DEEP,
+    "the statement is a chain of operators too long to take apart",
+    advice="split it with CTEs, or put a long list into IN (...) or a table",
+)
+
+
 @contextmanager
 def mapping() -> Iterator[None]:
     """Turn errors of the lower layers into PEP 249 exceptions."""
@@ -100,3 +107,5 @@ def mapping() -> Iterator[None]:
         yield
     except PalimpsestError as error:
         raise mapped(error) from error
+    except RecursionError:
+        raise mapped(_TOO_DEEP) from None

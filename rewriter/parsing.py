@@ -18,6 +18,7 @@ from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter import own_syntax
 from rewriter.limits import Limits
+from rewriter.nesting import check_nesting, too_deep
 from rewriter.statement import SqlStatement, Statement
 
 DIALECTS = {
@@ -48,7 +49,8 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
     if len(text) > limits.statement_chars:
         raise PalimpsestError(
             Code.STATEMENT_TOO_LONG,
-            f"the statement has {len(text):,} characters, at most {limits.statement_chars:,} are taken",
+            f"the statement has {len(text):,} characters, at most {limits.statement_chars:,}"
+            " are taken",
             advice="load bulk data with COPY or executemany, or raise max_statement_chars",
         )
     return [
@@ -95,7 +97,7 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
 def _statement(
     text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
 ) -> Parsed:
-    _check_depth(tokens, limits)
+    check_nesting(tokens, limits)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
     parser = sqlglot.Dialect.get_or_raise(DIALECTS[dialect]).parser()
@@ -109,7 +111,7 @@ def _statement(
         except ParseError as error:
             raise _syntax_error(error) from error
         except RecursionError:
-            raise _too_deep(limits) from None
+            raise too_deep(limits) from None
         if len(found) != 1 or found[0] is None:
             raise PalimpsestError(Code.SYNTAX, "one statement was expected")
         return found[0]
@@ -217,26 +219,6 @@ def _after_operator(tokens: list[Token], index: int) -> bool:
     if before.token_type in {TokenType.VAR, TokenType.IDENTIFIER}:
         return before.end + 1 != tokens[index].start
     return True
-
-
-def _check_depth(tokens: list[Token], limits: Limits) -> None:
-    depth = 0
-    for token in tokens:
-        if token.token_type in {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}:
-            depth += 1
-            if depth > limits.nesting_depth:
-                raise _too_deep(limits, position_of(token))
-        elif token.token_type in {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}:
-            depth -= 1
-
-
-def _too_deep(limits: Limits, position: Position | None = None) -> PalimpsestError:
-    return PalimpsestError(
-        Code.NESTING_TOO_DEEP,
-        f"the statement is nested more than {limits.nesting_depth} levels deep",
-        advice="split it, use CTEs, or write long lists as IN (...) or a joined VALUES table",
-        position=position,
-    )
 
 
 def position_of(token: Token) -> Position:
