@@ -1,0 +1,105 @@
+"""``palimpsest shell``: an interactive prompt, or statements from -c, files and pipes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from gateway import __version__, errors
+from gateway.commands.connecting import Access, access_options, connect, fail_to_connect
+from gateway.commands.failure import failing
+from gateway.dbapi.connection import Connection
+from gateway.shell.formats import FORMATS
+from gateway.shell.shell import Leave, Shell
+
+
+@click.command("shell")
+@click.argument("url", required=False, metavar="[PATH|URL]")
+@click.option("-c", "--command", "commands", multiple=True, metavar="SQL",
+              help="Run this and leave; may be given more than once.")
+@click.option("-f", "--file", "files", multiple=True, type=click.File("r"),
+              help="Run a script and leave; - is standard input.")
+@click.option("-t", "--format", "form", type=click.Choice(list(FORMATS)), default="table",
+              show_default=True, help="Form of the rows.")
+@click.option("-v", "--set", "variables", multiple=True, metavar="NAME=VALUE",
+              help=r"As \set; ON_ERROR_STOP=1 ends a script at its first error.")
+@click.option("-q", "--quiet", is_flag=True, help="No greeting, no counts below tables.")
+@access_options
+def command(
+    url: str | None,
+    commands: tuple[str, ...],
+    files: tuple[click.utils.LazyFile, ...],
+    form: str,
+    variables: tuple[str, ...],
+    quiet: bool,
+    access: Access,
+) -> None:
+    r"""A SQL shell on a warehouse, which is made if it is not there.
+
+    Statements end with a semicolon and may take several lines; \? lists the backslash commands.
+    Ctrl-C stops the statement that runs, Ctrl-D leaves. Without a terminal, or with -c or -f, the
+    shell reads statements and leaves; then its exit code is 1 if any of them failed.
+
+    \b
+    Examples:
+      palimpsest shell
+      palimpsest shell palimpsest:////srv/sales
+      palimpsest shell -c '\dt' -c 'SELECT count(*) FROM hr.depts'
+      palimpsest shell -v ON_ERROR_STOP=1 -f load.sql
+    """
+    place = url or access.warehouse
+    chosen = Access(place, access.dialect, access.user, access.as_of)
+    try:
+        connection = connect(chosen, "shell", make=True)
+    except errors.Error as error:
+        fail_to_connect(error, as_json=False)
+    interactive = not commands and not files and sys.stdin.isatty() and sys.stdout.isatty()
+    with connection, failing():
+        shell = Shell(connection, interactive=interactive)
+        shell.options.form = form
+        shell.options.footer = not quiet
+        try:
+            for pair in variables:
+                name, _, value = pair.partition("=")
+                shell.backslash(f"\\set {name} {value}")
+            if interactive:
+                code = _converse(shell, connection, place, quiet)
+            else:
+                code = _run(shell, commands, files)
+        finally:
+            shell.close()
+    sys.exit(code)
+
+
+def _run(shell: Shell, commands: tuple[str, ...], files: tuple[click.utils.LazyFile, ...]) -> int:
+    try:
+        for text in commands:
+            shell.take(text)
+        for file in files:
+            shell.script(file.read())
+        if not commands and not files:
+            shell.script(sys.stdin.read())
+    except Leave as leave:
+        return leave.code
+    return 1 if shell.failures else 0
+
+
+def _converse(shell: Shell, connection: Connection, place: str, quiet: bool) -> int:
+    from gateway.shell.prompt import converse
+
+    if not quiet:
+        tables = sum(1 for _ in connection.session.journal.state.catalog.tables())
+        count = f"{tables} table{'' if tables == 1 else 's'}"
+        shell.say(f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave.")
+    return converse(shell, place_name(place))
+
+
+def place_name(place: str) -> str:
+    """What the prompt calls a warehouse: the name of its directory."""
+    path = urlsplit(place).path if "://" in place else place
+    return Path(path).name or "temporary" if path.strip("/") else "temporary"
+
+

@@ -1,0 +1,207 @@
+"""Backslash commands: one function each, in a table that is also their help."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.shell import describing
+from gateway.shell.copying import copy_command
+from gateway.shell.options import switched
+from gateway.shell.syntax import statement_help
+
+if TYPE_CHECKING:
+    from gateway.shell.shell import Shell
+
+_INCLUDES_MAX = 16
+
+
+class WrongCommand(Exception):
+    """A backslash command that is not there, or is used wrongly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backslash:
+    """A command: what it takes, what it is for, and the function that does it."""
+
+    usage: str
+    about: str
+    run: Callable[[Shell, str], None]
+
+
+def run(shell: Shell, line: str) -> None:
+    """Run the command of a line that begins with a backslash."""
+    name, _, rest = line[1:].partition(" ")
+    name = name.rstrip(";")
+    found = COMMANDS.get(name)
+    if found is None:
+        raise WrongCommand(f"there is no command \\{name}; \\? lists them")
+    raw = name in {"copy", "preview"}
+    found.run(shell, rest.strip() if raw else rest.strip().rstrip(";").strip())
+
+
+def words(text: str) -> list[str]:
+    """Arguments, quotes taken off."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise WrongCommand(f"a quote is not closed: {text}") from error
+
+
+def _first(text: str) -> str | None:
+    found = words(text)
+    return found[0] if found else None
+
+
+def _describe(shell: Shell, text: str) -> None:
+    if not text:
+        shell.show_facts(describing.relations(shell.connection, "all", None))
+        return
+    relation = describing.find(shell.connection, text)
+    if relation is None:
+        listed = describing.relations(shell.connection, "all", text)
+        if not listed.row_count:
+            raise WrongCommand(f"there is no table or view {text}; \\d lists them")
+        shell.show_facts(listed)
+        return
+    shell.say(f"{type(relation).__name__} {relation.name}")
+    shell.show_facts(describing.columns_of(relation))
+    for fact in describing.facts_of(shell.connection, relation):
+        shell.say(fact)
+
+
+def _tables(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.relations(shell.connection, "tables", text or None))
+
+
+def _views(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.relations(shell.connection, "views", text or None))
+
+
+def _schemas(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.schemas(shell.connection))
+
+
+def _warehouse(shell: Shell, text: str) -> None:
+    session = shell.connection.session
+    shell.say(f"Warehouse: {session.journal.root}")
+    shell.say(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
+    if session.settings.as_of:
+        shell.say(f"Reading as of: {session.settings.as_of}")
+    shell.show_facts(describing.schemas(shell.connection))
+
+
+def _timing(shell: Shell, text: str) -> None:
+    shell.options.timing = switched(shell.options.timing, text or None)
+    shell.say(f"Timing is {'on' if shell.options.timing else 'off'}.")
+
+
+def _expanded(shell: Shell, text: str) -> None:
+    shell.options.set_print_option("expanded", text or None)
+    shell.say(f"Expanded display is {shell.options.expanded}.")
+
+
+def _pset(shell: Shell, text: str) -> None:
+    name, _, value = text.partition(" ")
+    if not name:
+        for option, current in shell.options.print_options().items():
+            shell.say(f"{option:10} {current}")
+        return
+    given = value.strip()
+    shell.options.set_print_option(name, (words(given) or [""])[0] if given else None)
+    shell.say(f"{name} is {shell.options.print_options().get(name, given)}.")
+
+
+def _set(shell: Shell, text: str) -> None:
+    name, _, value = text.partition(" ")
+    options = shell.options
+    if not name:
+        shell.say(f"AUTOCOMMIT = {'on' if shell.connection.autocommit else 'off'}")
+        shell.say(f"ON_ERROR_STOP = {'on' if options.stop_on_error else 'off'}")
+        for known, held in options.variables.items():
+            shell.say(f"{known} = {held}")
+    elif name.upper() == "ON_ERROR_STOP":
+        options.stop_on_error = switched(False, value.strip() or "on")
+    elif name.upper() == "AUTOCOMMIT":
+        shell.connection.autocommit = switched(False, value.strip() or "on")
+    elif not name.isidentifier():
+        raise WrongCommand("\\set takes a name and a value; :name then stands for the value")
+    else:
+        options.variables[name] = " ".join(words(value))
+
+
+def _unset(shell: Shell, text: str) -> None:
+    shell.options.variables.pop(text, None)
+
+
+def _include(shell: Shell, text: str) -> None:
+    path = _first(text)
+    if path is None:
+        raise WrongCommand("\\i takes a file")
+    if shell.depth >= _INCLUDES_MAX:
+        raise WrongCommand(f"files include each other more than {_INCLUDES_MAX} deep at {path}")
+    script = Path(path).expanduser().read_text(encoding="utf-8")
+    shell.depth += 1
+    try:
+        shell.script(script)
+    finally:
+        shell.depth -= 1
+
+
+def _output(shell: Shell, text: str) -> None:
+    path = _first(text)
+    shell.redirect(path)
+    shell.say(f"Results go to {path}." if path else "Results go to the screen.")
+
+
+def _copy(shell: Shell, text: str) -> None:
+    shell.say(copy_command(shell.connection, text))
+
+
+def _preview(shell: Shell, text: str) -> None:
+    from gateway.shell.previewing import show_preview
+
+    if not text:
+        raise WrongCommand("\\preview takes a statement")
+    show_preview(shell, text.rstrip(";"))
+
+
+def _statement_help(shell: Shell, text: str) -> None:
+    shell.say(statement_help(text))
+
+
+def _help(shell: Shell, text: str) -> None:
+    width = max(len(c.usage) for c in COMMANDS.values())
+    for known in COMMANDS.values():
+        shell.say(f"  {known.usage:{width}}  {known.about}")
+    shell.say("\nStatements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves.")
+
+
+def _quit(shell: Shell, text: str) -> None:
+    from gateway.shell.shell import Leave
+
+    raise Leave
+
+
+COMMANDS: dict[str, Backslash] = {
+    "d": Backslash("\\d [NAME]", "tables and views, or the parts of one", _describe),
+    "dt": Backslash("\\dt [PATTERN]", "tables", _tables),
+    "dv": Backslash("\\dv [PATTERN]", "views", _views),
+    "dn": Backslash("\\dn", "schemas", _schemas),
+    "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
+    "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),
+    "timing": Backslash("\\timing [on|off]", "show how long each statement takes", _timing),
+    "x": Backslash("\\x [on|off|auto]", "one line per column", _expanded),
+    "pset": Backslash("\\pset [OPTION VALUE]", "format, null, rows, expanded, footer", _pset),
+    "set": Backslash("\\set [NAME VALUE]", "a value for :name; ON_ERROR_STOP, AUTOCOMMIT", _set),
+    "unset": Backslash("\\unset NAME", "forget a value", _unset),
+    "i": Backslash("\\i FILE", "run the statements of a file", _include),
+    "o": Backslash("\\o [FILE]", "write results to a file, or to the screen again", _output),
+    "copy": Backslash("\\copy TABLE FROM FILE", "load a file; TABLE|(QUERY) TO FILE writes one", _copy),
+    "h": Backslash("\\h [STATEMENT]", "the form of a statement", _statement_help),
+    "?": Backslash("\\?", "this list", _help),
+    "q": Backslash("\\q", "leave", _quit),
+}

@@ -1,0 +1,56 @@
+r"""``\copy``: a file into a table, or a table's or query's rows into a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from gateway.shell.files import FileOptions, export_rows, import_file
+from journal.errors import Code, PalimpsestError
+
+_USAGE = r"\copy TABLE FROM 'file.csv' [CREATE [KEY (a, b)]]  or  \copy TABLE|(QUERY) TO 'file.csv'"
+_FORM = re.compile(
+    r"(?P<source>\(.*\)|\S+)\s+(?P<way>from|to)\s+(?P<file>'(?:[^']|'')*'|\S+)\s*(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CREATE = re.compile(r"create(?:\s+key\s*\(?(?P<key>[^)]*)\)?)?", re.IGNORECASE)
+
+
+def copy_command(connection: Connection, text: str) -> str:
+    """Run the copy that ``text`` describes; returns what to say about it."""
+    found = _FORM.fullmatch(text.strip().rstrip(";").strip())
+    if found is None:
+        raise _wrong()
+    file = found["file"]
+    if file.startswith("'"):
+        file = file[1:-1].replace("''", "'")
+    path = Path(file).expanduser()
+    rest = found["rest"].strip()
+    if found["way"].lower() == "to":
+        if rest:
+            raise _wrong()
+        source = found["source"]
+        if source.startswith("("):
+            source = source[1:-1]
+        rows = export_rows(connection, source, path)
+        return f"Wrote {path}: {rows:,} rows."
+    created = _CREATE.fullmatch(rest)
+    if rest and created is None:
+        raise _wrong()
+    keys = [k.strip() for k in (created["key"] or "").split(",")] if created is not None else []
+    done = import_file(
+        connection,
+        str(path),
+        found["source"],
+        create=created is not None,
+        key=[k for k in keys if k],
+        options=FileOptions(),
+    )
+    return f"{'Made' if done.created else 'Appended to'} {done.table}: {done.rows:,} rows."
+
+
+def _wrong() -> Exception:
+    with mapping():
+        raise PalimpsestError(Code.SYNTAX, "the copy command is not complete", advice=_USAGE)

@@ -1,0 +1,125 @@
+r"""What ``\d`` and its relatives show: schemas, tables, views and one table's parts, as results."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+
+from gateway.dbapi.connection import Connection
+from gateway.shell.result import Column, Result, Row
+from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from journal.schema import Column as TableColumn
+
+
+def catalog_of(connection: Connection) -> CatalogSnapshot:
+    """The catalog as the connection's next statement will see it."""
+    session = connection.session
+    if session.transaction is not None:
+        return session.transaction.catalog
+    return session.journal.state.catalog
+
+
+def relations(connection: Connection, kind: str, pattern: str | None) -> Result:
+    r"""Tables and views (``\d``), tables (``\dt``) or views (``\dv``) whose names match."""
+    found: list[Row] = []
+    for relation in _sorted(catalog_of(connection).relations.values()):
+        is_table = isinstance(relation, Table)
+        if (kind == "tables" and not is_table) or (kind == "views" and is_table):
+            continue
+        if not _matches(relation.name, pattern):
+            continue
+        key = _key(relation) if isinstance(relation, Table) else None
+        what = "table" if is_table else "view"
+        row = (relation.name.schema, relation.name.name, what, key, relation.comment)
+        found.append(row)
+    columns = _texts("schema", "name", "kind", "key", "comment")
+    if not any(row[4] for row in found):
+        return _result(columns[:4], [row[:4] for row in found])
+    return _result(columns, found)
+
+
+def schemas(connection: Connection) -> Result:
+    r"""``\dn``."""
+    catalog = catalog_of(connection)
+    counts = {fold(s): 0 for s in catalog.schemas}
+    for relation in catalog.relations.values():
+        counts[fold(relation.name.schema)] = counts.get(fold(relation.name.schema), 0) + 1
+    rows = [(name, counts[folded]) for folded, name in sorted(catalog.schemas.items())]
+    return _result([*_texts("schema"), Column("tables and views", "BIGINT")], rows)
+
+
+def find(connection: Connection, name: str) -> Relation | None:
+    """The table or view of a name as typed, in the session's schema unless it names one."""
+    schema, _, bare = name.replace('"', "").rpartition(".")
+    return catalog_of(connection).get(
+        TableName(schema or connection.session.settings.schema, bare)
+    )
+
+
+def columns_of(relation: Relation) -> Result:
+    """The columns of a table or view."""
+    if isinstance(relation, View):
+        names = _texts("column")
+        return _result(names, [(name,) for name in relation.columns])
+    rows: list[Row] = []
+    for column in relation.columns:
+        null = "not null" if column.not_null else ""
+        rows.append((column.name, column.type, null, _default(column), column.comment))
+    columns = _texts("column", "type", "null", "default", "comment")
+    used = [i for i in range(5) if i < 2 or any(row[i] for row in rows)]
+    kept = [tuple(row[i] if row[i] is not None else "" for i in used) for row in rows]
+    return _result([columns[i] for i in used], kept)
+
+
+def facts_of(connection: Connection, relation: Relation) -> list[str]:
+    """What there is to say of a table besides its columns, one line each."""
+    if isinstance(relation, View):
+        return [f"Defined as: {relation.query}"]
+    lines = [f"Primary key: {_key(relation)}"] if not relation.hidden_key else []
+    names = {c.physical: c.name for c in relation.stored}
+    for unique in relation.uniques:
+        lines.append(f"Unique {unique.name}: {', '.join(names[c] for c in unique.columns)}")
+    lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
+    state = connection.session.journal.state.tables.get(relation.id)
+    if state is not None:
+        segments = state.manifest.segments
+        sealed = sum(s.counts.total for s in segments)
+        size = sum(s.bytes for s in segments)
+        lines.append(
+            f"Journal {relation.journal_name}: {state.head_counts.total:,} rows in the head, "
+            f"{sealed:,} in {len(segments)} segment{'' if len(segments) == 1 else 's'} "
+            f"({size:,} bytes)"
+        )
+    return lines
+
+
+def _default(column: TableColumn) -> str | None:
+    if column.identity is not None:
+        return "generated always" if column.identity.always else "generated"
+    return column.generated or column.default
+
+
+def _key(table: Table) -> str | None:
+    if table.hidden_key:
+        return None
+    return ", ".join(table.by_physical(k).name for k in table.key)
+
+
+def _matches(name: TableName, pattern: str | None) -> bool:
+    if not pattern:
+        return True
+    wanted = fold(pattern.replace('"', ""))
+    shown = fold(str(name)) if "." in wanted else fold(name.name)
+    return fnmatch.fnmatchcase(shown, wanted)
+
+
+def _sorted(found: Iterable[Relation]) -> list[Relation]:
+    return sorted(found, key=lambda r: r.name.key)
+
+
+def _texts(*names: str) -> list[Column]:
+    return [Column(name, "VARCHAR") for name in names]
+
+
+def _result(columns: Sequence[Column], rows: Sequence[Row]) -> Result:
+    return Result("SHOW", len(rows), tuple(columns), iter(rows))

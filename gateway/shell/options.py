@@ -1,0 +1,83 @@
+r"""What ``\pset``, ``\x``, ``\timing`` and ``\set`` change: how the shell shows and stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gateway.shell.formats import FORMATS
+from gateway.shell.table import Style
+
+_ON = {"on": True, "true": True, "1": True, "yes": True}
+_OFF = {"off": False, "false": False, "0": False, "no": False}
+
+
+class WrongOption(Exception):
+    """An option that is not there, or a value it does not take; the text says which it does."""
+
+
+@dataclass(slots=True)
+class Options:
+    """The shell's state apart from its connection; ``variables`` fill :name in statements."""
+
+    form: str = "table"
+    expanded: str = "auto"
+    null: str = "NULL"
+    rows: int = 0
+    footer: bool = True
+    timing: bool = False
+    stop_on_error: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def style(self, base: Style) -> Style:
+        """The style of a stream with these options applied."""
+        rows = self.rows if base.width is not None else 0
+        expanded = self.expanded
+        if base.width is None and expanded == "auto":
+            expanded = "off"
+        return Style(base.width, rows, self.null, expanded, base.color, base.unicode, self.footer)
+
+    def print_options(self) -> dict[str, str]:
+        r"""Name and value of each option of ``\pset``."""
+        return {
+            "expanded": self.expanded,
+            "footer": "on" if self.footer else "off",
+            "format": self.form,
+            "null": self.null,
+            "rows": str(self.rows),
+        }
+
+    def set_print_option(self, name: str, value: str | None) -> None:
+        r"""``\pset name value``."""
+        match name:
+            case "format":
+                if value not in FORMATS:
+                    raise WrongOption(f"format takes one of {', '.join(FORMATS)}")
+                self.form = value
+            case "expanded" | "x":
+                self.expanded = self._expanded(value)
+            case "null":
+                self.null = value or ""
+            case "rows":
+                if value is None or not value.isdigit():
+                    raise WrongOption("rows takes a number; 0 shows all")
+                self.rows = int(value)
+            case "footer":
+                self.footer = switched(self.footer, value)
+            case _:
+                known = ", ".join(self.print_options())
+                raise WrongOption(f"there is no option {name}; there are {known}")
+
+    def _expanded(self, value: str | None) -> str:
+        if value == "auto":
+            return "auto"
+        return "on" if switched(self.expanded == "on", value) else "off"
+
+
+def switched(now: bool, value: str | None) -> bool:
+    """The other way round, or as ``value`` says."""
+    if value is None:
+        return not now
+    known = {**_ON, **_OFF}
+    if value.lower() not in known:
+        raise WrongOption(f"{value} is neither on nor off")
+    return known[value.lower()]
