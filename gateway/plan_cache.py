@@ -56,9 +56,7 @@ class PlanCache:
         entry = self._plans.get(key)
         return entry is not None and entry.plan.bounded
 
-    def plan(
-        self, key: Hashable, catalog: CatalogSnapshot, sights: Sights
-    ) -> StatementPlan | None:
+    def plan(self, key: Hashable, catalog: CatalogSnapshot, sights: Sights) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
         with self._lock:
             entry = self._plans.get(key)

@@ -144,9 +144,7 @@ class Session:
             self._failed()
             raise
 
-    def _run_sql(
-        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
-    ) -> Outcome:
+    def _run_sql(self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None) -> Outcome:
         if self.transaction is None and self.autocommit:
             return self._autocommit(parsed, bound, batch)
         if self.transaction is None:
@@ -297,5 +295,3 @@ def setting_text(value: Any) -> str:
     if value.key in {"literal", "column", "identifier", "var", "boolean"}:
         return str(value.name or value.sql())
     return str(value.sql(dialect="duckdb"))
-
-

@@ -130,9 +130,7 @@ def restamped(
         for table_id, row_set in statement.rows:
             restamped_set = _restamp(warehouse, session, tables[table_id], row_set, mapping)
             rows.append((table_id, restamped_set))
-        result.append(
-            replace(statement, version=mapping[statement.version], rows=tuple(rows))
-        )
+        result.append(replace(statement, version=mapping[statement.version], rows=tuple(rows)))
     return result
 
 
@@ -145,17 +143,13 @@ def _restamp(
 ) -> RowSet:
     if isinstance(rows, MemoryRows):
         return replace(rows, rows=restamp_rows(rows.rows, table, mapping))
-    source = layout.segment_rows(
-        table, [f.path for f in rows.files], rows.fields, warehouse.root
-    )
+    source = layout.segment_rows(table, [f.path for f in rows.files], rows.fields, warehouse.root)
     query = layout.segment_query(table, restamp_query(source, table, mapping))
     file = warehouse.write_segment(session, table, query, {})
     return StagedRows((file,), layout.fields_of(table), rows.counts)
 
 
-def _definitions(
-    catalog: CatalogSnapshot, writes: Iterable[StatementWrites]
-) -> dict[int, Table]:
+def _definitions(catalog: CatalogSnapshot, writes: Iterable[StatementWrites]) -> dict[int, Table]:
     """The last definition of each table, dropped ones included."""
     found = {t.id: t for t in catalog.tables()}
     for statement in writes:
@@ -240,9 +234,7 @@ def _with_rows(
     return replace(state, manifest=manifest, last_version=version, head_counts=counts)
 
 
-def _segment(
-    warehouse: Warehouse, table: Table, staged: StagedRows, version: Version
-) -> Segment:
+def _segment(warehouse: Warehouse, table: Table, staged: StagedRows, version: Version) -> Segment:
     only_open = staged.counts.closing == 0 and staged.counts.tombstone == 0
     return Segment(
         id=warehouse.segment_id(staged.files[0].path),

@@ -250,9 +250,7 @@ class Journal:
         finally:
             self._finish(transaction)
 
-    def _commit(
-        self, session: DuckDBSession, transaction: Transaction, author: Author
-    ) -> Version:
+    def _commit(self, session: DuckDBSession, transaction: Transaction, author: Author) -> Version:
         committed = self.state
         section.check_catalog(transaction, committed)
         session.begin()
@@ -262,9 +260,7 @@ class Journal:
             catalog = apply(catalog, change)
         writes = section.restamped(self.warehouse, session, transaction, self.clock)
         appended = section.append(self.warehouse, session, committed, writes)
-        section.write_catalog(
-            self.warehouse, session, committed, catalog, writes, appended.tables
-        )
+        section.write_catalog(self.warehouse, session, committed, catalog, writes, appended.tables)
         row = section.transaction_row(writes, transaction.message, author, catalog)
         self._finish_commit(session, committed, catalog, appended.tables, row)
         if catalog is not committed.catalog:

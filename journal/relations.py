@@ -221,9 +221,7 @@ class Reader:
         if len(tiers) == 1:
             return self._physical(tiers[0])
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
-        selects = [
-            exp.select(*[column(n) for n in names]).from_(self._physical(t)) for t in tiers
-        ]
+        selects = [exp.select(*[column(n) for n in names]).from_(self._physical(t)) for t in tiers]
         return union_all(selects).subquery()
 
     def _is_open(self) -> exp.Expr:

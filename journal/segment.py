@@ -105,9 +105,7 @@ class Manifest:
 
     def with_segments(self, added: Iterable[Segment]) -> Manifest:
         """A manifest that lists more segments."""
-        return replace(
-            self, generation=self.generation + 1, segments=(*self.segments, *added)
-        )
+        return replace(self, generation=self.generation + 1, segments=(*self.segments, *added))
 
     def with_head(self, fields: Fields) -> Manifest:
         """A manifest with a fresh head of these columns; earlier heads stay readable."""

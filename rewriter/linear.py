@@ -84,7 +84,9 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     outputs = business_outputs(table.columns)
     changes = _part(draft, node, reader.signed(outputs, SIGN), signed=True)
     both = exp.union(base, changes, distinct=False, copy=False)
-    outer.set("from_", exp.From(this=exp.Subquery(this=both, alias=exp.TableAlias(this=ident("p")))))
+    outer.set(
+        "from_", exp.From(this=exp.Subquery(this=both, alias=exp.TableAlias(this=ident("p"))))
+    )
     return outer, table
 
 
@@ -94,14 +96,21 @@ def _sources(select: exp.Select, context: RewriteContext) -> Sources | None:
         return None
     nodes = [from_.this]
     for join in select.args.get("joins") or []:
-        if join.side or join.method or join.kind not in {"", "INNER", "CROSS"} or join.args.get("using"):
+        if (
+            join.side
+            or join.method
+            or join.kind not in {"", "INNER", "CROSS"}
+            or join.args.get("using")
+        ):
             return None
         nodes.append(join.this)
     sources: Sources = {}
     for node in nodes:
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             return None
-        if any(node.args.get(a) for a in ("joins", "version", "when", "pivots", "sample", "laterals")):
+        if any(
+            node.args.get(a) for a in ("joins", "version", "when", "pivots", "sample", "laterals")
+        ):
             return None
         alias = node.args.get("alias")
         if is_cte(node) or (alias is not None and alias.columns):
@@ -159,7 +168,9 @@ def _collect(draft: _Draft, sources: Sources) -> bool:
     places = [*draft.select.selects]
     places += [draft.select.args[a] for a in ("having", "order") if draft.select.args.get(a)]
     for place in places:
-        if place.find(exp.Query, exp.Window, exp.Star) not in (None,) and not _only_count_star(place):
+        if place.find(exp.Query, exp.Window, exp.Star) not in (None,) and not _only_count_star(
+            place
+        ):
             return False
         for node in place.find_all(exp.AggFunc):
             whole: exp.Expr = node.parent if isinstance(node.parent, exp.Filter) else node
@@ -241,9 +252,7 @@ def _part(draft: _Draft, target: exp.Table, rows: exp.Query, *, signed: bool) ->
     for node in list(part.find_all(exp.Table)):
         if node.meta.get(_TARGET):
             node.replace(exp.Subquery(this=rows, alias=alias))
-    outputs: list[exp.Expr] = [
-        exp.alias_(g.copy(), f"g{i}") for i, g in enumerate(draft.groups)
-    ]
+    outputs: list[exp.Expr] = [exp.alias_(g.copy(), f"g{i}") for i, g in enumerate(draft.groups)]
     for partial in draft.partials.values():
         outputs += _partial_outputs(partial, signed)
     outputs.append(exp.alias_(_signed(exp.Count(this=exp.Star()), None, signed), "rows"))
@@ -329,7 +338,9 @@ def _combined(
 
     def replace(part: exp.Expr) -> exp.Expr:
         nonlocal left_over
-        partial = draft.partials.get(part.sql()) if isinstance(part, (exp.AggFunc, exp.Filter)) else None
+        partial = (
+            draft.partials.get(part.sql()) if isinstance(part, (exp.AggFunc, exp.Filter)) else None
+        )
         if partial is not None:
             return _final(partial, draft)
         if isinstance(part, exp.Column) and not part.table and fold(part.name) in aliases:
@@ -367,7 +378,9 @@ def _average(partial: _Partial, draft: _Draft, total: exp.Expr, count: exp.Expr)
     """
     argument = partial.function.this.sql()
     beside = {
-        p.function.this.sql() for p in draft.partials.values() if not isinstance(p.function, exp.Avg)
+        p.function.this.sql()
+        for p in draft.partials.values()
+        if not isinstance(p.function, exp.Avg)
     }
     divisor: exp.Expr = count.copy()
     if partial.scale and argument not in beside and "*" not in beside:

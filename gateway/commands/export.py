@@ -18,8 +18,13 @@ from gateway.shell.splitting import split
 @click.command("export")
 @click.argument("source", metavar="TABLE|QUERY")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("-t", "--format", "form", type=click.Choice([*WRITERS.values(), "parquet"]),
-              help="Form of the file; default: what its name ends in.")
+@click.option(
+    "-t",
+    "--format",
+    "form",
+    type=click.Choice([*WRITERS.values(), "parquet"]),
+    help="Form of the file; default: what its name ends in.",
+)
 @JSON_OPTION
 @access_options
 def command(source: str, file: Path, form: str | None, as_json: bool, access: Access) -> None:

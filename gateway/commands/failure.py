@@ -30,7 +30,9 @@ def exit_code(error: errors.Error) -> int:
     return CONFLICT if error.sqlstate == "40001" else STATEMENT
 
 
-def fail(error: errors.Error, statement: str = "", *, as_json: bool = False, line: int = 0) -> NoReturn:
+def fail(
+    error: errors.Error, statement: str = "", *, as_json: bool = False, line: int = 0
+) -> NoReturn:
     """Write an error to stderr and leave with its exit code."""
     if as_json:
         click.echo(json.dumps({"error": as_object(error, line)}, ensure_ascii=False), err=True)

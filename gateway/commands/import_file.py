@@ -20,8 +20,12 @@ from gateway.shell.files import FileOptions, import_file
 @click.option("--create", is_flag=True, help="Make the table from the file's columns.")
 @click.option("--key", metavar="COL,..", help="Columns of the primary key, with --create.")
 @click.option("--delimiter", metavar="CHAR", help="What separates the values of a CSV file.")
-@click.option("--header/--no-header", default=None, help="Whether its first line names the columns.")
-@click.option("--null", metavar="TEXT", help="What stands for NULL in a CSV file; default: nothing.")
+@click.option(
+    "--header/--no-header", default=None, help="Whether its first line names the columns."
+)
+@click.option(
+    "--null", metavar="TEXT", help="What stands for NULL in a CSV file; default: nothing."
+)
 @JSON_OPTION
 @access_options
 def command(

@@ -7,7 +7,14 @@ import json
 import click
 
 from gateway import errors
-from gateway.commands.connecting import DEFAULT, JSON_OPTION, Access, connect, fail_to_connect, url_of
+from gateway.commands.connecting import (
+    DEFAULT,
+    JSON_OPTION,
+    Access,
+    connect,
+    fail_to_connect,
+    url_of,
+)
 from gateway.warehouses import parse_url
 from journal.warehouse import DATABASE_FILE
 

@@ -11,15 +11,20 @@ from gateway.shell.files import table_name
 
 _ALL = "SELECT * FROM system.transactions ORDER BY version DESC LIMIT ?"
 _OF_TABLE = (
-    "SELECT * FROM system.transactions WHERE list_contains(tables, ?)"
-    " ORDER BY version DESC LIMIT ?"
+    "SELECT * FROM system.transactions WHERE list_contains(tables, ?) ORDER BY version DESC LIMIT ?"
 )
 
 
 @click.command("log")
 @click.argument("table", required=False)
-@click.option("-l", "--limit", type=click.IntRange(min=1), default=20, show_default=True,
-              help="How many commits, the latest first.")
+@click.option(
+    "-l",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many commits, the latest first.",
+)
 @JSON_OPTION
 @access_options
 def command(table: str | None, limit: int, as_json: bool, access: Access) -> None:

@@ -28,17 +28,42 @@ Parameters = list[Any] | dict[str, Any] | None
 @click.command("query")
 @click.argument("sql", required=False)
 @click.option("-f", "--file", type=click.File("r"), help="Take the statements from a file.")
-@click.option("-p", "--param", "values", multiple=True, metavar="VALUE",
-              help="Value of the next ? in the statement; read as JSON where it is JSON.")
-@click.option("-n", "--named", multiple=True, metavar="NAME=VALUE",
-              help="Value of the parameter $NAME or :NAME.")
-@click.option("-t", "--format", "form", type=click.Choice(list(FORMATS)),
-              help="Form of the rows. Default: table.")
+@click.option(
+    "-p",
+    "--param",
+    "values",
+    multiple=True,
+    metavar="VALUE",
+    help="Value of the next ? in the statement; read as JSON where it is JSON.",
+)
+@click.option(
+    "-n",
+    "--named",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Value of the parameter $NAME or :NAME.",
+)
+@click.option(
+    "-t",
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="Form of the rows. Default: table.",
+)
 @JSON_OPTION
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write the rows to a file.")
-@click.option("-1", "--transaction", "together", is_flag=True,
-              help="Run all statements as one transaction: all of them or none.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the rows to a file.",
+)
+@click.option(
+    "-1",
+    "--transaction",
+    "together",
+    is_flag=True,
+    help="Run all statements as one transaction: all of them or none.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Rows only: no counts, no status.")
 @access_options
 def command(

@@ -18,14 +18,39 @@ from gateway.shell.shell import Leave, Shell
 
 @click.command("shell")
 @click.argument("url", required=False, metavar="[PATH|URL]")
-@click.option("-c", "--command", "commands", multiple=True, metavar="SQL",
-              help="Run this and leave; may be given more than once.")
-@click.option("-f", "--file", "files", multiple=True, type=click.File("r"),
-              help="Run a script and leave; - is standard input.")
-@click.option("-t", "--format", "form", type=click.Choice(list(FORMATS)), default="table",
-              show_default=True, help="Form of the rows.")
-@click.option("-v", "--set", "variables", multiple=True, metavar="NAME=VALUE",
-              help=r"As \set; ON_ERROR_STOP=1 ends a script at its first error.")
+@click.option(
+    "-c",
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="SQL",
+    help="Run this and leave; may be given more than once.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.File("r"),
+    help="Run a script and leave; - is standard input.",
+)
+@click.option(
+    "-t",
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="table",
+    show_default=True,
+    help="Form of the rows.",
+)
+@click.option(
+    "-v",
+    "--set",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=r"As \set; ON_ERROR_STOP=1 ends a script at its first error.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No greeting, no counts below tables.")
 @access_options
 def command(
@@ -101,5 +126,3 @@ def place_name(place: str) -> str:
     """What the prompt calls a warehouse: the name of its directory."""
     path = urlsplit(place).path if "://" in place else place
     return Path(path).name or "temporary" if path.strip("/") else "temporary"
-
-

@@ -200,7 +200,9 @@ COMMANDS: dict[str, Backslash] = {
     "unset": Backslash("\\unset NAME", "forget a value", _unset),
     "i": Backslash("\\i FILE", "run the statements of a file", _include),
     "o": Backslash("\\o [FILE]", "write results to a file, or to the screen again", _output),
-    "copy": Backslash("\\copy TABLE FROM FILE", "load a file; TABLE|(QUERY) TO FILE writes one", _copy),
+    "copy": Backslash(
+        "\\copy TABLE FROM FILE", "load a file; TABLE|(QUERY) TO FILE writes one", _copy
+    ),
     "h": Backslash("\\h [STATEMENT]", "the form of a statement", _statement_help),
     "?": Backslash("\\?", "this list", _help),
     "q": Backslash("\\q", "leave", _quit),

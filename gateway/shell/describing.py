@@ -51,9 +51,7 @@ def schemas(connection: Connection) -> Result:
 def find(connection: Connection, name: str) -> Relation | None:
     """The table or view of a name as typed, in the session's schema unless it names one."""
     schema, _, bare = name.replace('"', "").rpartition(".")
-    return catalog_of(connection).get(
-        TableName(schema or connection.session.settings.schema, bare)
-    )
+    return catalog_of(connection).get(TableName(schema or connection.session.settings.schema, bare))
 
 
 def columns_of(relation: Relation) -> Result:

@@ -60,9 +60,7 @@ class _Completions(Completer):
         """The candidates at the cursor of the document."""
         found = self._inner.candidates(document.text, document.cursor_position, COMMANDS)
         for candidate in found:
-            yield Completion(
-                candidate.text, -candidate.replaces, display_meta=candidate.kind
-            )
+            yield Completion(candidate.text, -candidate.replaces, display_meta=candidate.kind)
 
 
 def converse(shell: Shell, place: str) -> int:
@@ -107,7 +105,11 @@ def _wrote(shell: Shell) -> bool:
 def _prompt(shell: Shell, place: str) -> StyleAndTextTuples:
     match shell.connection.session.status:
         case "transaction":
-            return [("class:prompt", place), ("class:prompt.transaction", "*"), ("class:prompt", "> ")]
+            return [
+                ("class:prompt", place),
+                ("class:prompt.transaction", "*"),
+                ("class:prompt", "> "),
+            ]
         case "failed":
             return [("class:prompt", place), ("class:prompt.failed", "!"), ("class:prompt", "> ")]
         case _:

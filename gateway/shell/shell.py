@@ -35,7 +35,9 @@ class Leave(Exception):
 class Shell:
     """One connection, its options, and where its output goes."""
 
-    def __init__(self, connection: Connection, *, interactive: bool, out: TextIO | None = None) -> None:
+    def __init__(
+        self, connection: Connection, *, interactive: bool, out: TextIO | None = None
+    ) -> None:
         self.connection = connection
         self.interactive = interactive
         self.options = Options(rows=100 if interactive else 0, stop_on_error=False)
@@ -164,6 +166,4 @@ class Shell:
     def _complain(self, error: errors.Error, piece: Piece | None) -> None:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
-        self.say(
-            complaint(error, text, width=screen_width(), color=color, line=line), error=True
-        )
+        self.say(complaint(error, text, width=screen_width(), color=color, line=line), error=True)

@@ -150,7 +150,10 @@ def _table(
         return separator.join(texts).rstrip() + "\n"
 
     names = [_cut(shown(columns[p].name), widths[p]) for p in places]
-    header = [f" {_bold(_aligned(n, widths[p], columns[p]), style)} " for n, p in zip(names, places, strict=True)]
+    header = [
+        f" {_bold(_aligned(n, widths[p], columns[p]), style)} "
+        for n, p in zip(names, places, strict=True)
+    ]
     rules = [line * (widths[p] + 2) for p in places]
     if gap is not None:
         rules.insert(gap, line * 3)
@@ -159,7 +162,9 @@ def _table(
     count = 0
     texts = chain(cells, ([shown(v, style.null) for v in row] for row in rest))
     for row, row_texts in zip(chain(first, _endless()), texts, strict=False):
-        out.write(joined([_cell(row_texts[p], row, p, widths[p], columns[p], style) for p in places]))
+        out.write(
+            joined([_cell(row_texts[p], row, p, widths[p], columns[p], style) for p in places])
+        )
         count += 1
     return count
 
@@ -175,9 +180,7 @@ def _gap_at(places: Sequence[int], columns: int) -> int | None:
     return next((i for i, p in enumerate(places) if p != i), len(places))
 
 
-def _cell(
-    text: str, row: Row | None, place: int, width: int, column: Column, style: Style
-) -> str:
+def _cell(text: str, row: Row | None, place: int, width: int, column: Column, style: Style) -> str:
     shown_text = _aligned(_cut(text, width), width, column)
     is_null = row is not None and row[place] is None
     return f" {_dim(shown_text, style) if is_null else shown_text} "
@@ -196,9 +199,7 @@ def _aligned(text: str, width: int, column: Column) -> str:
     return padding + text if column.is_number else text + padding
 
 
-def _expanded(
-    columns: Sequence[Column], rows: Iterator[Row], out: TextIO, style: Style
-) -> int:
+def _expanded(columns: Sequence[Column], rows: Iterator[Row], out: TextIO, style: Style) -> int:
     bar, line = ("│", "─") if style.unicode else ("|", "-")
     names = [shown(c.name) for c in columns]
     width = max((cell_len(n) for n in names), default=0)

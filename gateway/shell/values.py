@@ -58,7 +58,9 @@ def to_json(value: Any) -> str:
     if isinstance(value, dt.date | dt.time):
         return json.dumps(value.isoformat())
     if isinstance(value, Mapping):
-        pairs = (f"{json.dumps(str(k), ensure_ascii=False)}: {to_json(v)}" for k, v in value.items())
+        pairs = (
+            f"{json.dumps(str(k), ensure_ascii=False)}: {to_json(v)}" for k, v in value.items()
+        )
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(to_json, value)) + "]"

@@ -27,9 +27,7 @@ def refresh_table(session: DuckDBSession, table: Table, tiers: frozenset[Tier]) 
     _create_view(session, table.journal_name, reader.journal())
 
 
-def drop_changed(
-    session: DuckDBSession, before: CatalogSnapshot, after: CatalogSnapshot
-) -> None:
+def drop_changed(session: DuckDBSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
     """Take away what a changed catalog no longer has the same way, and make its new schemas."""
     for relation in before.relations.values():
         if after.get(relation.name) == relation:
