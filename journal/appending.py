@@ -1,7 +1,7 @@
 """The rows a statement appends, on their way into its transaction's buffer.
 
-Few rows are held in memory and go to the head at commit; many are written to a segment file at once,
-which stays unlisted until the transaction commits.
+Few rows are held in memory and go to the head at commit; many are written to a segment file at
+once, which stays unlisted until the transaction commits.
 """
 
 from __future__ import annotations

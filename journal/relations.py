@@ -180,7 +180,7 @@ class Reader:
                 ends = self._closing_rows(self._union(changes), None)
                 joined = exp.select(
                     exp.Column(
-                        this=exp.Star(**{"except_": [ident(end)]}), table=exp.to_identifier("o")
+                        this=exp.Star(except_=[ident(end)]), table=exp.to_identifier("o")
                     ),
                     exp.alias_(column(end, "c"), ident(end)),
                 )

@@ -25,7 +25,8 @@ from rewriter.result_names import result_name
 _TARGET = "split"
 SIGN = "_palimpsest_sign"
 _EXACT = frozenset(
-    "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT DECIMAL".split()
+    "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT"
+    " UTINYINT USMALLINT UINTEGER UBIGINT DECIMAL".split()
 )
 _REFUSED = ("distinct", "qualify", "sample", "laterals", "pivots", "windows", "connect", "into")
 _AGGREGATES = (exp.Sum, exp.Count, exp.Avg)

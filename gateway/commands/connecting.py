@@ -93,7 +93,8 @@ _OPTIONS = (
     click.option(
         "--as-of",
         metavar="TIME|VERSION",
-        help="Read everything as it was then: '2024-05-01 12:00', a version, now() - INTERVAL 1 DAY.",
+        help="Read everything as it was then: '2024-05-01 12:00', or a version,"
+        " or now() - INTERVAL 1 DAY.",
     ),
 )
 

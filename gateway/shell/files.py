@@ -285,7 +285,7 @@ def format_of(path: Path) -> str:
 def is_name(source: str) -> bool:
     """True for a table's name, false for a query: names hold no space outside quotes."""
     bare = source.strip()
-    if bare.startswith('"') or "." in bare and bare.endswith('"'):
+    if bare.startswith('"') or ("." in bare and bare.endswith('"')):
         return True
     return bool(bare) and not any(c.isspace() or c in "()" for c in bare)
 

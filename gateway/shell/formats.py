@@ -1,4 +1,4 @@
-"""Results written for programs and documents: CSV, JSON, JSON Lines, Markdown; one row at a time."""
+"""Results written for programs and documents: CSV, JSON, JSON Lines, Markdown; row by row."""
 
 from __future__ import annotations
 

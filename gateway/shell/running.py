@@ -1,4 +1,4 @@
-"""Runs a statement so that Ctrl-C stops it, and it alone: the work in a thread, the waiting here."""
+"""Runs a statement so that Ctrl-C stops it, and only it: works in a thread, waits here."""
 
 from __future__ import annotations
 

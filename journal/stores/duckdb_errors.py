@@ -40,7 +40,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"Schema with name", re.I), Code.UNKNOWN_SCHEMA),
     (
         re.compile(
-            r"No space left|could not write|Cannot write|Could not write|failed to sync|Read-only file",
+            r"No space left|could not write|Cannot write|Could not write|failed to sync"
+            r"|Read-only file",
             re.I,
         ),
         Code.STORE_WRITE,
