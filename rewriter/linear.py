@@ -2,7 +2,7 @@
 
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its
-base, united with the aggregate of the few changes (open rows +1, closing rows -1), combined again by
+base, united with that of the few changes (open rows +1, closing rows -1), combined again by
 ``g``. Floating-point sums are not exact and take the general shape, as does whatever is not
 understood in full here. The idea is that of incremental view maintenance with multiplicities
 (Gupta, Mumick, Subrahmanian 1993). Pure: AST in, AST out.

@@ -1,7 +1,7 @@
 """How a journal lies in the embedded store: head tables, tier views, the views clients may read.
 
-Schema ``_palimpsest`` holds, per table id: ``t1_head_<generation>`` (heads), ``t1_head``, ``t1_base``,
-``t1_delta``, ``t1_history`` (views over heads and segments, in the table's present columns). The
+Schema ``_palimpsest`` holds, per table id: ``t1_head_<generation>`` (heads), ``t1_head``,
+``t1_base``, ``t1_delta``, ``t1_history`` (views over heads and segments, in present columns). The
 logical schema holds ``depts`` (current view) and ``depts_journal``, for readers that do not come
 through the gateway. Builds AST and runs it in the session it is given; commits nothing.
 """
