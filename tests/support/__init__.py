@@ -1,0 +1,4 @@
+"""Test support: the oracle, the logic-file runner, the program generator.
+
+The product never imports it.
+"""

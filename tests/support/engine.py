@@ -1,0 +1,47 @@
+"""The seam the harness drives: an engine with sessions; never a driver."""
+
+from typing import Protocol
+
+from tests.support.outcome import Outcome
+
+
+class Session(Protocol):
+    """One client's connection, in autocommit mode until it says BEGIN."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Say whether an explicit transaction is open, failed ones included."""
+        ...
+
+    def run(self, sql: str) -> Outcome:
+        """Run one statement; database errors come back as outcomes."""
+        ...
+
+    def refuse(self) -> None:
+        """Behave as if the last statement had failed: inside a transaction, fail that too."""
+        ...
+
+
+class Engine(Protocol):
+    """A database under test, or the oracle."""
+
+    @property
+    def name(self) -> str:
+        """Return the label `skipif` and `onlyif` know this engine by."""
+        ...
+
+    def session(self, name: str) -> Session:
+        """Return the session of that name, opening it on first use."""
+        ...
+
+    def flush(self) -> None:
+        """Seal what is in memory or in heads; no answer may change."""
+        ...
+
+    def restart(self) -> None:
+        """Close everything and open it again; open transactions are lost."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...

@@ -1,0 +1,94 @@
+"""The product as an engine: one warehouse, reached only through `gateway.connect`.
+
+Flushing goes through a connection of its own, so that it also happens while a client's
+transaction is open: maintenance never changes an answer, whenever it runs.
+"""
+
+from pathlib import Path
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.control import parse_control
+from tests.support.outcome import Count, Done, Failure, Outcome, Rows
+
+CALL_FLUSH = "CALL system.flush()"
+
+
+class GatewaySession:
+    """One autocommit connection to the warehouse."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.in_transaction = False
+
+    def run(self, sql: str) -> Outcome:
+        """Run one statement."""
+        control = parse_control(sql)
+        try:
+            outcome = self._execute(sql)
+        except gateway.Error as error:
+            if control is not None and control.kind == "commit":
+                self.in_transaction = False
+            return Failure(error.sqlstate, str(error))
+        if control is not None and control.kind in ("begin", "commit", "rollback"):
+            self.in_transaction = control.kind == "begin"
+        return outcome
+
+    def refuse(self) -> None:
+        """Do nothing: a real refusal has already failed the transaction."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _execute(self, sql: str) -> Outcome:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            if cursor.description is not None:
+                columns = tuple(str(column[0]) for column in cursor.description)
+                return Rows(columns, tuple(tuple(row) for row in cursor.fetchall()))
+            return Count(cursor.rowcount) if cursor.rowcount >= 0 else Done()
+
+
+class GatewayEngine:
+    """A warehouse directory and its sessions."""
+
+    name = "gateway"
+
+    def __init__(self, warehouse: Path, dialect: str = "duckdb") -> None:
+        self._url = f"palimpsest:///{warehouse.absolute()}"
+        self._dialect = dialect
+        self._sessions: dict[str, GatewaySession] = {}
+        self._maintenance: Connection | None = None
+
+    def session(self, name: str) -> GatewaySession:
+        """Return the session of that name, opening it on first use."""
+        if name not in self._sessions:
+            self._sessions[name] = GatewaySession(self._connect())
+        return self._sessions[name]
+
+    def flush(self, *tables: str) -> None:
+        """Seal the heads of the given tables, or of all tables."""
+        if self._maintenance is None:
+            self._maintenance = self._connect()
+        with self._maintenance.cursor() as cursor:
+            if not tables:
+                cursor.execute(CALL_FLUSH)
+            for table in tables:
+                cursor.execute("CALL system.flush(?)", [table])
+
+    def restart(self) -> None:
+        """Close every connection, and thereby the warehouse; it opens again on next use."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+        if self._maintenance is not None:
+            self._maintenance.close()
+            self._maintenance = None
+
+    def close(self) -> None:
+        """Let go of the warehouse."""
+        self.restart()
+
+    def _connect(self) -> Connection:
+        return gateway.connect(self._url, dialect=self._dialect, autocommit=True)
