@@ -58,8 +58,8 @@ def _staged(
 ) -> StagedRows:
     assert isinstance(query.ast, exp.Query)
     sealed = segment_query(table, query.ast)
-    file = journal.warehouse.write_segment(session, table, sealed, parameters)
-    journal.staged.add(file.path)
+    files = journal.warehouse.write_segment(session, table, sealed, parameters)
+    journal.staged.update(f.path for f in files)
     fields = fields_of(table)
-    source = segment_rows(table, [file.path], fields, journal.root).subquery("w")
-    return StagedRows((file,), fields, count_rows(session, table, source))
+    source = segment_rows(table, [f.path for f in files], fields, journal.root).subquery("w")
+    return StagedRows(files, fields, count_rows(session, table, source))

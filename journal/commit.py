@@ -145,8 +145,8 @@ def _restamp(
         return replace(rows, rows=restamp_rows(rows.rows, table, mapping))
     source = layout.segment_rows(table, [f.path for f in rows.files], rows.fields, warehouse.root)
     query = layout.segment_query(table, restamp_query(source, table, mapping))
-    file = warehouse.write_segment(session, table, query, {})
-    return StagedRows((file,), layout.fields_of(table), rows.counts)
+    files = warehouse.write_segment(session, table, query, {})
+    return StagedRows(files, layout.fields_of(table), rows.counts)
 
 
 def _definitions(catalog: CatalogSnapshot, writes: Iterable[StatementWrites]) -> dict[int, Table]:

@@ -266,7 +266,10 @@ class Journal:
         if catalog is not committed.catalog:
             refresh_views(session, catalog)
         self._keep(transaction, CommitRecord(row.version, appended.rows))
-        for file in section.staged_files(writes):
+        written = section.staged_files(writes)
+        if writes is not transaction.writes:
+            self.forget_files(set(section.staged_files(transaction.writes)) - set(written))
+        for file in written:
             self.staged.discard(file.path)
             self.checker.trust(file)
         return row.version

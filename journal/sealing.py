@@ -70,19 +70,24 @@ def _write(
     rows = rows.order_by(*[column(name) for name in order])
     counts = layout.count_rows(session, table, union_all(pieces).subquery("h"))
     low, high = _versions(session, table, union_all(pieces))
-    file = journal.warehouse.write_segment(session, table, layout.segment_query(table, rows), {})
-    journal.staged.add(file.path)
-    return _segment(journal, table, file, counts, low, high)
+    files = journal.warehouse.write_segment(session, table, layout.segment_query(table, rows), {})
+    journal.staged.update(f.path for f in files)
+    return _segment(journal, table, files, counts, low, high)
 
 
 def _segment(
-    journal: Journal, table: Table, file: SegmentFile, counts: RowCounts, low: int, high: int
+    journal: Journal,
+    table: Table,
+    files: tuple[SegmentFile, ...],
+    counts: RowCounts,
+    low: int,
+    high: int,
 ) -> Segment:
     only_open = counts.closing == 0 and counts.tombstone == 0
     return Segment(
-        id=journal.warehouse.segment_id(file.path),
+        id=journal.warehouse.segment_id(files[0].path),
         tier=Tier.BASE if only_open else Tier.DELTA,
-        files=(file,),
+        files=files,
         fields=layout.fields_of(table),
         counts=counts,
         min_version=low,

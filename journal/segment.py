@@ -52,12 +52,26 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One Parquet file: path relative to the warehouse, size in bytes, CRC-32 of its bytes."""
+    """One Parquet file: path relative to the warehouse, size in bytes, CRC-32 of its bytes.
+
+    ``key_low`` and ``key_high`` bound the first key column where that is an integer, so that a row
+    looked up by key is looked for only in the files that may hold it.
+    """
 
     path: str
     bytes: int
     rows: int
     checksum: int
+    key_low: int | None = None
+    key_high: int | None = None
+
+    def may_hold(self, key: object) -> bool:
+        """False only if no row of the file has ``key`` in its first key column."""
+        if self.key_low is None or self.key_high is None:
+            return True
+        if not isinstance(key, int) or isinstance(key, bool):
+            return True
+        return self.key_low <= key <= self.key_high
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,6 @@ class Segment:
     counts: RowCounts
     min_version: Version
     max_version: Version
-    key_bounds: tuple[str, str] | None = None
 
     @property
     def bytes(self) -> int:
@@ -137,7 +150,6 @@ def _fields(raw: list[list[str]]) -> Fields:
 
 
 def _segment(raw: dict[str, Any]) -> Segment:
-    bounds = raw["key_bounds"]
     return Segment(
         id=raw["id"],
         tier=Tier(raw["tier"]),
@@ -146,5 +158,4 @@ def _segment(raw: dict[str, Any]) -> Segment:
         counts=RowCounts(**raw["counts"]),
         min_version=raw["min_version"],
         max_version=raw["max_version"],
-        key_bounds=None if bounds is None else (bounds[0], bounds[1]),
     )

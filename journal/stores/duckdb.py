@@ -257,14 +257,16 @@ def write_parquet(
     query: Query,
     parameters: Parameters,
     root: Path,
-    path: str,
+    folder: str,
     options: Mapping[str, str],
-) -> SegmentFile:
-    """Write a query's rows to one Parquet file, on disk when this returns.
+    key: str | None,
+) -> tuple[SegmentFile, ...]:
+    """Write a query's rows as Parquet files in a new folder, on disk when this returns.
 
-    ``path`` is relative to the warehouse ``root``; so is the path of the result.
+    ``folder`` is relative to the warehouse ``root``; so are the paths of the result. ``key`` is the
+    integer column whose bounds are recorded.
     """
-    target = root / path
+    target = root / folder
     target.parent.mkdir(parents=True, exist_ok=True)
     params = [
         exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
@@ -277,11 +279,36 @@ def write_parquet(
         params=params,
     )
     session.execute(Query(copy, query.parameters), parameters)
-    rows = int(session.fetch_many(1)[0][0])
-    with target.open("rb") as handle:
-        os.fsync(handle.fileno())
+    session.fetch_many(1)
+    paths = sorted(target.iterdir())
+    for path in paths:
+        with path.open("rb") as handle:
+            os.fsync(handle.fileno())
+    sync_folder(target)
     sync_folder(target.parent)
-    return SegmentFile(path, target.stat().st_size, rows, checksum(target))
+    contents = _contents(session, paths, key)
+    return tuple(
+        SegmentFile(f"{folder}/{p.name}", p.stat().st_size, rows, checksum(p), low, high)
+        for p in paths
+        for rows, low, high in [contents[p.name]]
+    )
+
+
+def _contents(
+    session: DuckDBSession, paths: Sequence[Path], key: str | None
+) -> dict[str, tuple[int, int | None, int | None]]:
+    """Rows and key bounds of each file, by file name."""
+    bound: exp.Expr = exp.Null() if key is None else exp.column(exp.to_identifier(key, quoted=True))
+    outputs: list[exp.Expr] = [exp.Count(this=exp.Star())]
+    outputs += [exp.Min(this=bound.copy()), exp.Max(this=bound.copy())]
+    found = {}
+    for path in paths:
+        file = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
+        rows = exp.select(*[o.copy() for o in outputs]).from_(exp.Table(this=file))
+        session.execute(Query(rows, ()), {})
+        count, low, high = session.fetch_many(1)[0]
+        found[path.name] = (int(count), low, high)
+    return found
 
 
 def sync_folder(folder: Path) -> None:
