@@ -34,6 +34,7 @@ from journal.plan import (
     Kind,
     Number,
     Query,
+    SkipNumbers,
     Stage,
     StatementPlan,
 )
@@ -210,6 +211,12 @@ class Executor:
                     raise PalimpsestError(code, message.format(*found[0]), advice=advice)
             case Number():
                 run.parameters[step.name] = self._number(statement, step)
+            case SkipNumbers(table_id, column, start, increment, query):
+                session.execute(query, run.parameters)
+                highest = session.fetch_many(1)[0][0]
+                if highest is not None:
+                    key = (table_id, column)
+                    self._journal.counters.skip_past(key, int(highest), start, increment)
             case Append():
                 self._append(statement, step, run, settings)
             case Count(query):

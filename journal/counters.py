@@ -30,11 +30,10 @@ class Counters:
             self._next[key] = first + count * increment
             return first
 
-    def skip_past(self, key: CounterKey, value: int, increment: int) -> None:
+    def skip_past(self, key: CounterKey, value: int, start: int, increment: int) -> None:
         """Make sure a value given explicitly is not generated later."""
         with self._lock:
-            current = self._next.get(key)
-            if current is None or (value - current) * increment >= 0:
+            if (value - self._next.get(key, start)) * increment >= 0:
                 self._next[key] = value + increment
 
     def unrecorded(self, table_ids: Iterable[int]) -> list[tuple[CounterKey, int]]:

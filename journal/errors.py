@@ -55,6 +55,7 @@ class Code(Enum):
     NOT_NULL = CodeInfo("PAL-302", "23502", "null in a NOT NULL column")
     CHECK = CodeInfo("PAL-303", "23514", "check constraint violated")
     ROW_TWICE = CodeInfo("PAL-304", "21000", "statement would change a row twice")
+    GENERATED_COLUMN = CodeInfo("PAL-305", "428C9", "generated column given a value")
     CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
     OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")
     DATA = CodeInfo("PAL-312", "22000", "data error")

@@ -101,6 +101,17 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class SkipNumbers:
+    """Never generate the number that ``query`` returns, or one before it."""
+
+    table_id: int
+    column: str
+    start: int
+    increment: int
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """Rows for a table's journal: its stored columns by name, then the two version columns.
 
@@ -166,7 +177,7 @@ class Change:
     change: CatalogChange
 
 
-Step = Stage | Guard | Number | Append | Fetch | Count | Change
+Step = Stage | Guard | Number | SkipNumbers | Append | Fetch | Count | Change
 
 
 class Kind(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.schema import Column, Table
+from journal.schema import Column, Table, fold
 from rewriter.names import position_of
 from rewriter.target import default_value, find_column, is_default, typed
 
@@ -20,8 +20,11 @@ class Assigned:
     values: dict[str, exp.Expr]
 
 
-def assignments(table: Table, nodes: Sequence[exp.Expr]) -> Assigned:
-    """The assignments of a SET clause, each value converted to its column's type."""
+def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Assigned:
+    """The assignments of a SET clause, each value converted to its column's type.
+
+    ``alias`` is the name of the target, by which columns may be qualified.
+    """
     values: dict[str, exp.Expr] = {}
     for node in nodes:
         if not isinstance(node, exp.EQ):
@@ -31,6 +34,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr]) -> Assigned:
                 advice="separate assignments by commas",
                 position=position_of(node),
             )
+        _check_columns(table, node.this, alias)
         for stored, value in _pairs(table, node):
             if stored.physical in values:
                 raise PalimpsestError(
@@ -45,13 +49,36 @@ def assignments(table: Table, nodes: Sequence[exp.Expr]) -> Assigned:
     return Assigned(values)
 
 
+def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:
+    """Only plain columns of the target can be assigned: no fields, no elements, no other tables."""
+    nodes = left.expressions if isinstance(left, exp.Tuple) else [left]
+    for node in nodes:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if not isinstance(node, exp.Column | exp.Identifier):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "only whole columns can be assigned",
+                advice="assign the column a changed value, for example with struct_update",
+                position=position_of(node),
+            )
+        of = node.table if isinstance(node, exp.Column) else ""
+        if of and fold(of) not in {fold(alias), fold(table.name.name)}:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f'"{of}" is not the table that is updated',
+                advice="assign columns of one table only",
+                position=position_of(node),
+            )
+
+
 def _check_assignable(stored: Column, value: exp.Expr, node: exp.Expr) -> None:
     always = stored.identity is not None and stored.identity.always
     if (always and not is_default(value)) or stored.generated is not None:
         raise PalimpsestError(
-            Code.NOT_SUPPORTED,
+            Code.GENERATED_COLUMN,
             f'column "{stored.name}" is generated and cannot be assigned',
-            advice="leave it out",
+            advice="leave it out, or assign DEFAULT",
             position=position_of(node),
         )
 
@@ -67,6 +94,8 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
         return list(zip(columns, _fields(right, len(columns)), strict=True))
     if isinstance(right, exp.Paren):
         right = exp.Tuple(expressions=[right.this])
+    if isinstance(right, exp.Anonymous) and right.name.upper() == "ROW":
+        right = exp.Tuple(expressions=right.expressions)
     if not isinstance(right, exp.Tuple) or len(right.expressions) != len(columns):
         raise PalimpsestError(
             Code.COLUMN_COUNT,

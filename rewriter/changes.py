@@ -9,14 +9,14 @@ Staged columns: ``o0..`` old values and ``ov`` old version, ``n0..`` new values,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code
-from journal.plan import P_VERSION, Append, Count, Guard, Query, Step
+from journal.plan import P_VERSION, Append, Guard, Query, Step
 from journal.relations import column, ident, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
 from journal.segment import RowCounts
@@ -62,14 +62,30 @@ class ChangeSet:
         return self.begins is not False and bool(set(self.table.key) & self.written)
 
 
-def journal_steps(changes: ChangeSet) -> list[Step]:
-    """Guards, then the rows for the journal."""
-    steps: list[Step] = []
-    if changes.begins is not False:
-        steps += _not_null(changes)
-        steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
-    steps.append(Append(changes.table.id, _journal_rows(changes), per_change(changes)))
+def guard_steps(
+    changes: ChangeSet,
+    current: Callable[[], exp.Query],
+    checked: frozenset[str] = frozenset(),
+) -> list[Step]:
+    """Guards that every row that begins keeps the constraints of its table.
+
+    ``current`` gives the table's current state, for keys that may be taken; ``checked`` names
+    constraints the staging has seen to.
+    """
+    if changes.begins is False:
+        return []
+    steps: list[Step] = [*_not_null(changes)]
+    steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
+    for name, columns in unique_constraints(changes.table):
+        concerned = changes.ends is not True or set(columns) & changes.written
+        if concerned and name not in checked:
+            steps.append(_unique(changes, name, columns, current()))
     return steps
+
+
+def append_step(changes: ChangeSet) -> Append:
+    """The rows for the journal."""
+    return Append(changes.table.id, _journal_rows(changes), per_change(changes))
 
 
 def per_change(changes: ChangeSet) -> RowCounts | None:
@@ -85,7 +101,7 @@ def per_change(changes: ChangeSet) -> RowCounts | None:
 
 def is_guarded(changes: ChangeSet) -> bool:
     """True when rows could violate a constraint, so that they must be staged and looked at."""
-    return bool(unique_guards(changes, None)) or len(journal_steps(changes)) > 1
+    return bool(guard_steps(changes, exp.select))
 
 
 def fused(changes: ChangeSet, stage: exp.Query) -> Append:
@@ -98,29 +114,12 @@ def fused(changes: ChangeSet, stage: exp.Query) -> Append:
     return Append(changes.table.id, Query.of(rows), per_change(changes))
 
 
-def count_steps(changes: ChangeSet) -> list[Step]:
-    """The number of rows changed, where it does not follow from the rows appended."""
-    if per_change(changes) is not None:
-        return []
-    return [Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(changes.stage)))]
-
-
-def unique_guards(changes: ChangeSet, current: exp.Query | None) -> list[Step]:
-    """Guards that no two rows share a key or the values of a UNIQUE constraint afterwards.
-
-    ``current`` is the table's current state with stored columns and version; None when no present
-    row can be in the way.
-    """
-    table = changes.table
-    guards: list[Step] = []
-    constraints: list[tuple[str, tuple[str, ...]]] = []
+def unique_constraints(table: Table) -> list[tuple[str, tuple[str, ...]]]:
+    """Name and physical columns of the declared key and of each UNIQUE constraint."""
+    found: list[tuple[str, tuple[str, ...]]] = []
     if not table.hidden_key:
-        constraints.append((table.key_name or f"{table.name.name}_pkey", table.key))
-    constraints += [(u.name, u.columns) for u in table.uniques]
-    for name, columns in constraints:
-        if changes.ends is not True or set(columns) & changes.written:
-            guards.append(_unique(changes, name, columns, current))
-    return guards
+        found.append((table.key_name or f"{table.name.name}_pkey", table.key))
+    return found + [(u.name, u.columns) for u in table.uniques]
 
 
 def _begun(changes: ChangeSet) -> exp.Expr | None:
@@ -136,7 +135,7 @@ def _from_stage(changes: ChangeSet, outputs: Sequence[exp.Expr]) -> exp.Select:
 
 
 def _unique(
-    changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query | None
+    changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query
 ) -> Guard:
     table = changes.table
     places = {c.physical: i for i, c in enumerate(table.stored)}
@@ -158,18 +157,17 @@ def _unique(
     doubled = fresh.copy().group_by(*[v.copy() for v in values.values()])
     doubled.set("expressions", [exp.alias_(exp.Anonymous(this="any_value", expressions=[shown.copy()]), "shown")])
     doubled = doubled.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1)))
-    found: exp.Query = doubled
-    if current is not None:
-        same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
-        taken = fresh.join(current.copy().subquery("c"), on=exp.and_(*same))
-        if changes.ends is not False:
-            taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))))
-        found = exp.union(doubled, taken, distinct=False)
+    same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
+    taken = fresh.join(current.subquery("c"), on=exp.and_(*same))
+    if changes.ends is not False:
+        taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))))
+    found = exp.union(doubled, taken, distinct=False)
     shown_names = ", ".join(stored[p].name for p in columns)
     return Guard(
         Query.of(exp.select("shown").from_(found.subquery("g")).limit(1)),
         Code.DUPLICATE_KEY,
-        f'duplicate key ({shown_names}) = ({{0}}) violates "{name}" of {table.name}',
+        f"duplicate key ({_literally(shown_names)}) = ({{0}}) violates"
+        f' "{_literally(name)}" of {_literally(table.name)}',
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
     )
 
@@ -189,8 +187,8 @@ def _ends_row(changes: ChangeSet) -> exp.Select:
 
 
 def _not_null(changes: ChangeSet) -> list[Step]:
-    steps: list[Step] = []
     table = changes.table
+    empties: list[tuple[Column, exp.Expr]] = []
     for index, stored in enumerate(table.stored):
         required = stored.not_null or stored.physical in table.key
         if not required or stored.physical == ROW_ID:
@@ -198,20 +196,24 @@ def _not_null(changes: ChangeSet) -> list[Step]:
         if changes.ends is True and stored.physical not in changes.written:
             continue
         value = changes.new_value(index, stored)
-        empty = _from_stage(changes, [exp.alias_(exp.Literal.number(1), "found")])
-        begun = _begun(changes)
-        if begun is not None:
-            empty = empty.where(begun)
-        empty = empty.where(exp.Is(this=value, expression=exp.Null())).limit(1)
-        steps.append(
-            Guard(
-                Query.of(empty),
-                Code.NOT_NULL,
-                f'null in column "{stored.name}" of {table.name}, which is NOT NULL',
-                "give it a value",
-            )
-        )
-    return steps
+        empties.append((stored, exp.Is(this=value, expression=exp.Null())))
+    if not empties:
+        return []
+    name = exp.Case()
+    for stored, empty in empties:
+        name = name.when(empty.copy(), exp.Literal.string(stored.name), copy=False)
+    found = _from_stage(changes, [exp.alias_(name, "found")])
+    begun = _begun(changes)
+    if begun is not None:
+        found = found.where(begun)
+    found = found.where(exp.or_(*[empty for _, empty in empties])).limit(1)
+    message = f'null in column "{{0}}" of {_literally(table.name)}, which is NOT NULL'
+    return [Guard(Query.of(found), Code.NOT_NULL, message, "give it a value")]
+
+
+def _literally(name: object) -> str:
+    """Text that survives ``str.format`` unchanged."""
+    return str(name).replace("{", "{{").replace("}", "}}")
 
 
 def _concerns(changes: ChangeSet, check: Check) -> bool:
@@ -238,7 +240,9 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
     return Guard(
         Query.of(failed),
         Code.CHECK,
-        f'a row violates check "{check.name}" of {changes.table.name}: {check.expression}',
+        _literally(
+            f'a row violates check "{check.name}" of {changes.table.name}: {check.expression}'
+        ),
         "change the values so that the condition holds",
     )
 

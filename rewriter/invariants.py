@@ -23,6 +23,7 @@ from journal.plan import (
     Number,
     PutRelation,
     Query,
+    SkipNumbers,
     Stage,
     StatementPlan,
     Step,
@@ -55,7 +56,7 @@ def check_plan(plan: StatementPlan, context: RewriteContext) -> None:
 
 def _query(step: Step) -> Query | None:
     match step:
-        case Stage() | Guard() | Append() | Fetch() | Count():
+        case Stage() | Guard() | Append() | Fetch() | Count() | SkipNumbers():
             return step.query
         case Number() | Change():
             return None

@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import StatementPlan
+from rewriter.allowed import check_lengths
 from rewriter.context import RewriteContext
 from rewriter.invariants import check_plan
 from rewriter.names import position_of
-from rewriter.rules import ddl, delete, insert, select, update
+from rewriter.parts import has_modifying_ctes, rewrite_parts
+from rewriter.rules import ddl, delete, select
 
 Rule = Callable[[exp.Expr, RewriteContext], StatementPlan]
 
@@ -24,9 +26,11 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.SetOperation, "", select.rewrite_select),
     (exp.Subquery, "", select.rewrite_select),
     (exp.Values, "", select.rewrite_select),
-    (exp.Insert, "", insert.rewrite_insert),
-    (exp.Update, "", update.rewrite_update),
-    (exp.Delete, "", delete.rewrite_delete),
+    (exp.Insert, "", rewrite_parts),
+    (exp.Update, "", rewrite_parts),
+    (exp.Delete, "", rewrite_parts),
+    (exp.Merge, "", rewrite_parts),
+    (exp.MultitableInserts, "", rewrite_parts),
     (exp.TruncateTable, "", delete.rewrite_truncate),
     (exp.Create, "TABLE", ddl.rewrite_create_table),
     (exp.Create, "SCHEMA", ddl.rewrite_create_schema),
@@ -41,6 +45,11 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
 
     ``ast`` is used up: rules may take it apart.
     """
+    check_lengths(ast, context.limits)
+    if has_modifying_ctes(ast):
+        plan = rewrite_parts(ast, context)
+        check_plan(plan, context)
+        return plan
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, exp.Create | exp.Drop) else ""
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:

@@ -13,10 +13,9 @@ import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import Fetch, Query
 from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
-from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.changes import OLD_VERSION, new_name, old_name
 from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
 from rewriter.reads import Reads
@@ -119,19 +118,11 @@ def typed(value: exp.Expr, stored: Column) -> exp.Expr:
     return exp.cast(value, stored.type, dialect="duckdb", copy=False)
 
 
-def returning(
-    reads: Reads, changes: ChangeSet, node: exp.Returning, alias: str, *, old: bool = False
-) -> Fetch:
-    """The result of RETURNING: new values, or the old ones of deleted rows."""
-    outputs: list[exp.Expr] = []
-    for index, stored in enumerate(changes.table.columns):
-        value = column(old_name(index), "s") if old else changes.new_value(index, stored)
-        outputs.append(exp.alias_(value, ident(stored.name)))
-    rows = exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
-    result = exp.select(*[e.copy() for e in node.expressions])
-    result = result.from_(exp.Subquery(this=exp.select("1")), copy=False)
-    reads.rewrite_around(result, exp.Subquery(this=rows, alias=exp.TableAlias(this=ident(alias))))
-    return Fetch(Query.of(result))
+def key_columns(target: Target) -> list[exp.Expr]:
+    """The target's key as its expressions see it."""
+    return [
+        column(target.table.by_physical(k).name, target.alias) for k in target.table.key
+    ]
 
 
 def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:

@@ -1,94 +1,156 @@
-"""DELETE: each matching row ends, and a tombstone says that nothing followed. TRUNCATE is a DELETE of all rows."""
+"""DELETE: each matching row ends, and a tombstone says that nothing followed. TRUNCATE deletes all."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import Kind, Query, Stage, StatementPlan, Step
-from rewriter.changes import ChangeSet, count_steps, fused, journal_steps
+from journal.plan import Query, Stage, StatementPlan
+from journal.schema import fold
+from rewriter.changes import ChangeSet
+from rewriter.chosen import chosen_rows, source_joins, sources_of
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
-from rewriter.target import Target, returning
+from rewriter.returning import Result
+from rewriter.target import Target
+from rewriter.written import Part, Written, finish, fuse, plan_of
 
-STAGE = "changed"
 
-
-def rewrite_delete(ast: exp.Delete, context: RewriteContext) -> StatementPlan:
-    """The plan of a DELETE."""
-    for clause in ("order", "limit", "tables"):
-        if ast.args.get(clause):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"DELETE with {clause.upper()} is not supported",
-                advice="choose the rows with WHERE key IN (SELECT ..)",
-                position=position_of(ast),
-            )
-    reads = Reads(context)
-    node = ast.this
-    assert isinstance(node, exp.Table)
-    table = find_table(node, context)
+def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
+    """The part of a DELETE."""
+    node, joins = _target(ast)
+    table = find_table(node, reads.context)
     target = Target.of(table, node)
-    query = exp.select(*target.old_values())
-    query = query.from_(exp.Subquery(this=exp.select("1")), copy=False)
-    condition = _condition(ast, target)
-    if condition is not None:
-        query.set("where", exp.Where(this=condition))
-    if ast.args.get("with_") is not None:
-        query.set("with_", ast.args["with_"])
+    stage = part.named("changed")
+    result = Result(
+        ast.args.get("returning"), target.alias, old=True, with_=ast.args.get("with_")
+    )
+    where = ast.args.get("where")
     keys = None
-    if ast.args.get("where") is not None and not ast.args.get("using"):
-        keys = keys_in(ast.args["where"].this, table, target.alias, alone=True)
-    reads.rewrite_around(query, target.relation(reads, keys))
-    wanted = ast.args.get("returning")
-    return _plan(reads, query, target, wanted, "DELETE", bounded=keys is not None)
+    if where is not None:
+        keys = keys_in(where.this, table, target.alias, alone=not joins)
+    query = chosen_rows(
+        reads, target, result.extras(), ast, joins, target.relation(reads, keys)
+    )
+    changes = ChangeSet(table, stage, True, False, frozenset())
+    if keys is not None and result.node is None:
+        fused = fuse(changes, query, "DELETE")
+        if fused is not None:
+            return fused
+    steps = [Stage(stage, Query.of(query))]
+    return finish(reads, changes, steps, "DELETE", result, bounded=keys is not None)
 
 
 def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> StatementPlan:
     """The plan of a TRUNCATE: all rows end, and can be read AS OF before."""
-    if len(ast.expressions) != 1:
+    option = str(ast.args.get("option") or "").upper()
+    identity = str(ast.args.get("identity") or "").upper()
+    if option not in {"", "RESTRICT"} or identity not in {"", "CONTINUE"}:
         raise PalimpsestError(
-            Code.NOT_SUPPORTED, "TRUNCATE takes one table", advice="truncate one after another"
+            Code.NOT_SUPPORTED,
+            f"TRUNCATE .. {'RESTART IDENTITY' if identity == 'RESTART' else option} is not supported",
+            advice="leave it out; generated numbers go on where they were",
+            position=position_of(ast),
         )
     reads = Reads(context)
-    node = ast.expressions[0]
-    target = Target.of(find_table(node, context), node)
-    query = exp.select(*target.old_values()).from_(target.relation(reads))
-    return _plan(reads, query, target, None, "TRUNCATE")
+    parts: list[Written] = []
+    seen: set[int] = set()
+    for node in ast.expressions:
+        table = find_table(node, context)
+        if table.id in seen:
+            continue
+        seen.add(table.id)
+        part = Part(len(parts))
+        target = Target.of(table, node)
+        query = exp.select(*target.old_values()).from_(target.relation(reads))
+        changes = ChangeSet(table, part.named("changed"), True, False, frozenset())
+        steps = [Stage(changes.stage, Query.of(query))]
+        parts.append(finish(reads, changes, steps, "TRUNCATE", Result(None, target.alias)))
+    return plan_of(reads, parts, None, None, "TRUNCATE")
 
 
-def _condition(ast: exp.Delete, target: Target) -> exp.Expr | None:
-    where = ast.args.get("where")
-    using = ast.args.get("using")
-    condition = where.this if where is not None else None
-    if not using:
-        return condition
-    sources = list(using)
-    matched = exp.select(exp.Literal.number(1)).from_(sources[0], copy=False)
-    for source in sources[1:]:
-        matched.append("joins", exp.Join(this=source, kind="CROSS"))
-    if condition is not None:
-        matched.set("where", exp.Where(this=condition))
-    return exp.Exists(this=matched)
+def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:
+    """The table that rows are deleted from, and the relations it is joined with."""
+    node = ast.this
+    named = ast.args.get("tables") or []
+    using = ast.args.get("using") or []
+    if len(named) > 1:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "DELETE from several tables at once is not supported",
+            advice="delete from one table after another, in one transaction",
+            position=position_of(named[1]),
+        )
+    if not isinstance(node, exp.Table):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "DELETE takes rows from a table",
+            advice="name the table",
+            position=position_of(node),
+        )
+    if named:
+        return _among(named[0], [node])
+    if using and any(_means(s, node) for u in using for s in _relations(u)):
+        return _among(node, using)
+    joins = sources_of(node, None)
+    for source in using:
+        joins += source_joins(source)
+    return node, joins
 
 
-def _plan(
-    reads: Reads,
-    query: exp.Select,
-    target: Target,
-    wanted: exp.Returning | None,
-    tag: str,
-    *,
-    bounded: bool = False,
-) -> StatementPlan:
-    changes = ChangeSet(target.table, STAGE, True, False, frozenset())
-    if bounded and wanted is None:
-        rows = fused(changes, query)
-        return reads.plan(Kind.WRITE, [rows], target.table, tag, bounded=True)
-    steps: list[Step] = [Stage(STAGE, Query.of(query)), *journal_steps(changes)]
-    if wanted is not None:
-        steps.append(returning(reads, changes, wanted, target.alias, old=True))
-    steps += count_steps(changes)
-    return reads.plan(Kind.WRITE, steps, target.table, tag, bounded=bounded)
+def _among(wanted: exp.Table, listed: list[exp.Table]) -> tuple[exp.Table, list[exp.Join]]:
+    """The target that a multi-table DELETE names among its relations, and the other relations."""
+    conditions: list[exp.Join] = []
+    target: exp.Table | None = None
+    for source in listed:
+        for join in source_joins(source):
+            relation = join.this
+            if target is None and isinstance(relation, exp.Table) and _means(relation, wanted):
+                target = relation
+                if join.args.get("on") is not None:
+                    conditions.append(join)
+            else:
+                conditions.append(join)
+    if target is None:
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"{wanted.name} is not among the tables of the DELETE",
+            advice="name one of them, by its alias if it has one",
+            position=position_of(wanted),
+        )
+    return target, _without_target(conditions, target)
+
+
+def _without_target(joins: list[exp.Join], target: exp.Table) -> list[exp.Join]:
+    """The joins with the target taken out; its own ON moves to the relation joined last."""
+    kept: list[exp.Join] = []
+    for join in joins:
+        if join.this is not target:
+            kept.append(join)
+            continue
+        if join.side or not kept:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "an outer join with the table that rows are deleted from is not supported here",
+                advice="put that table first",
+                position=position_of(target),
+            )
+        last = kept[-1]
+        both = [j.args["on"] for j in (last, join) if j.args.get("on") is not None]
+        last.set("on", exp.and_(*both))
+        last.set("kind", None)
+    return kept
+
+
+def _relations(source: exp.Expr) -> list[exp.Expr]:
+    return [source, *[j.this for j in source.args.get("joins") or []]]
+
+
+def _means(relation: exp.Expr, wanted: exp.Table) -> bool:
+    if not isinstance(relation, exp.Table):
+        return False
+    if relation.alias:
+        return fold(relation.alias) == fold(wanted.name) and not wanted.db
+    return fold(relation.name) == fold(wanted.name) and fold(relation.db) == fold(wanted.db)

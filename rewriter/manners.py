@@ -1,0 +1,36 @@
+"""What the dialects of clients do differently where the same words mean different things. Values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How a dialect's writing statements behave.
+
+    ``short_rows``: INSERT without a column list may give fewer values than there are columns.
+    ``stars_by_name``: UPDATE SET * and INSERT * of a MERGE go by name, not by position.
+    ``null_generates``: NULL for a generated number asks for one.
+    ``unordered_duplicates``: an upsert applies rows with one key one after another.
+    """
+
+    short_rows: bool = False
+    stars_by_name: bool = False
+    null_generates: bool = False
+    unordered_duplicates: bool = False
+
+
+_STRICT = Manners()
+_MANNERS = {
+    "postgres": Manners(short_rows=True),
+    "postgresql": Manners(short_rows=True),
+    "mysql": Manners(null_generates=True, unordered_duplicates=True),
+    "spark": Manners(stars_by_name=True),
+    "hive": Manners(stars_by_name=True),
+}
+
+
+def manners_of(dialect: str) -> Manners:
+    """The manners of a dialect."""
+    return _MANNERS.get(dialect, _STRICT)

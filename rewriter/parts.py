@@ -1,0 +1,143 @@
+"""Writing statements in parts: data-modifying CTEs, then the statement, or several inserts at once.
+
+Every part sees the state before the statement, because all parts look first and write afterwards.
+Each changes its table once. Pure: AST in, plan out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Count, Query, Stage, StatementPlan, Step
+from rewriter.allowed import check_clauses
+from rewriter.context import RewriteContext
+from rewriter.names import position_of
+from rewriter.reads import Reads
+from rewriter.rules.delete import write_delete
+from rewriter.rules.insert import write_insert
+from rewriter.rules.merge import write_merge
+from rewriter.rules.multi_insert import branches_of
+from rewriter.rules.update import write_update
+from rewriter.written import Part, Written, plan_of, staged
+
+Writer = Callable[[Any, Reads, Part], Written]
+
+WRITERS: dict[type[exp.Expr], Writer] = {
+    exp.Insert: write_insert,
+    exp.Update: write_update,
+    exp.Delete: write_delete,
+    exp.Merge: write_merge,
+}
+
+
+def has_modifying_ctes(ast: exp.Expr) -> bool:
+    """True when a CTE of the statement changes data."""
+    with_ = ast.args.get("with_")
+    return with_ is not None and any(type(c.this) in WRITERS for c in with_.expressions)
+
+
+def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
+    """The plan of a writing statement, or of a query with data-modifying CTEs."""
+    check_clauses(ast)
+    _refuse_nested(ast)
+    reads = Reads(context)
+    parts = _modifying(ast, reads)
+    number = Part(len(parts))
+    if isinstance(ast, exp.MultitableInserts):
+        return _multi(ast, reads, parts)
+    writer = WRITERS.get(type(ast))
+    if writer is None:
+        holder = exp.Subquery(this=ast)
+        reads.rewrite(holder)
+        _check_distinct(parts)
+        return plan_of(reads, parts, Query.of(holder.this), None, "SELECT")
+    written = writer(ast, reads, number)
+    parts.append(written)
+    _check_distinct(parts)
+    return plan_of(reads, parts, written.result, written.count, written.tag)
+
+
+def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
+    """The parts of the data-modifying CTEs; in the statement their results take their place."""
+    with_ = ast.args.get("with_")
+    parts: list[Written] = []
+    if with_ is None or not has_modifying_ctes(ast):
+        return parts
+    before: list[exp.Expr] = []
+    for cte in with_.expressions:
+        writer = WRITERS.get(type(cte.this))
+        if writer is None:
+            before.append(cte)
+            continue
+        part = Part(len(parts))
+        inner = cte.this.copy()
+        if before:
+            ctes = [c.copy() for c in before]
+            inner.set("with_", exp.With(expressions=ctes, recursive=with_.recursive))
+        written = writer(inner, reads, part)
+        steps: list[Step] = list(written.steps)
+        if written.result is not None:
+            name = part.named("returned")
+            steps.append(Stage(name, written.result))
+            rows = exp.select("*").from_(staged(name))
+            before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
+        parts.append(
+            Written(written.table, written.tag, tuple(steps), written.append)
+        )
+    if before:
+        ast.set("with_", exp.With(expressions=before, recursive=with_.recursive))
+    else:
+        ast.set("with_", None)
+    return parts
+
+
+def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> StatementPlan:
+    shared, inserts = branches_of(ast, reads, Part(len(parts)))
+    total: list[exp.Expr] = []
+    for insert in inserts:
+        part = Part(len(parts))
+        written = write_insert(insert, reads, part)
+        steps = (*shared, *written.steps)
+        shared = []
+        parts.append(Written(written.table, written.tag, steps, written.append))
+        rows = exp.select(exp.Count(this=exp.Star())).from_(part.named("changed"))
+        if insert.args.get("overwrite"):
+            rows = rows.where(exp.column("b"))
+        total.append(exp.paren(rows.subquery()))
+    _check_distinct(parts)
+    summed = total[0]
+    for one in total[1:]:
+        summed = exp.Add(this=summed, expression=one)
+    return plan_of(reads, parts, None, Count(Query.of(exp.select(summed))), "INSERT")
+
+
+def _check_distinct(parts: list[Written]) -> None:
+    seen: set[int] = set()
+    for part in parts:
+        if part.table.id in seen:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"one statement changes {part.table.name} twice",
+                advice="use two statements in one transaction",
+            )
+        seen.add(part.table.id)
+
+
+def _refuse_nested(ast: exp.Expr) -> None:
+    """Data-modifying CTEs may stand only at the top of the statement."""
+    top = ast.args.get("with_")
+    for with_ in ast.find_all(exp.With):
+        if with_ is top:
+            continue
+        for cte in with_.expressions:
+            if type(cte.this) in WRITERS:
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    "a data-modifying CTE may stand only at the top of a statement",
+                    advice="move it to the WITH at the beginning",
+                    position=position_of(cte),
+                )

@@ -1,0 +1,233 @@
+"""MERGE: source and target joined; for each pair the first WHEN clause that fits says what happens.
+
+A pair without a target row can be inserted, one without a source row is NOT MATCHED BY SOURCE. A
+target row on which two source rows act is an error, as the standard says.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Guard, Number, Query, Stage, Step
+from journal.relations import column, ident
+from journal.schema import ROW_ID, Column
+from rewriter.changes import OLD_VERSION, ChangeSet, new_name
+from rewriter.merge_actions import Actions, read_actions
+from rewriter.names import find_table, position_of
+from rewriter.reads import Reads
+from rewriter.returning import ACTION, Result
+from rewriter.target import VERSION, Target
+from rewriter.written import Part, Written, finish, staged
+
+_ENDS = "e"
+_BEGINS = "b"
+_CLAUSE = "_palimpsest_clause"
+_SOURCE = "_palimpsest_source"
+_ROW_IDS = 1 << 32
+
+
+def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
+    """The part of a MERGE."""
+    node = ast.this
+    if not isinstance(node, exp.Table):
+        raise _refused("MERGE writes to a table", node)
+    target = Target.of(find_table(node, reads.context), node)
+    source, alias = _source(ast)
+    on = _condition(ast, target, alias)
+    actions = read_actions(ast, target, alias, reads.context)
+    result = Result(ast.args.get("returning"), target.alias, with_=ast.args.get("with_"))
+    extras = result.extras()
+    if result.node is not None:
+        result.hidden.append(ACTION)
+    looked = part.named("merged")
+    query = _looked(target, source, alias, on, actions, extras)
+    if ast.args.get("with_") is not None:
+        query.set("with_", ast.args["with_"].copy())
+    holder = exp.Subquery(this=query)
+    reads.rewrite(holder)
+    place = next(p for p in holder.find_all(exp.Placeholder) if p.name == "target")
+    place.replace(target.relation(reads))
+    rows = exp.select("*").from_(exp.Subquery(this=holder.this, alias=exp.TableAlias(this="m")))
+    acting = [exp.Literal.number(a.place) for a in actions.all if a.kind]
+    rows = rows.where(exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()]))
+    steps: list[Step] = [Stage(looked, Query.of(rows)), _once(target, looked)]
+    stage = looked
+    if actions.generated or (target.table.hidden_key and actions.inserts):
+        stage = part.named("changed")
+        steps += _numbered(target, actions, part, looked, stage)
+    changed = frozenset(c.physical for c in target.table.stored)
+    changes = ChangeSet(target.table, stage, _ENDS, _BEGINS, changed)
+    return finish(reads, changes, steps, "MERGE", result)
+
+
+def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
+    """The source with a column that says a row came from it, and its alias."""
+    using = ast.args["using"].copy()
+    alias = using.alias_or_name
+    if not alias:
+        raise _refused("the source of a MERGE needs an alias", ast.args["using"])
+    if using.args.get("joins"):
+        raise _refused("a join as the source of a MERGE needs parentheses and SELECT", using)
+    marked = exp.select("*", exp.alias_(exp.true(), _SOURCE)).from_(using)
+    return exp.Subquery(this=marked, alias=exp.TableAlias(this=ident(alias))), alias
+
+
+def _condition(ast: exp.Merge, target: Target, alias: str) -> exp.Expr:
+    on = ast.args.get("on")
+    if isinstance(on, exp.Expr):
+        return on.copy()
+    columns = ast.args.get("using_cond") or []
+    if not columns:
+        raise _refused("MERGE needs ON or USING (columns)", ast)
+    names = [c.name for c in (columns if isinstance(columns, list) else columns.expressions)]
+    same = [exp.EQ(this=column(n, target.alias), expression=column(n, alias)) for n in names]
+    return exp.and_(*same)
+
+
+def _looked(
+    target: Target,
+    source: exp.Expr,
+    alias: str,
+    on: exp.Expr,
+    actions: Actions,
+    extras: list[exp.Expr],
+) -> exp.Select:
+    """Every pair with its clause, and the values that clause gives."""
+    absent = exp.Is(this=column(VERSION, target.alias), expression=exp.Null())
+    unmatched = exp.Is(this=column(_SOURCE, alias), expression=exp.Null())
+    clause = exp.Case()
+    for action in actions.all:
+        if action.by_source:
+            fits = unmatched.copy()
+        elif action.matched:
+            fits = exp.and_(exp.Not(this=absent.copy()), exp.Not(this=unmatched.copy()))
+        else:
+            fits = absent.copy()
+        if action.condition is not None:
+            fits = exp.and_(fits, exp.paren(action.condition.copy()))
+        clause = clause.when(fits, exp.Literal.number(action.place), copy=False)
+    chosen = column(_CLAUSE)
+    outputs: list[exp.Expr] = [exp.alias_(clause, _CLAUSE), *target.old_values()]
+    for index, stored in enumerate(target.table.stored):
+        outputs.append(exp.alias_(_value(target, stored, actions, chosen), new_name(index)))
+    kinds = {
+        _ENDS: {"UPDATE", "DELETE"},
+        _BEGINS: {"UPDATE", "INSERT"},
+    }
+    for name, wanted in kinds.items():
+        places = [exp.Literal.number(a.place) for a in actions.all if a.kind in wanted]
+        within: exp.Expr = exp.false()
+        if places:
+            within = exp.In(this=chosen.copy(), expressions=places)
+        outputs.append(exp.alias_(within, name))
+    shown = exp.Case()
+    for action in actions.all:
+        same = exp.EQ(this=chosen.copy(), expression=exp.Literal.number(action.place))
+        shown = shown.when(same, exp.Literal.string(action.kind), copy=False)
+    outputs += [exp.alias_(shown, ACTION), *extras]
+    query = exp.select(*outputs).from_(source, copy=False)
+    side = "left" if actions.inserts else None
+    if actions.by_source:
+        side = "full"
+    place = exp.Placeholder(this="target")
+    query.append("joins", exp.Join(this=place, on=on, side=side.upper() if side else None))
+    return query
+
+
+def _value(target: Target, stored: Column, actions: Actions, chosen: exp.Expr) -> exp.Expr:
+    """A column's new value: what the chosen clause gives, else what it was."""
+    old = column(stored.name, target.alias)
+    case = exp.Case()
+    for action in actions.all:
+        value = action.values.get(stored.physical)
+        if value is not None:
+            same = exp.EQ(this=chosen.copy(), expression=exp.Literal.number(action.place))
+            case = case.when(same, value.copy(), copy=False)
+    return old if not case.args.get("ifs") else case.else_(old)
+
+
+def _once(target: Target, stage: str) -> Guard:
+    """No target row may be ended twice."""
+    table = target.table
+    keys = [column(f"o{target.places()[k]}", "s") for k in table.key]
+    shown = exp.Anonymous(
+        this="concat_ws",
+        expressions=[
+            exp.Literal.string(", "),
+            *[exp.cast(k.copy(), "VARCHAR", dialect="duckdb") for k in keys],
+        ],
+    )
+    rows = exp.select(shown).from_(staged(stage, "s")).where(column(_ENDS, "s"))
+    rows = rows.group_by(*[k.copy() for k in keys], column(OLD_VERSION, "s"))
+    rows = rows.having(
+        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    ).limit(1)
+    names = ", ".join("row" if k == ROW_ID else table.by_physical(k).name for k in table.key)
+    return Guard(
+        Query.of(rows),
+        Code.ROW_TWICE,
+        f"the row with ({names}) = ({{0}}) matches more than one row of the source",
+        "make the source unique per row it matches, or narrow the ON condition",
+    )
+
+
+def _numbered(
+    target: Target, actions: Actions, part: Part, looked: str, stage: str
+) -> list[Step]:
+    """Steps that give inserted rows their generated numbers and row ids."""
+    table = target.table
+    inserts = [exp.Literal.number(a.place) for a in actions.all if a.kind == "INSERT"]
+    inserted = exp.In(this=column(_CLAUSE, "s"), expressions=inserts)
+    row = exp.Window(this=exp.RowNumber(), partition_by=[inserted.copy()])
+    offset = exp.Sub(this=row, expression=exp.Literal.number(1))
+    steps: list[Step] = []
+    replaced: list[exp.Expr] = []
+    for index, stored in enumerate(table.stored):
+        made = stored.identity
+        if stored.physical == ROW_ID:
+            number = Number(table.id, ROW_ID, part.named("row"), count=_ROW_IDS)
+            where: exp.Expr = inserted.copy()
+        elif made is not None and stored.physical in actions.generated:
+            number = Number(
+                table.id,
+                stored.physical,
+                part.named(f"first_{index}"),
+                made.start,
+                made.increment,
+                looked,
+            )
+            where = exp.In(
+                this=column(_CLAUSE, "s"),
+                expressions=[
+                    exp.Literal.number(p) for p in actions.generated[stored.physical]
+                ],
+            )
+        else:
+            continue
+        steps.append(number)
+        step = exp.Literal.number(abs(number.increment))
+        factor = exp.paren(exp.Neg(this=step)) if number.increment < 0 else step
+        value = exp.Add(
+            this=exp.Placeholder(this=number.name),
+            expression=exp.paren(exp.Mul(this=exp.paren(offset.copy()), expression=factor)),
+        )
+        typed = exp.cast(value, stored.type, dialect="duckdb")
+        case = exp.Case().when(where, typed).else_(column(new_name(index), "s"))
+        replaced.append(exp.alias_(case, new_name(index)))
+    star = exp.Column(
+        this=exp.Star(**{"replace": replaced}), table=exp.to_identifier("s")
+    )
+    rows = exp.select(star).from_(staged(looked, "s"))
+    return [*steps, Stage(stage, Query.of(rows))]
+
+
+def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        message,
+        advice="see docs/sql.md for the forms of MERGE",
+        position=position_of(node),
+    )
+
+

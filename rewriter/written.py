@@ -1,0 +1,114 @@
+"""One writing part of a statement: its steps and what it gives back.
+
+A statement is one part, or several: data-modifying CTEs before it, or the branches of a
+multi-table insert. Each part has staged relations of its own. Pure values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.plan import Count, Fetch, Kind, Query, StatementPlan, Step
+from journal.schema import Table
+from rewriter.changes import (
+    ChangeSet,
+    append_step,
+    fused,
+    guard_steps,
+    is_guarded,
+    per_change,
+)
+from rewriter.reads import SETTLED, Reads
+from rewriter.returning import Result, returned
+from rewriter.target import physical_rows
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Names of a part's staged relations and numbers, so that parts do not clash."""
+
+    number: int = 0
+
+    def named(self, name: str) -> str:
+        """The name of a relation or parameter of this part."""
+        return f"p_{name}" if self.number == 0 else f"p_{name}_{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Steps of a part, in order: stages and guards, then the append; its result and count."""
+
+    table: Table
+    tag: str
+    steps: tuple[Step, ...]
+    append: Step
+    result: Query | None = None
+    count: Count | None = None
+    bounded: bool = False
+
+
+def settled(node: exp.Expr) -> exp.Expr:
+    """``node`` with all its tables marked as needing no rewrite."""
+    for table in node.find_all(exp.Table):
+        table.meta[SETTLED] = True
+    return node
+
+
+def staged(name: str, alias: str | None = None) -> exp.Expr:
+    """A reference to a staged relation."""
+    return settled(exp.alias_(exp.to_table(name), alias or name, table=True))
+
+
+def finish(
+    reads: Reads,
+    changes: ChangeSet,
+    staging: Sequence[Step],
+    tag: str,
+    result: Result,
+    *,
+    bounded: bool = False,
+    checked: frozenset[str] = frozenset(),
+) -> Written:
+    """The part that makes a staged change set durable, once its guards hold.
+
+    ``checked`` names the unique constraints that the staging itself has seen to.
+    """
+
+    def current() -> exp.Query:
+        return physical_rows(reads, changes.table)
+
+    steps = [*staging, *guard_steps(changes, current, checked)]
+    query = returned(reads, changes, result)
+    count = None
+    if per_change(changes) is None:
+        rows = exp.select(exp.Count(this=exp.Star())).from_(changes.stage)
+        if result.only is not None:
+            rows = rows.where(exp.column(result.only))
+        count = Count(Query.of(rows))
+    return Written(
+        changes.table, tag, tuple(steps), append_step(changes), query, count, bounded
+    )
+
+
+def fuse(changes: ChangeSet, stage: exp.Query, tag: str) -> Written | None:
+    """The part without staging, for few rows that need no guard; None if they need one."""
+    if is_guarded(changes):
+        return None
+    return Written(changes.table, tag, (), fused(changes, stage), bounded=True)
+
+
+def plan_of(
+    reads: Reads, parts: Sequence[Written], result: Query | None, count: Count | None, tag: str
+) -> StatementPlan:
+    """The plan of a statement's parts: all look first, then all write."""
+    steps: list[Step] = [s for p in parts for s in p.steps]
+    if result is not None:
+        steps.append(Fetch(result))
+    steps += [p.append for p in parts]
+    if count is not None:
+        steps.append(count)
+    bounded = len(parts) == 1 and parts[0].bounded
+    plan = reads.plan(Kind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
+    return replace(plan, writes=frozenset(p.table.name for p in parts))
