@@ -16,6 +16,7 @@ import pyarrow as pa
 from gateway.config import Settings
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
+from journal import lookup
 from journal.appending import append_rows
 from journal.commit import Author
 from journal.direct import append_direct
@@ -38,7 +39,7 @@ from journal.plan import (
     Stage,
     StatementPlan,
 )
-from journal.segment import RowCounts
+from journal.segment import RowCounts, Tier
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
@@ -122,7 +123,7 @@ class Executor:
                 return None
             statement.check_segments(plan.tables)
             version = self._journal.clock.next()
-            bound = {**parameters, P_VERSION: version, P_SNAPSHOT: statement.committed.version}
+            bound = self._bound(statement, plan, parameters, version)
             run = _Run(bound, version, direct=True)
             for step in plan.steps:
                 self._step(statement, plan, step, run, settings)
@@ -149,6 +150,7 @@ class Executor:
                 sight = seen[table_id] = Sight(
                     transaction.tiers(table_id, statement.committed),
                     transaction.is_pinned(table_id, statement.committed),
+                    self._by_file(statement, table_id),
                 )
             return sight
 
@@ -181,8 +183,7 @@ class Executor:
     ) -> Outcome:
         transaction = statement.transaction
         version = 0 if plan.kind is Kind.READ else self._journal.clock.next()
-        bound = {**parameters, P_VERSION: version, P_SNAPSHOT: transaction.snapshot.version}
-        run = _Run(bound, version)
+        run = _Run(self._bound(statement, plan, parameters, version), version)
         try:
             for step in plan.steps:
                 self._step(statement, plan, step, run, settings)
@@ -196,6 +197,30 @@ class Executor:
             rows, changes = tuple(run.rows), tuple(run.changes)
             transaction.record(StatementWrites(version, rows, changes, _digest(parsed)))
         return _outcome(plan, run)
+
+    def _by_file(self, statement: Statement, table_id: int) -> frozenset[Tier]:
+        table = statement.transaction.catalog.by_id(table_id)
+        state = statement.committed.tables.get(table_id)
+        if table is None or state is None:
+            return frozenset()
+        return lookup.by_file(table, state)
+
+    def _bound(
+        self,
+        statement: Statement,
+        plan: StatementPlan,
+        parameters: Mapping[str, Any],
+        version: int,
+    ) -> dict[str, Any]:
+        """The client's parameters and those that the plan's own queries need."""
+        bound = dict(parameters)
+        bound[P_VERSION] = version
+        bound[P_SNAPSHOT] = statement.transaction.snapshot.version
+        for place in plan.lookups:
+            state = statement.committed.tables[place.table_id]
+            paths = lookup.files(place, state, parameters)
+            bound[place.name] = [str(self._journal.root / path) for path in paths]
+        return bound
 
     def _step(
         self, statement: Statement, plan: StatementPlan, step: object, run: _Run, settings: Settings

@@ -31,6 +31,8 @@ P_SNAPSHOT = "p_snapshot"
 """The version the transaction reads at, a BIGINT."""
 P_TIME = "p_time_"
 """Prefix of the versions of a plan's points in time, BIGINTs, numbered in their order."""
+P_FILES = "p_files_"
+"""Prefix of the lists of files in which a plan looks rows up by key."""
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
 BATCH = "p_batch"
@@ -222,6 +224,20 @@ class PointRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """A tier in which a row is looked up by key, file by file.
+
+    Parameter ``name`` takes the paths of the files that may hold it; ``key`` is the value of the
+    first key column, a literal or a parameter.
+    """
+
+    table_id: int
+    tier: Tier
+    name: str
+    key: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
 class StatementPlan:
     """A rewritten statement.
 
@@ -240,4 +256,5 @@ class StatementPlan:
     tables: frozenset[int] = field(default_factory=frozenset)
     system: frozenset[str] = field(default_factory=frozenset)
     bounded: bool = False
+    lookups: tuple[Lookup, ...] = ()
     points: tuple[PointRequest, ...] = ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -97,7 +98,7 @@ class Reader:
 
     def base(self, outputs: Sequence[Output]) -> exp.Query:
         """The base alone: what was current when it was written."""
-        return self._select(physical(self.table.id, Tier.BASE), outputs)
+        return self._select(self._physical(Tier.BASE), outputs)
 
     def signed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """What changed since: open rows with ``sign`` 1, closing rows with -1, no tombstones."""
@@ -110,8 +111,15 @@ class Reader:
         rows = self._select(source, [*outputs, (value, sign)])
         return rows.where(exp.or_(is_open, is_closing))
 
-    def by_key(self, outputs: Sequence[Output], keys: Mapping[str, exp.Expr]) -> exp.Query:
+    def by_key(
+        self,
+        outputs: Sequence[Output],
+        keys: Mapping[str, exp.Expr],
+        files: Mapping[Tier, str] = MappingProxyType({}),
+    ) -> exp.Query:
         """The current row of one key: the latest open row or tombstone, unless a tombstone.
+
+        ``files`` names, for tiers that are read file by file, the parameter with their paths.
 
         Of rows with equal versions the open one counts: a statement that moves keys may end one
         row and begin another under the same key.
@@ -128,7 +136,8 @@ class Reader:
         rows: list[exp.Query] = []
         for tier in parts:
             same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
-            found = exp.select(*[column(n) for n in names]).from_(self._physical(tier))
+            source = self._files(files[tier]) if tier in files else self._physical(tier)
+            found = exp.select(*[column(n) for n in names]).from_(source)
             found = found.where(*same, copy=False)
             rows.append(found if tier is Tier.BASE else found.where(latest.copy(), copy=False))
         if parts == [Tier.BASE]:
@@ -202,6 +211,10 @@ class Reader:
         if not parts:
             return self._nothing(outputs)
         return union_all([self._select(self._physical(t), outputs) for t in parts])
+
+    def _files(self, parameter: str) -> exp.Table:
+        paths = exp.Placeholder(this=parameter)
+        return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
 
     def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
         return exp.select(*[_named(e.copy(), name) for e, name in outputs]).from_(source)

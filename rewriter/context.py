@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import PointRequest
+from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName
 from journal.segment import Tier
 from journal.version import Version
 from rewriter.limits import DEFAULT_LIMITS, Limits
@@ -18,10 +22,14 @@ from rewriter.limits import DEFAULT_LIMITS, Limits
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a statement sees of one journal: tiers with rows, and whether others wrote since."""
+    """What a statement sees of one journal: tiers with rows, and whether others wrote since.
+
+    ``by_file`` holds the sealed tiers in which a row can be looked up file by file.
+    """
 
     tiers: frozenset[Tier]
     pinned: bool
+    by_file: frozenset[Tier] = frozenset()
 
 
 class Sights(Protocol):
@@ -33,22 +41,76 @@ class Sights(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """A point in time named in the statement: its version, and the catalog then."""
+    """A point in time: its version, the catalog then, and every catalog up to the present."""
 
     version: Version
     catalog: CatalogSnapshot
+    history: tuple[tuple[Version, CatalogSnapshot], ...] = ()
+
+    def created(self, name: TableName) -> Version | None:
+        """When a table or view of that name first appeared after this point."""
+        return next((v for v, c in self.history if v > self.version and c.get(name)), None)
+
+
+class Times(Protocol):
+    """Finds the version and the catalog of a point in time."""
+
+    def __call__(self, request: PointRequest) -> TimePoint:
+        """The point that is meant."""
+
+
+def no_times(request: PointRequest) -> TimePoint:
+    """For rewrites without a store, which cannot know what was when."""
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"the point in time {request.text} cannot be found without a store",
+        advice="connect to a warehouse",
+        position=request.position,
+    )
+
+
+class Describe(Protocol):
+    """Finds the columns of a query that has been rewritten; ``tables`` are the ids it reads."""
+
+    def __call__(
+        self, query: exp.Query, tables: frozenset[int]
+    ) -> tuple[tuple[str, str], ...]:
+        """Name and type of each column."""
+
+
+def no_describe(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
+    """For rewrites without a store, which cannot know the types of expressions."""
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "the columns of a query cannot be found without a store",
+        advice="connect to a warehouse",
+    )
+
+
+class Dropped(Protocol):
+    """Finds a table that was dropped."""
+
+    def __call__(self, name: TableName) -> Table | None:
+        """The last definition of the table that had this name last, or None."""
+
+
+def none_dropped(name: TableName) -> Table | None:
+    """For rewrites without a store, which know no past."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteContext:
-    """See the module's head. ``times`` are the statement's points in time in order of the text."""
+    """See the module's head. ``as_of`` is the session's own point in time, as text."""
 
     catalog: CatalogSnapshot
     sights: Sights
     dialect: str = "duckdb"
     default_schema: str = DEFAULT_SCHEMA
-    times: tuple[TimePoint, ...] = ()
-    as_of: TimePoint | None = None
+    times: Times = no_times
+    as_of: str | None = None
+    describe: Describe = no_describe
+    dropped: Dropped = none_dropped
     new_table_id: int = 0
     batch: bool = False
     limits: Limits = DEFAULT_LIMITS

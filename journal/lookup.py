@@ -1,0 +1,55 @@
+"""Looking one row up by key: which files of a tier may hold it.
+
+A tier may be read file by file when all its segments have the table's present columns, in the types
+in which they are stored; then only the files whose key bounds admit the key need be opened. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from journal.plan import Lookup
+from journal.schema import Table
+from journal.segment import Tier
+from journal.state import TableState
+from journal.stores.duckdb_layout import fields_of, parquet_type
+
+SEALED = (Tier.BASE, Tier.DELTA)
+
+
+def by_file(table: Table, state: TableState) -> frozenset[Tier]:
+    """The sealed tiers of a table that can be read file by file."""
+    fields = fields_of(table)
+    if not all(_kept(kind) for _, kind in fields):
+        return frozenset()
+    found: set[Tier] = set()
+    other: set[Tier] = set()
+    for segment in state.manifest.segments:
+        (found if segment.fields == fields else other).add(segment.tier)
+    return frozenset(t for t in found - other if t in SEALED)
+
+
+def files(lookup: Lookup, state: TableState, parameters: Mapping[str, Any]) -> list[str]:
+    """Paths, relative to the warehouse, of the files that may hold the row; at least one."""
+    key = constant(lookup.key, parameters)
+    listed = [f for s in state.manifest.in_tier(lookup.tier) for f in s.files]
+    matching = [f.path for f in listed if f.may_hold(key)]
+    return matching or [listed[0].path]
+
+
+def constant(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
+    """The value of a literal or parameter, where it is an integer written as one; else None."""
+    if isinstance(node, exp.Placeholder):
+        return parameters.get(node.name)
+    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+        return int(node.name)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _kept(kind: str) -> bool:
+    return parquet_type(kind) == kind
