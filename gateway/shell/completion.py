@@ -174,6 +174,13 @@ class Completer:
             yield from self.candidates(rest, len(rest), ())
 
 
+def is_noisy(before: str) -> bool:
+    """True where a list that opens by itself would be in the way: it is still there on Tab."""
+    if not before.strip() or before[-1] not in " \n(,":
+        return not before.strip()
+    return _last_word(before) not in _BEFORE_TABLES
+
+
 def _columns_of(relation: Relation) -> Iterator[tuple[str, str]]:
     if isinstance(relation, View):
         yield from ((name, "column") for name in relation.columns)

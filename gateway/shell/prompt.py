@@ -58,6 +58,9 @@ class _Completions(Completer):
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         """The candidates at the cursor of the document."""
+        before = document.text_before_cursor
+        if complete_event.text_inserted and completion.is_noisy(before):
+            return
         found = self._inner.candidates(document.text, document.cursor_position, COMMANDS)
         for candidate in found:
             yield Completion(candidate.text, -candidate.replaces, display_meta=candidate.kind)

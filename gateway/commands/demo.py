@@ -1,0 +1,39 @@
+"""``palimpsest demo``: a year of real flights, changed day by day and looked back upon."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from gateway.commands.failure import STATEMENT, failing
+
+
+@click.command("demo")
+@click.option("-w", "--warehouse", default="demo-warehouse", show_default=True,
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Where the demonstration keeps its warehouse; replaced by the next run.")
+@click.option("--json", "as_json", is_flag=True, help="Write a summary for scripts, and no story.")
+def command(warehouse: Path, as_json: bool) -> None:
+    """Load 336,776 real flights, replay the year's operations, and look back.
+
+    The flights out of New York in 2013 are loaded as scheduled; then each day's delays are updated
+    and its cancellations deleted, and each month planes and airports merged, one transaction a day.
+    An ordinary DuckDB runs the same statements: if any row differs, the exit code is 1.
+
+    \b
+    Examples:
+      palimpsest demo
+      palimpsest demo --json --warehouse /tmp/flights
+    """
+    from gateway.demo.story import run
+    from gateway.demo.telling import Teller
+
+    with failing(as_json=as_json):
+        summary = run(warehouse, Teller(silent=as_json))
+    if as_json:
+        click.echo(json.dumps(summary, indent=1))
+    if not summary["equal"]:
+        sys.exit(STATEMENT)

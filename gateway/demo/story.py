@@ -1,0 +1,226 @@
+"""The demonstration from first to last: load, replay, look, compare; the summary says how it went."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import gateway
+from gateway.dbapi.connection import Connection
+from gateway.demo import looking, statements
+from gateway.demo.comparing import Comparison, PlainRun, compare, plain_run
+from gateway.demo.looking import Look, TierSize
+from gateway.demo.replay import Load, Replay, load, replay
+from gateway.demo.source import SourceFiles, find_files
+from gateway.demo.telling import Teller
+from gateway.errors import mapping
+from gateway.shell.previewing import preview_text
+from gateway.shell.result import Column
+from journal.errors import Code, PalimpsestError
+from journal.warehouse import DATABASE_FILE
+
+MARK = ".palimpsest-demo"
+"""File that says a warehouse was made here, so that the next run may replace it."""
+
+
+def run(root: Path, teller: Teller) -> dict[str, Any]:
+    """Run the demonstration in ``root``; ``equal`` in the summary says whether it came out right."""
+    started = time.perf_counter()
+    with mapping():
+        clear(root)
+        with tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as folder:
+            files = find_files(Path(folder))
+            return _run(root, files, teller, started)
+
+
+def clear(root: Path) -> None:
+    """Remove what an earlier run left; raises FILE_ACCESS for a folder that is not ours."""
+    if root.exists() and any(root.iterdir()):
+        if not (root / MARK).is_file():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"{root} holds something that is not a demonstration's",
+                advice="name another folder with --warehouse",
+            )
+        shutil.rmtree(root)
+    root.mkdir(parents=True, exist_ok=True)
+    (root / MARK).write_text("This warehouse belongs to `palimpsest demo`, which replaces it.\n")
+
+
+def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict[str, Any]:
+    url = f"palimpsest:///{root.resolve()}"
+    with gateway.connect(url, user="demo", application="palimpsest demo") as connection:
+        teller.chapter("Load: a year of flights out of New York, as scheduled")
+        loads = []
+        for one in load(connection, files):
+            loads.append(one)
+            teller.say(f"  {one.table:<12}{one.rows:>9,} rows {one.seconds:6.2f} s")
+        teller.chapter("Replay: 365 days, each one transaction")
+        _show_statements(teller)
+        with teller.progress("replaying") as advance:
+            replayed = replay(connection, advance)
+        _tell_replay(teller, replayed)
+        _look(connection, teller)
+        with teller.progress("sealing the heads"):
+            connection.cursor().callproc("system.flush")
+        sizes = looking.tiers(connection)
+        _tell_tiers(teller, sizes, root)
+        teller.chapter("The same year on an ordinary DuckDB, for comparison")
+        with teller.progress("ordinary DuckDB"):
+            plain = plain_run(files, looking.EVE)
+        with plain.database:
+            compared = compare(connection, plain.database)
+        past = looking.before_blizzard(connection)
+    same_past = past.rows == plain.before
+    _tell_comparison(teller, compared, plain, same_past)
+    summary = _summary(root, loads, replayed, sizes, compared, same_past)
+    summary["seconds"] = round(time.perf_counter() - started, 2)
+    summary["plain_seconds"] = round(plain.seconds, 2)
+    _farewell(teller, root, summary)
+    return summary
+
+
+def _show_statements(teller: Teller) -> None:
+    teller.say("Every day the delays are updated and the cancelled flights deleted:")
+    teller.sql(statements.DELAYS + ";\n" + statements.CANCELLATIONS + ";")
+    teller.say("Each month the planes and airports seen are merged, new ones and known ones:")
+    teller.sql(statements.PLANES + ";")
+
+
+def _tell_replay(teller: Teller, done: Replay) -> None:
+    rate = (done.updated + done.deleted + done.merged) / max(done.seconds, 0.001)
+    teller.say(
+        f"  {done.commits} commits: {done.updated:,} rows updated, {done.deleted:,} deleted, "
+        f"{done.merged:,} merged in {done.seconds:.1f} s ({rate:,.0f} rows a second)"
+    )
+
+
+def _look(connection: Connection, teller: Teller) -> None:
+    for ask in (looking.current, looking.life, looking.before_blizzard, looking.after_blizzard):
+        _tell(teller, ask(connection))
+    _tell(teller, looking.changes(connection))
+    teller.chapter("What becomes of a statement: every UPDATE is an append")
+    teller.say("The client says:")
+    teller.sql(REWRITTEN)
+    teller.say("The store gets:")
+    teller.sql(preview_text(connection, REWRITTEN))
+
+
+REWRITTEN = "UPDATE planes SET seats = 200 WHERE tailnum = 'N10156'"
+
+
+def _tell(teller: Teller, found: Look) -> None:
+    teller.chapter(found.title)
+    teller.sql(found.sql)
+    teller.table(found.columns, found.rows)
+
+
+def _tell_tiers(teller: Teller, sizes: list[TierSize], root: Path) -> None:
+    teller.chapter("Rows and bytes per tier: nothing was overwritten")
+    columns = [Column("table", "VARCHAR"), Column("tier", "VARCHAR"), Column("segments", "BIGINT")]
+    columns += [Column("rows", "BIGINT"), Column("bytes", "BIGINT"), Column("per row", "DOUBLE")]
+    rows = [
+        (s.table, s.tier, s.segments, f"{s.rows:,}", _bytes(s.bytes), _per_row(s)) for s in sizes
+    ]
+    teller.table(columns, rows)
+    catalog = (root / DATABASE_FILE).stat().st_size
+    teller.say(f"  and {_bytes(catalog)} in {DATABASE_FILE}: the catalog and the heads")
+
+
+def _bytes(size: int | None) -> str | None:
+    return None if size is None else f"{size:,}"
+
+
+def _per_row(size: TierSize) -> str | None:
+    return None if size.bytes is None or not size.rows else f"{size.bytes / size.rows:.1f}"
+
+
+def _tell_comparison(
+    teller: Teller, compared: list[Comparison], plain: PlainRun, same_past: bool
+) -> None:
+    columns = [Column(n, "VARCHAR") for n in ("table", "total", "Palimpsest", "ordinary DuckDB", "")]
+    rows = []
+    for one in compared:
+        names = statements.TOTAL_NAMES[one.table]
+        for name, ours, theirs in zip(names, one.totals, one.plain, strict=True):
+            verdict = "equal" if ours == theirs else "DIFFERENT"
+            rows.append((one.table, name, _number(ours), _number(theirs), verdict))
+        verdict = "equal" if one.same_rows else "DIFFERENT"
+        rows.append((one.table, "every row", _number(one.rows), _number(one.rows), verdict))
+    verdict = "equal" if same_past else "DIFFERENT"
+    rows.append(("flights", "as of 7 February", "4 days", "4 days", verdict))
+    teller.table(columns, rows)
+    teller.say(f"  The ordinary run took {plain.seconds:.1f} s, in memory and without any history.")
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _summary(
+    root: Path,
+    loads: list[Load],
+    replayed: Replay,
+    sizes: list[TierSize],
+    compared: list[Comparison],
+    same_past: bool,
+) -> dict[str, Any]:
+    equal = same_past and all(one.equal for one in compared)
+    return {
+        "equal": equal,
+        "warehouse": str(root),
+        "python": platform.python_version(),
+        "loaded": {one.table: one.rows for one in loads},
+        "load_seconds": round(sum(one.seconds for one in loads), 2),
+        "replay": {
+            "commits": replayed.commits,
+            "updated": replayed.updated,
+            "deleted": replayed.deleted,
+            "merged": replayed.merged,
+            "seconds": round(replayed.seconds, 2),
+        },
+        "tiers": [
+            {"table": s.table, "tier": s.tier, "segments": s.segments, "rows": s.rows,
+             "bytes": s.bytes}
+            for s in sizes
+        ],  # fmt: skip
+        "totals": {
+            one.table: {
+                "palimpsest": [str(v) for v in one.totals],
+                "plain": [str(v) for v in one.plain],
+                "rows": one.rows,
+                "same_rows": one.same_rows,
+            }
+            for one in compared
+        },
+        "same_past": same_past,
+    }
+
+
+def _farewell(teller: Teller, root: Path, summary: dict[str, Any]) -> None:
+    teller.say("")
+    if not summary["equal"]:
+        teller.say("The two runs DIFFER; please report this with the output above.", "bold red")
+        return
+    teller.say(
+        f"Done in {summary['seconds']:.0f} s; both runs agree on every row. "
+        f"The warehouse stays in {root}. Try next:",
+        "bold green",
+    )
+    teller.say(f"  palimpsest shell {root}")
+    for line in TRY_NEXT:
+        teller.say(f"    {line}")
+    teller.say(f"  palimpsest verify -w {root}")
+
+
+TRY_NEXT = (
+    "\\d flights",
+    "SELECT * FROM flights WHERE carrier = 'HA' AND dep_delay > 120;",
+    "SELECT count(*) FROM flights FOR SYSTEM_TIME AS OF now() - INTERVAL 1 MINUTE;",
+    "SELECT * FROM system.transactions ORDER BY version DESC LIMIT 5;",
+    "\\preview DELETE FROM airports WHERE arrivals = 0",
+)
