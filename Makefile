@@ -9,7 +9,7 @@ WORKERS ?= auto
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo shell test test-all check lint types contracts tidy fmt bench docs-check clean
+.PHONY: help setup demo shell test test-all check lint types contracts tidy fmt bench docs docs-check clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ fmt: $(READY) ## Format the code and fix what the linter can fix
 
 bench: $(READY) ## The benchmarks; results land in bench/results as JSON
 	@$(BIN)/python -m bench.run $(ARGS)
+
+docs: $(READY) ## Renew the pages that are made from the code
+	@$(BIN)/python -m tests.architecture.cli_reference
 
 docs-check: $(READY) ## Links, error codes and runnable commands of README and docs
 	@$(BIN)/python -m pytest -q -m "slow or not slow" tests/architecture/test_docs.py \
