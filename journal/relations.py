@@ -188,9 +188,7 @@ class Reader:
             if changes:
                 ends = self._closing_rows(self._union(changes), None)
                 joined = exp.select(
-                    exp.Column(
-                        this=exp.Star(except_=[ident(end)]), table=exp.to_identifier("o")
-                    ),
+                    exp.Column(this=exp.Star(except_=[ident(end)]), table=exp.to_identifier("o")),
                     exp.alias_(column(end, "c"), ident(end)),
                 )
                 joined = joined.from_(opens.subquery("o")).join(

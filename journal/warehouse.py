@@ -80,7 +80,9 @@ def bounded_key(table: Table) -> str | None:
     return stored.physical if stored.type.upper() in _INTEGERS else None
 
 
-_INTEGERS = frozenset("TINYINT SMALLINT INT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT".split())
+_INTEGERS = frozenset(
+    "TINYINT SMALLINT INT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT".split()
+)
 
 
 def _safe(name: str) -> str:

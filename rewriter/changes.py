@@ -134,9 +134,7 @@ def _from_stage(changes: ChangeSet, outputs: Sequence[exp.Expr]) -> exp.Select:
     return exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
 
 
-def _unique(
-    changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query
-) -> Guard:
+def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query) -> Guard:
     table = changes.table
     places = {c.physical: i for i, c in enumerate(table.stored)}
     stored = {c.physical: c for c in table.stored}
@@ -155,8 +153,13 @@ def _unique(
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
     fresh = fresh.where(*filled)
     doubled = fresh.copy().group_by(*[v.copy() for v in values.values()])
-    doubled.set("expressions", [exp.alias_(exp.Anonymous(this="any_value", expressions=[shown.copy()]), "shown")])
-    doubled = doubled.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1)))
+    doubled.set(
+        "expressions",
+        [exp.alias_(exp.Anonymous(this="any_value", expressions=[shown.copy()]), "shown")],
+    )
+    doubled = doubled.having(
+        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    )
     same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
     taken = fresh.join(current.subquery("c"), on=exp.and_(*same))
     if changes.ends is not False:

@@ -72,9 +72,7 @@ def no_times(request: PointRequest) -> TimePoint:
 class Describe(Protocol):
     """Finds the columns of a query that has been rewritten; ``tables`` are the ids it reads."""
 
-    def __call__(
-        self, query: exp.Query, tables: frozenset[int]
-    ) -> tuple[tuple[str, str], ...]:
+    def __call__(self, query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
         """Name and type of each column."""
 
 

@@ -48,9 +48,7 @@ class Actions:
         return any(a.by_source for a in self.all)
 
 
-def read_actions(
-    ast: exp.Merge, target: Target, alias: str, context: RewriteContext
-) -> Actions:
+def read_actions(ast: exp.Merge, target: Target, alias: str, context: RewriteContext) -> Actions:
     """The clauses of a MERGE; raises for those that have no meaning."""
     whens = ast.args["whens"].expressions
     source = _Source(ast, alias, context, target.table)
@@ -124,9 +122,7 @@ def _insert(
                 advice="leave it out, or give DEFAULT",
                 position=position_of(then),
             )
-    converted = {
-        c.physical: typed(given[c.physical].copy(), c) for c in table.columns
-    }
+    converted = {c.physical: typed(given[c.physical].copy(), c) for c in table.columns}
     if table.hidden_key:
         converted[ROW_ID] = exp.cast(exp.Null(), "BIGINT", dialect="duckdb")
     return converted
@@ -140,7 +136,9 @@ def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str,
     columns: Sequence[Column] = table.columns
     if listed is not None:
         nodes = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
-        columns = distinct_columns(table, [n.this if isinstance(n, exp.Paren) else n for n in nodes])
+        columns = distinct_columns(
+            table, [n.this if isinstance(n, exp.Paren) else n for n in nodes]
+        )
     if isinstance(values, exp.Paren):
         values = exp.Tuple(expressions=[values.this])
     cells = values.expressions if isinstance(values, exp.Tuple) else [values]
@@ -157,9 +155,7 @@ def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str,
 class _Source:
     """The source as ``UPDATE SET *`` and ``INSERT *`` see it: by position or by name."""
 
-    def __init__(
-        self, ast: exp.Merge, alias: str, context: RewriteContext, table: Table
-    ) -> None:
+    def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext, table: Table) -> None:
         self._alias = alias
         self._by_name = manners_of(context.dialect).stars_by_name
         self._node = ast
@@ -168,15 +164,15 @@ class _Source:
     def row(self, table: Table) -> dict[str, exp.Expr]:
         """A value for every column of the table, taken from the source."""
         if self._by_name:
-            return {
-                c.physical: typed(column(c.name, self._alias), c) for c in table.columns
-            }
+            return {c.physical: typed(column(c.name, self._alias), c) for c in table.columns}
         probe = exp.select("*").from_(self._node.args["using"].copy())
         if self._node.args.get("with_") is not None:
             probe.set("with_", self._node.args["with_"].copy())
         names = output_names(probe, self._context)
         if names is None or len(set(names)) != len(names) or not all(names):
-            raise _refused("a star needs a source whose columns have known, distinct names", self._node)
+            raise _refused(
+                "a star needs a source whose columns have known, distinct names", self._node
+            )
         if len(names) != len(table.columns):
             raise PalimpsestError(
                 Code.COLUMN_COUNT,

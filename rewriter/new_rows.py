@@ -39,9 +39,7 @@ class NewRows:
         self._batch = reads.context.batch
         self._source = RowSource(reads, table, ast, given)
         self._place = {c.physical: i for i, c in enumerate(self._source.given)}
-        self._row = exp.Sub(
-            this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1)
-        )
+        self._row = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1))
         self.explicit: list[Column] = []
         self.steps: list[Step] = []
 
@@ -92,14 +90,14 @@ class NewRows:
         given = None if place is None else exp.column(f"c{place}", table="r")
         if stored.physical == ROW_ID:
             count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
-            return self._numbered(Number(self._table.id, ROW_ID, self._part.named("row"), count=count))
+            return self._numbered(
+                Number(self._table.id, ROW_ID, self._part.named("row"), count=count)
+            )
         if stored.identity is not None:
             return self._identity(stored, place, given)
         return typed(default_value(stored), stored) if given is None else given
 
-    def _identity(
-        self, stored: Column, place: int | None, given: exp.Expr | None
-    ) -> exp.Expr:
+    def _identity(self, stored: Column, place: int | None, given: exp.Expr | None) -> exp.Expr:
         assert stored.identity is not None
         if given is not None and place not in self._source.only_defaults:
             if stored.identity.always and self._overriding == "":

@@ -85,9 +85,7 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
             steps.append(Stage(name, written.result))
             rows = exp.select("*").from_(staged(name))
             before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
-        parts.append(
-            Written(written.table, written.tag, tuple(steps), written.append)
-        )
+        parts.append(Written(written.table, written.tag, tuple(steps), written.append))
     if before:
         ast.set("with_", exp.With(expressions=before, recursive=with_.recursive))
     else:

@@ -66,9 +66,7 @@ def returned(reads: Reads, changes: ChangeSet, result: Result) -> Query | None:
         for index, stored in enumerate(changes.table.columns)
     ]
     outputs += [column(name, "s") for name in result.hidden]
-    rows = exp.select(*outputs).from_(
-        exp.alias_(exp.to_table(changes.stage), "s", table=True)
-    )
+    rows = exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
     if result.only is not None:
         rows = rows.where(column(result.only, "s"))
     query = exp.select(*_expressions(result.node, result.hidden))

@@ -120,9 +120,7 @@ def typed(value: exp.Expr, stored: Column) -> exp.Expr:
 
 def key_columns(target: Target) -> list[exp.Expr]:
     """The target's key as its expressions see it."""
-    return [
-        column(target.table.by_physical(k).name, target.alias) for k in target.table.key
-    ]
+    return [column(target.table.by_physical(k).name, target.alias) for k in target.table.key]
 
 
 def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:

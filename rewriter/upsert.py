@@ -18,6 +18,7 @@ from rewriter.changes import unique_constraints
 from rewriter.names import position_of
 from rewriter.target import distinct_columns
 
+
 class Action(Enum):
     """What happens to a new row whose key is taken."""
 
@@ -103,9 +104,7 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     )
 
 
-def _arbiters(
-    conflict: exp.OnConflict, table: Table
-) -> list[tuple[str, tuple[str, ...]]] | None:
+def _arbiters(conflict: exp.OnConflict, table: Table) -> list[tuple[str, tuple[str, ...]]] | None:
     constraints = unique_constraints(table)
     named = conflict.args.get("constraint")
     if named is not None:

@@ -90,9 +90,7 @@ class _Builder:
         that are themselves dropped, who wins depends on the order; those are refused by a guard.
         """
         kept = f"{free}_first"
-        conditions = [
-            self._no_earlier(columns, free) for _, columns in self._upsert.arbiters
-        ]
+        conditions = [self._no_earlier(columns, free) for _, columns in self._upsert.arbiters]
         first = exp.select("r.*").from_(staged(free, "r")).where(*conditions)
         self._steps.append(Stage(kept, Query.of(first)))
         either = [self._same_row(columns, "r", "f") for _, columns in self._upsert.arbiters]
@@ -164,7 +162,9 @@ class _Builder:
         written = frozenset(assigned) | self._all
         changes = ChangeSet(self._table, self._stage, _ENDS, True, written)
         keeps_key = not set(columns) & set(assigned)
-        settled_names = {n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)}
+        settled_names = {
+            n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
+        }
         return finish(
             self._reads, changes, self._steps, "INSERT", result, checked=frozenset(settled_names)
         )
@@ -206,22 +206,20 @@ class _Builder:
     def _joined(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
-            exp.alias_(column(new_name(i)), ident(c.name))
-            for i, c in enumerate(self._table.stored)
+            exp.alias_(column(new_name(i)), ident(c.name)) for i, c in enumerate(self._table.stored)
         ]
         new = exp.select(*fields).from_(staged(self._source))
         same = [
             exp.EQ(
-                this=column(name, self._target.alias), expression=column(name, self._upsert.excluded)
+                this=column(name, self._target.alias),
+                expression=column(name, self._upsert.excluded),
             )
             for name in _names(self._table, columns)
         ]
         return (
             exp.select(*outputs)
             .from_(_aliased(new, self._upsert.excluded))
-            .join(
-                settled(self._target.relation(self._reads)), on=exp.and_(*same), join_type="left"
-            )
+            .join(settled(self._target.relation(self._reads)), on=exp.and_(*same), join_type="left")
         )
 
     def _refuse_doubles(self, columns: Sequence[str]) -> None:
@@ -262,9 +260,7 @@ class _Builder:
             exp.or_(*either), exp.GT(this=column(ORDER, "l"), expression=column(ORDER, "r"))
         )
         rows = exp.select("r.*").from_(staged(self._source, "r"))
-        self._steps.append(
-            Stage(last, Query.of(rows.where(exp.Not(this=exp.Exists(this=later)))))
-        )
+        self._steps.append(Stage(last, Query.of(rows.where(exp.Not(this=exp.Exists(this=later))))))
         count = len(self._places)
         nothing_old = [exp.alias_(exp.Null(), old_name(i)) for i in range(count)]
         begun = exp.select(

@@ -25,6 +25,7 @@ from rewriter.reads import SETTLED, Reads
 from rewriter.returning import Result, returned
 from rewriter.target import physical_rows
 
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Names of a part's staged relations and numbers, so that parts do not clash."""
@@ -87,9 +88,7 @@ def finish(
         if result.only is not None:
             rows = rows.where(exp.column(result.only))
         count = Count(Query.of(rows))
-    return Written(
-        changes.table, tag, tuple(steps), append_step(changes), query, count, bounded
-    )
+    return Written(changes.table, tag, tuple(steps), append_step(changes), query, count, bounded)
 
 
 def fuse(changes: ChangeSet, stage: exp.Query, tag: str) -> Written | None:

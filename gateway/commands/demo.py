@@ -12,9 +12,14 @@ from gateway.commands.failure import STATEMENT, failing
 
 
 @click.command("demo")
-@click.option("-w", "--warehouse", default="demo-warehouse", show_default=True,
-              type=click.Path(file_okay=False, path_type=Path),
-              help="Where the demonstration keeps its warehouse; replaced by the next run.")
+@click.option(
+    "-w",
+    "--warehouse",
+    default="demo-warehouse",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the demonstration keeps its warehouse; replaced by the next run.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write a summary for scripts, and no story.")
 def command(warehouse: Path, as_json: bool) -> None:
     """Load 336,776 real flights, replay the year's operations, and look back.

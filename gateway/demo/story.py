@@ -142,7 +142,9 @@ def _per_row(size: TierSize) -> str | None:
 def _tell_comparison(
     teller: Teller, compared: list[Comparison], plain: PlainRun, same_past: bool
 ) -> None:
-    columns = [Column(n, "VARCHAR") for n in ("table", "total", "Palimpsest", "ordinary DuckDB", "")]
+    columns = [
+        Column(n, "VARCHAR") for n in ("table", "total", "Palimpsest", "ordinary DuckDB", "")
+    ]
     rows = []
     for one in compared:
         names = statements.TOTAL_NAMES[one.table]
@@ -184,8 +186,13 @@ def _summary(
             "seconds": round(replayed.seconds, 2),
         },
         "tiers": [
-            {"table": s.table, "tier": s.tier, "segments": s.segments, "rows": s.rows,
-             "bytes": s.bytes}
+            {
+                "table": s.table,
+                "tier": s.tier,
+                "segments": s.segments,
+                "rows": s.rows,
+                "bytes": s.bytes,
+            }
             for s in sizes
         ],  # fmt: skip
         "totals": {

@@ -38,7 +38,9 @@ class Teller:
     def sql(self, text: str) -> None:
         """A statement, highlighted."""
         if self._console.is_terminal:
-            shown = Syntax(text, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+            shown = Syntax(
+                text, "sql", theme="ansi_dark", background_color="default", word_wrap=True
+            )
             self._console.print(Padding(shown, (0, 0, 0, 2)))
         else:
             for line in text.splitlines():

@@ -24,16 +24,12 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     table = find_table(node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
-    result = Result(
-        ast.args.get("returning"), target.alias, old=True, with_=ast.args.get("with_")
-    )
+    result = Result(ast.args.get("returning"), target.alias, old=True, with_=ast.args.get("with_"))
     where = ast.args.get("where")
     keys = None
     if where is not None:
         keys = keys_in(where.this, table, target.alias, alone=not joins)
-    query = chosen_rows(
-        reads, target, result.extras(), ast, joins, target.relation(reads, keys)
-    )
+    query = chosen_rows(reads, target, result.extras(), ast, joins, target.relation(reads, keys))
     changes = ChangeSet(table, stage, True, False, frozenset())
     if keys is not None and result.node is None:
         fused = fuse(changes, query, "DELETE")

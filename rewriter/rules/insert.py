@@ -47,9 +47,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
     return _inserted(reads, part, rows, table, result)
 
 
-def _inserted(
-    reads: Reads, part: Part, rows: NewRows, table: Table, result: Result
-) -> Written:
+def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Result) -> Written:
     stage = part.named("changed")
     query = rows.query()
     steps: list[Step] = [*rows.steps, Stage(stage, Query.of(query)), *rows.skipped(stage)]
@@ -99,5 +97,3 @@ def _refused(message: str, node: exp.Expr) -> PalimpsestError:
         advice="see docs/sql.md for the forms of INSERT",
         position=position_of(node),
     )
-
-

@@ -172,9 +172,7 @@ def _once(target: Target, stage: str) -> Guard:
     )
 
 
-def _numbered(
-    target: Target, actions: Actions, part: Part, looked: str, stage: str
-) -> list[Step]:
+def _numbered(target: Target, actions: Actions, part: Part, looked: str, stage: str) -> list[Step]:
     """Steps that give inserted rows their generated numbers and row ids."""
     table = target.table
     inserts = [exp.Literal.number(a.place) for a in actions.all if a.kind == "INSERT"]
@@ -199,9 +197,7 @@ def _numbered(
             )
             where = exp.In(
                 this=column(_CLAUSE, "s"),
-                expressions=[
-                    exp.Literal.number(p) for p in actions.generated[stored.physical]
-                ],
+                expressions=[exp.Literal.number(p) for p in actions.generated[stored.physical]],
             )
         else:
             continue
@@ -215,9 +211,7 @@ def _numbered(
         typed = exp.cast(value, stored.type, dialect="duckdb")
         case = exp.Case().when(where, typed).else_(column(new_name(index), "s"))
         replaced.append(exp.alias_(case, new_name(index)))
-    star = exp.Column(
-        this=exp.Star(**{"replace": replaced}), table=exp.to_identifier("s")
-    )
+    star = exp.Column(this=exp.Star(**{"replace": replaced}), table=exp.to_identifier("s"))
     rows = exp.select(star).from_(staged(looked, "s"))
     return [*steps, Stage(stage, Query.of(rows))]
 
@@ -229,5 +223,3 @@ def _refused(message: str, node: exp.Expr) -> PalimpsestError:
         advice="see docs/sql.md for the forms of MERGE",
         position=position_of(node),
     )
-
-

@@ -235,7 +235,9 @@ def _unwind(
 def _named_cycle(cycle: Sequence[tuple[int, Edge]]) -> Anomaly:
     edges = [edge for _, edge in cycle]
     if "rw" not in edges:
-        name = "G0 (write cycle)" if set(edges) <= {"ww", "rt"} else "G1c (circular information flow)"
+        name = (
+            "G0 (write cycle)" if set(edges) <= {"ww", "rt"} else "G1c (circular information flow)"
+        )
     elif edges.count("rw") == 1:
         name = "G-single (read skew)"
     else:

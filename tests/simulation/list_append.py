@@ -84,9 +84,7 @@ def run_workload(
     return recorder, final
 
 
-def _work(
-    url: str, recorder: Recorder, rng: random.Random, transactions: int, keys: int
-) -> None:
+def _work(url: str, recorder: Recorder, rng: random.Random, transactions: int, keys: int) -> None:
     with gateway.connect(url, autocommit=True) as connection:
         for _ in range(transactions):
             _one_transaction(connection, recorder, rng, keys)
@@ -117,9 +115,7 @@ def _one_transaction(
     recorder.add(Transaction(number, tuple(operations), committed, began, ended))
 
 
-def _operation(
-    cursor: Cursor, recorder: Recorder, rng: random.Random, keys: int
-) -> Append | Read:
+def _operation(cursor: Cursor, recorder: Recorder, rng: random.Random, keys: int) -> Append | Read:
     key = rng.randrange(keys)
     if rng.random() < READ_SHARE:
         cursor.execute("SELECT vals FROM sim.lists WHERE k = ?", [key])

@@ -5,7 +5,9 @@ import pytest
 from tests.simulation.histories import Append, Read, Transaction, find_anomalies
 
 
-def _transactions(*parts: tuple[Append | Read, ...], aborted: tuple[int, ...] = ()) -> list[Transaction]:
+def _transactions(
+    *parts: tuple[Append | Read, ...], aborted: tuple[int, ...] = ()
+) -> list[Transaction]:
     """Return overlapping transactions, numbered from 1."""
     return [
         Transaction(number, operations, number not in aborted, 0.0, 10.0)

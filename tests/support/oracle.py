@@ -134,9 +134,7 @@ class Oracle:
     _current: str = field(init=False, default="memory")
 
     def __post_init__(self) -> None:
-        self._root = duckdb.connect(
-            config={"python_enable_replacements": False, "threads": 1}
-        )
+        self._root = duckdb.connect(config={"python_enable_replacements": False, "threads": 1})
         self.committed = self._attach()
 
     def session(self, name: str) -> OracleSession:
@@ -258,9 +256,7 @@ def _only_reads(statement: duckdb.Statement) -> bool:
     return _WRITING_WORD.search(statement.query) is None
 
 
-def _outcome(
-    result: duckdb.DuckDBPyConnection, statement: duckdb.Statement
-) -> Rows | Count | Done:
+def _outcome(result: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> Rows | Count | Done:
     rows = result.fetchall()
     columns = tuple(str(column[0]) for column in result.description or ())
     expected = statement.expected_result_type

@@ -116,9 +116,7 @@ def _apply(
         delete = exp.delete(reference, where=exp.and_(*conditions))
         root.execute(delete.sql("duckdb"), [row[place] for place in places])
     for row in added:
-        values = exp.Values(
-            expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in row])]
-        )
+        values = exp.Values(expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in row])])
         root.execute(exp.insert(values, reference).sql("duckdb"), list(row))
 
 

@@ -17,9 +17,7 @@ from tests.support.oracle_merge import Table, tables_of
 from tests.support.outcome import Count, Outcome, Rows
 
 
-def repaired(
-    root: duckdb.DuckDBPyConnection, version: str, copy: str, sql: str
-) -> Outcome | None:
+def repaired(root: duckdb.DuckDBPyConnection, version: str, copy: str, sql: str) -> Outcome | None:
     """Run a statement that hit a key error again; None when the error was justified."""
     tree = sqlglot.parse_one(sql, dialect="duckdb")
     if not isinstance(tree, exp.Update | exp.Merge):
@@ -51,9 +49,7 @@ def _find(root: duckdb.DuckDBPyConnection, version: str, written: exp.Table) -> 
     return None
 
 
-def _drop_keys(
-    root: duckdb.DuckDBPyConnection, version: str, copy: str, table: Table
-) -> None:
+def _drop_keys(root: duckdb.DuckDBPyConnection, version: str, copy: str, table: Table) -> None:
     found = root.execute(
         "SELECT sql FROM duckdb_tables() "
         "WHERE database_name = ? AND schema_name = ? AND table_name = ?",

@@ -1,6 +1,6 @@
 """What running one statement gave, as a value; never knows which engine ran it.
 
-    Outcome = Rows (a result set) | Count (rows changed) | Done (neither) | Failure (an error)
+Outcome = Rows (a result set) | Count (rows changed) | Done (neither) | Failure (an error)
 """
 
 from dataclasses import dataclass

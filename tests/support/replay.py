@@ -27,10 +27,7 @@ class Divergence:
     got: str
 
     def __str__(self) -> str:
-        return (
-            f"-- {self.reason}\n{self.sql}\n"
-            f"-- expected:\n{self.expected}\n-- got:\n{self.got}"
-        )
+        return f"-- {self.reason}\n{self.sql}\n-- expected:\n{self.expected}\n-- got:\n{self.got}"
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """Runs logic files by hand, or fills in what the oracle gives: never used by the tests.
 
-    python -m tests.support.logic FILE...                 run on the oracle
-    python -m tests.support.logic --gateway FILE...       run on the gateway, plain
-    python -m tests.support.logic --complete FILE...      write the oracle's answers into the files
+python -m tests.support.logic FILE...                 run on the oracle
+python -m tests.support.logic --gateway FILE...       run on the gateway, plain
+python -m tests.support.logic --complete FILE...      write the oracle's answers into the files
 """
 
 import argparse

@@ -102,9 +102,7 @@ def parse_text(text: str, name: str = "<text>") -> list[Record]:
             action = _action(words, lines[position + 1 : end])
         except ValueError as error:
             raise LogicFileError(f"{name}:{position + 1}: {error}") from error
-        records.append(
-            Record(position + 1, end, action, frozenset(skip_if), frozenset(only_if))
-        )
+        records.append(Record(position + 1, end, action, frozenset(skip_if), frozenset(only_if)))
         skip_if.clear()
         only_if.clear()
         position = end

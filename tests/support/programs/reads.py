@@ -62,9 +62,7 @@ def _aggregates(rng: random.Random, scope: Scope) -> list[str]:
 
 def _join(rng: random.Random, tables: Sequence[Table]) -> Step:
     left, right = rng.choice(tables), rng.choice(tables)
-    scope = Scope(
-        scope_of(left, "l").columns + scope_of(right, "r").columns, tables=tuple(tables)
-    )
+    scope = Scope(scope_of(left, "l").columns + scope_of(right, "r").columns, tables=tuple(tables))
     condition = _join_condition(rng, left, right)
     kind = rng.choice(("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
     source = f"{left.reference} AS l {kind} {right.reference} AS r ON {condition}"

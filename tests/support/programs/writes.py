@@ -143,9 +143,7 @@ def _update(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
     return f"UPDATE {table.reference} SET {sets}{where}{_returning(rng, table)}"
 
 
-def _new_value(
-    rng: random.Random, scope: Scope, column: Column, tables: Sequence[Table]
-) -> str:
+def _new_value(rng: random.Random, scope: Scope, column: Column, tables: Sequence[Table]) -> str:
     choice = rng.random()
     if choice < 0.08:
         return "DEFAULT"
@@ -177,9 +175,7 @@ def _update_from(rng: random.Random, table: Table, tables: Sequence[Table]) -> s
     )
 
 
-def _unique_pair(
-    rng: random.Random, table: Table, source: Table
-) -> tuple[str, str] | None:
+def _unique_pair(rng: random.Random, table: Table, source: Table) -> tuple[str, str] | None:
     """Return a column of the target and a key of the source that match at most one row."""
     if len(source.key) != 1:
         return None
@@ -192,9 +188,7 @@ def _delete(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
     scope = scope_of(table, tables=tables)
     if rng.random() < 0.05:
         return f"DELETE FROM {table.reference}{_returning(rng, table)}"
-    return (
-        f"DELETE FROM {table.reference} WHERE {predicate(rng, scope)}{_returning(rng, table)}"
-    )
+    return f"DELETE FROM {table.reference} WHERE {predicate(rng, scope)}{_returning(rng, table)}"
 
 
 def _delete_using(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
@@ -211,9 +205,7 @@ def _delete_using(rng: random.Random, table: Table, tables: Sequence[Table]) -> 
     condition = f"t.{mine_name} = s.{other_name}"
     if rng.random() < 0.5:
         condition += f" AND {predicate(rng, scope_of(source, 's'), 1)}"
-    return (
-        f"DELETE FROM {table.reference} AS t USING {source.reference} AS s WHERE {condition}"
-    )
+    return f"DELETE FROM {table.reference} AS t USING {source.reference} AS s WHERE {condition}"
 
 
 def _merge(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
@@ -234,9 +226,7 @@ def _merge(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
         mine = scope_of(source, "s")
         names = ", ".join(c.name for c in table.columns)
         values = ", ".join(expression(rng, mine, c.kind, 1) for c in table.columns)
-        clauses.append(
-            f"WHEN NOT MATCHED{_and(rng, mine)} THEN INSERT ({names}) VALUES ({values})"
-        )
+        clauses.append(f"WHEN NOT MATCHED{_and(rng, mine)} THEN INSERT ({names}) VALUES ({values})")
     if rng.random() < 0.2:
         condition = _and(rng, scope_of(table, "t"))
         clauses.append(f"WHEN NOT MATCHED BY SOURCE{condition} THEN DELETE")
