@@ -28,6 +28,8 @@ from journal.stores.duckdb_errors import translate
 DIALECT = "duckdb"
 _READ_BYTES = 1 << 20
 _IDLE_SESSIONS_MAX = 64
+_COLUMNS_MAX = 100_000
+_FILES_MAX = 1_000_000
 
 
 @contextmanager
@@ -174,6 +176,12 @@ class DuckDBSession:
                 for name, kind in zip(relation.columns, relation.types, strict=True)
             ]
 
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        """The columns a query would have; it is not run."""
+        described = Query(exp.Describe(this=query.ast.copy()), query.parameters)
+        self.execute(described, parameters)
+        return [ResultColumn(row[0], row[1]) for row in self.fetch_many(_COLUMNS_MAX)]
+
     def count(self, name: str) -> int:
         """Rows of a staged relation."""
         self.execute(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})
@@ -270,7 +278,7 @@ def write_parquet(
     target.parent.mkdir(parents=True, exist_ok=True)
     params = [
         exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
-        for name, value in {"FORMAT": "parquet", **options}.items()
+        for name, value in {"FORMAT": "parquet", "RETURN_STATS": "true", **options}.items()
     ]
     copy = exp.Copy(
         this=exp.Subquery(this=query.ast.copy()),
@@ -279,36 +287,28 @@ def write_parquet(
         params=params,
     )
     session.execute(Query(copy, query.parameters), parameters)
-    session.fetch_many(1)
-    paths = sorted(target.iterdir())
-    for path in paths:
-        with path.open("rb") as handle:
-            os.fsync(handle.fileno())
+    written = session.fetch_many(_FILES_MAX)
+    files = [_written(root, folder, row, key) for row in written]
     sync_folder(target)
     sync_folder(target.parent)
-    contents = _contents(session, paths, key)
-    return tuple(
-        SegmentFile(f"{folder}/{p.name}", p.stat().st_size, rows, checksum(p), low, high)
-        for p in paths
-        for rows, low, high in [contents[p.name]]
-    )
+    return tuple(sorted(files, key=lambda f: f.path))
 
 
-def _contents(
-    session: DuckDBSession, paths: Sequence[Path], key: str | None
-) -> dict[str, tuple[int, int | None, int | None]]:
-    """Rows and key bounds of each file, by file name."""
-    bound: exp.Expr = exp.Null() if key is None else exp.column(exp.to_identifier(key, quoted=True))
-    outputs: list[exp.Expr] = [exp.Count(this=exp.Star())]
-    outputs += [exp.Min(this=bound.copy()), exp.Max(this=bound.copy())]
-    found = {}
-    for path in paths:
-        file = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(path))])
-        rows = exp.select(*[o.copy() for o in outputs]).from_(exp.Table(this=file))
-        session.execute(Query(rows, ()), {})
-        count, low, high = session.fetch_many(1)[0]
-        found[path.name] = (int(count), low, high)
-    return found
+def _written(
+    root: Path, folder: str, row: tuple[Any, ...], key: str | None
+) -> SegmentFile:
+    """One file of a COPY, from the row that RETURN_STATS gives for it; synced and checksummed."""
+    name, rows, size, _, statistics, *_ = row
+    path = f"{folder}/{Path(name).name}"
+    with (root / path).open("rb") as handle:
+        os.fsync(handle.fileno())
+    low = high = None
+    if key is not None:
+        quoted = exp.to_identifier(key, quoted=True).sql(dialect=DIALECT)
+        bounds = (statistics or {}).get(quoted, {})
+        if "min" in bounds and "max" in bounds:
+            low, high = int(bounds["min"]), int(bounds["max"])
+    return SegmentFile(path, int(size), int(rows), checksum(root / path), low, high)
 
 
 def sync_folder(folder: Path) -> None:
