@@ -13,7 +13,7 @@ from journal.schema import ROW_ID, Column, Table
 from rewriter.assignments import assignments
 from rewriter.context import RewriteContext
 from rewriter.manners import manners_of
-from rewriter.names import position_of
+from rewriter.names import is_nested, position_of
 from rewriter.output_names import output_names
 from rewriter.target import Target, default_value, distinct_columns, is_default, typed
 
@@ -84,7 +84,21 @@ def _action(
             position=position_of(when),
         )
     condition = when.args.get("condition")
+    if not matched:
+        seen = target.alias if by_source else source.alias
+        values = {c: _scoped(v, target.table, seen) for c, v in values.items()}
+        if condition is not None:
+            condition = _scoped(condition.copy(), target.table, seen)
     return Action(place, kind, matched, by_source, condition, values)
+
+
+def _scoped(node: exp.Expr, table: Table, alias: str) -> exp.Expr:
+    """Bare columns mean the one side there is, even where both sides have the name."""
+    holder = exp.Paren(this=node)
+    for used in list(holder.find_all(exp.Column)):
+        if not used.table and not is_nested(used, holder) and table.find(used.name) is not None:
+            used.set("table", ident(alias))
+    return holder.this
 
 
 def _update(then: exp.Update, target: Target, source: _Source) -> dict[str, exp.Expr]:
@@ -156,7 +170,7 @@ class _Source:
     """The source as ``UPDATE SET *`` and ``INSERT *`` see it: by position or by name."""
 
     def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext, table: Table) -> None:
-        self._alias = alias
+        self.alias = alias
         self._by_name = manners_of(context.dialect).stars_by_name
         self._node = ast
         self._context = context
@@ -164,7 +178,7 @@ class _Source:
     def row(self, table: Table) -> dict[str, exp.Expr]:
         """A value for every column of the table, taken from the source."""
         if self._by_name:
-            return {c.physical: typed(column(c.name, self._alias), c) for c in table.columns}
+            return {c.physical: typed(column(c.name, self.alias), c) for c in table.columns}
         probe = exp.select("*").from_(self._node.args["using"].copy())
         if self._node.args.get("with_") is not None:
             probe.set("with_", self._node.args["with_"].copy())
@@ -181,7 +195,7 @@ class _Source:
                 position=position_of(self._node),
             )
         return {
-            c.physical: typed(exp.column(ident(n), table=ident(self._alias)), c)
+            c.physical: typed(exp.column(ident(n), table=ident(self.alias)), c)
             for c, n in zip(table.columns, names, strict=True)
         }
 

@@ -16,6 +16,7 @@ from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Column, fold
 from rewriter.changes import ChangeSet, old_name
+from rewriter.names import is_nested
 from rewriter.reads import Reads
 
 ACTION = "_palimpsest_action"
@@ -45,7 +46,7 @@ class Result:
         found: list[exp.Expr] = []
         for used in list(self.node.find_all(exp.Column)):
             foreign = used.table and fold(used.table) != fold(self.alias)
-            if not foreign or isinstance(used.this, exp.Star) or _is_nested(used, self.node):
+            if not foreign or isinstance(used.this, exp.Star) or is_nested(used, self.node):
                 continue
             name = f"{_EXTRA}{len(self.hidden)}"
             self.hidden.append(name)
@@ -109,12 +110,3 @@ def _expressions(node: exp.Returning, hidden: Sequence[str]) -> list[exp.Expr]:
             kept = [*(star.args.get("except_") or []), *[ident(h) for h in hidden]]
             star.set("except_", kept)
     return found
-
-
-def _is_nested(node: exp.Expr, root: exp.Expr) -> bool:
-    parent = node.parent
-    while parent is not None and parent is not root:
-        if isinstance(parent, exp.Query):
-            return True
-        parent = parent.parent
-    return False

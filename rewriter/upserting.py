@@ -16,6 +16,7 @@ from journal.relations import column, ident
 from journal.schema import Table, fold
 from rewriter.assignments import assignments
 from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.names import is_nested
 from rewriter.new_rows import ORDER, NewRows
 from rewriter.reads import Reads
 from rewriter.returning import Result
@@ -175,7 +176,7 @@ class _Builder:
             given = [c for c in self._rows.given if c.physical not in key]
             return {c.physical: self._excluded(c.name) for c in given}
         nodes = [self._in_scope(n.copy()) for n in self._upsert.assigned]
-        return assignments(self._table, nodes).values
+        return assignments(self._table, nodes, self._target.alias).values
 
     def _excluded(self, name: str) -> exp.Expr:
         return column(name, self._upsert.excluded)
@@ -196,7 +197,7 @@ class _Builder:
             if fold(used.table) == fold(self._upsert.excluded):
                 name = renamed.get(fold(used.name), used.name)
                 used.set("this", ident(name))
-            elif not used.table and not _in_query(used, node):
+            elif not used.table and not is_nested(used, node):
                 found = self._table.find(used.name)
                 default = isinstance(node, exp.EQ) and used is node.expression
                 if found is not None and not (default and fold(used.name) == "default"):
@@ -307,12 +308,3 @@ def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
 
 def _names(table: Table, physical: Sequence[str]) -> list[str]:
     return [table.by_physical(p).name for p in physical]
-
-
-def _in_query(node: exp.Expr, root: exp.Expr) -> bool:
-    parent = node.parent
-    while parent is not None and parent is not root:
-        if isinstance(parent, exp.Query):
-            return True
-        parent = parent.parent
-    return False
