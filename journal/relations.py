@@ -137,17 +137,20 @@ class Reader:
         for tier in parts:
             same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
             source = self._files(files[tier]) if tier in files else self._physical(tier)
-            found = exp.select(*[column(n) for n in names]).from_(source)
+            found = exp.select(*[column(n) for n in names], copy=False).from_(source, copy=False)
             found = found.where(*same, copy=False)
             rows.append(found if tier is Tier.BASE else found.where(latest.copy(), copy=False))
         if parts == [Tier.BASE]:
-            return self._select(rows[0].subquery("o"), outputs)
-        ordered = exp.select("*").from_(union_all(rows).subquery("u"))
+            return self._select(rows[0].subquery("o", copy=False), outputs)
+        ordered = exp.select("*").from_(union_all(rows).subquery("u", copy=False), copy=False)
         ordered = ordered.order_by(
             exp.Ordered(this=version.copy(), desc=True, nulls_first=False),
             exp.Ordered(this=end.copy(), nulls_first=True),
-        ).limit(1)
-        return self._select(ordered.subquery("o"), outputs).where(self._is_open())
+            copy=False,
+        ).limit(1, copy=False)
+        return self._select(ordered.subquery("o", copy=False), outputs).where(
+            self._is_open(), copy=False
+        )
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""
@@ -197,7 +200,7 @@ class Reader:
                 opens = joined
             branches.append(exp.select("*").from_(opens.subquery("h")))
         if Tier.HISTORY in self.tiers:
-            branches.append(exp.select("*").from_(self._physical(Tier.HISTORY)))
+            branches.append(exp.select("*").from_(self._physical(Tier.HISTORY), copy=False))
         rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
         return self._select(rows.subquery("o"), outputs)
 
@@ -215,7 +218,7 @@ class Reader:
         return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
 
     def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
-        return exp.select(*[_named(e.copy(), name) for e, name in outputs]).from_(source)
+        return exp.select(*[_named(e.copy(), name) for e, name in outputs], copy=False).from_(source, copy=False)
 
     def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
         types = {c.physical: c.type for c in self.table.stored}
@@ -232,15 +235,17 @@ class Reader:
         if len(tiers) == 1:
             return self._physical(tiers[0])
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
-        selects = [exp.select(*[column(n) for n in names]).from_(self._physical(t)) for t in tiers]
-        return union_all(selects).subquery()
+        selects = [exp.select(*[column(n) for n in names], copy=False).from_(self._physical(t), copy=False) for t in tiers]
+        return union_all(selects).subquery(copy=False)
 
     def _is_open(self) -> exp.Expr:
         return exp.Is(this=column(self._subsequent, "o"), expression=exp.Null())
 
     def _same_row(self, left: str, right: str) -> exp.Expr:
         pairs = [*self.table.key, self._version]
-        return exp.and_(*[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs])
+        return exp.and_(
+            *[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs], copy=False
+        )
 
     def _survivors(
         self,
@@ -249,9 +254,9 @@ class Reader:
         where: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
-        rows = self._select(exp.alias_(source.copy(), "o", table=True), _qualified(outputs, "o"))
+        rows = self._select(exp.alias_(source.copy(), "o", table=True, copy=False), _qualified(outputs, "o"))
         if where is not None:
-            rows = rows.where(where.copy())
+            rows = rows.where(where.copy(), copy=False)
         if closings is None:
             return rows
         is_closing = exp.GT(
@@ -259,14 +264,14 @@ class Reader:
         )
         named = (
             exp.select(exp.Literal.number(1))
-            .from_(exp.alias_(closings.copy(), "c", table=True))
-            .where(self._same_row("c", "o"), is_closing)
+            .from_(exp.alias_(closings.copy(), "c", table=True, copy=False), copy=False)
+            .where(self._same_row("c", "o"), is_closing, copy=False)
         )
-        return rows.where(exp.Not(this=exp.Exists(this=named)))
+        return rows.where(exp.Not(this=exp.Exists(this=named)), copy=False)
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
-        rows = exp.select(*[column(n) for n in names]).from_(exp.alias_(source, "x", table=True))
+        rows = exp.select(*[column(n) for n in names], copy=False).from_(exp.alias_(source, "x", table=True))
         rows = rows.where(exp.GT(this=column(self._subsequent), expression=column(self._version)))
         if until is not None:
             rows = rows.where(exp.LTE(this=column(self._subsequent), expression=until.copy()))
@@ -292,7 +297,7 @@ def union_all(branches: Sequence[exp.Query]) -> exp.Query:
 def _named(expression: exp.Expr, name: str) -> exp.Expr:
     if isinstance(expression, exp.Column) and expression.name == name:
         return expression
-    return exp.alias_(expression, ident(name))
+    return exp.alias_(expression, ident(name), copy=False)
 
 
 def _qualified(outputs: Sequence[Output], alias: str) -> list[Output]:
