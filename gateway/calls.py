@@ -58,8 +58,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     name = arguments.get("table", arguments.get("0"))
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in find_tables(session, name):
-        segment = seal(session.journal, table.id)
-        if segment is not None:
+        for segment in seal(session.journal, table.id):
             rows["table"].append(str(table.name))
             rows["rows"].append(segment.counts.total)
             rows["bytes"].append(segment.bytes)

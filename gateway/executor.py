@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.config import Settings
+from gateway.definitions import describer, dropped_tables
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from journal import lookup
@@ -34,17 +35,20 @@ from journal.plan import (
     Guard,
     Kind,
     Number,
+    PutRelation,
     Query,
     SkipNumbers,
     Stage,
     StatementPlan,
 )
+from journal.schema import Table
+from journal.sealer import Sealer
 from journal.segment import RowCounts, Tier
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
-from rewriter.rewriter import rewrite
+from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
 
 
@@ -68,11 +72,16 @@ class Executor:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._cache = PlanCache()
+        self.sealer = Sealer(journal)
 
     @property
     def cache(self) -> PlanCache:
         """Plans and parsed texts of this warehouse."""
         return self._cache
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        self.sealer.close()
 
     def run(
         self,
@@ -87,7 +96,9 @@ class Executor:
         transaction.check_open()
         statement = self._journal.statement(transaction)
         try:
-            plan = self._plan(statement, parsed, settings, dialect, batch is not None)
+            plan = self._plan(
+                statement, parsed, parameters, settings, dialect, batch is not None
+            )
             if plan.kind is not Kind.READ:
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
@@ -118,7 +129,7 @@ class Executor:
         if not self._cache.is_bounded(key):
             return None
         with self._journal.direct(settings.commit_message) as statement:
-            plan = self._plan(statement, parsed, settings, dialect, batch=False)
+            plan = self._plan(statement, parsed, parameters, settings, dialect, batch=False)
             if not plan.bounded:
                 return None
             statement.check_segments(plan.tables)
@@ -136,11 +147,11 @@ class Executor:
         self,
         statement: Statement,
         parsed: Parsed,
+        parameters: Mapping[str, Any],
         settings: Settings,
         dialect: str,
         batch: bool,
     ) -> StatementPlan:
-        assert isinstance(parsed.statement, SqlStatement)
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
 
@@ -164,11 +175,13 @@ class Executor:
             sights,
             dialect=dialect,
             default_schema=settings.schema,
+            describe=describer(statement, parameters),
+            dropped=dropped_tables(statement),
             new_table_id=self._journal.new_table_id() if _creates(parsed) else 0,
             batch=batch,
             limits=settings.limits,
         )
-        plan = rewrite(parsed.statement.ast.copy(), context)
+        plan = rewrite_statement(parsed.statement, context)
         if plan.kind is not Kind.DDL:
             self._cache.keep_plan(key, CachedPlan(plan, transaction.catalog, dict(seen)))
         return plan
@@ -261,7 +274,8 @@ class Executor:
         self, statement: Statement, step: Append, run: _Run, settings: Settings
     ) -> None:
         catalog = statement.transaction.catalog
-        table = catalog.by_id(step.table_id) or _created(run, step.table_id)
+        table = _changed(run, step.table_id) or catalog.by_id(step.table_id)
+        assert table is not None
         total = 0
         if run.direct:
             assert step.per_change is not None
@@ -332,13 +346,15 @@ def _outcome(plan: StatementPlan, run: _Run) -> Outcome:
 
 
 def _creates(parsed: Parsed) -> bool:
-    assert isinstance(parsed.statement, SqlStatement)
-    return parsed.statement.ast.key == "create"
+    """True for statements that may need a new id, for a table or a layout."""
+    statement = parsed.statement
+    return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}
 
 
-def _created(run: _Run, table_id: int) -> Any:
-    for change in run.changes:
-        relation = getattr(change, "relation", None)
-        if getattr(relation, "id", None) == table_id:
-            return relation
-    raise PalimpsestError(Code.INVARIANT, f"no table has id {table_id}")
+def _changed(run: _Run, table_id: int) -> Table | None:
+    """The definition that the statement itself has given a table, or None."""
+    for change in reversed(run.changes):
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            if change.relation.id == table_id:
+                return change.relation
+    return None

@@ -25,7 +25,6 @@ from gateway.parameters import bind
 from gateway.results import Outcome, StreamedRows
 from journal.errors import Code, PalimpsestError
 from journal.journal import Author, Journal
-from journal.sealing import seal_if_full
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.statement import (
@@ -40,6 +39,7 @@ from rewriter.statement import (
 )
 
 _BACKOFF_S = 0.002
+_BATCH_MARK = "\0batch"
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
@@ -133,6 +133,25 @@ class Session:
         outcome.row_count = total
         return outcome
 
+    def run_batch(self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table) -> Outcome:
+        """Run one statement for all rows at once; one by one where rows depend on one another."""
+        if self.transaction is None and not self.autocommit:
+            self.transaction = self.journal.begin(message=self.settings.commit_message)
+        if self.transaction is not None and self.transaction.status is Status.OPEN:
+            self.transaction.savepoint(_BATCH_MARK)
+        try:
+            outcome = self.run(parsed, None, batch)
+        except PalimpsestError as error:
+            if error.code is not Code.ROW_TWICE:
+                raise
+            if self.transaction is not None:
+                self.transaction.rollback_to(_BATCH_MARK)
+                self.transaction.release(_BATCH_MARK)
+            return self.run_each(parsed, rows)
+        if self.transaction is not None:
+            self.transaction.release(_BATCH_MARK)
+        return outcome
+
     def cancel(self) -> None:
         """Stop the statement that runs, from another thread."""
         self.executor.cancel(self)
@@ -195,7 +214,7 @@ class Session:
 
     def _seal(self, table_ids: Iterable[int]) -> None:
         for table_id in table_ids:
-            seal_if_full(self.journal, table_id, self.settings.flush_rows)
+            self.executor.sealer.request(table_id, self.settings.flush_rows)
 
     def _failed(self) -> None:
         if self.transaction is not None:

@@ -53,6 +53,7 @@ class Warehouses:
             warehouse.users -= 1
             if warehouse.users == 0:
                 del self._open[warehouse.root]
+                warehouse.executor.close()
                 warehouse.journal.close()
                 if warehouse.temporary:
                     shutil.rmtree(warehouse.root, ignore_errors=True)

@@ -189,7 +189,8 @@ def append(
         definition = definitions[table_id]
         sets = tuple(r for w in writes for t, r in w.rows if t == table_id)
         state = states.get(table_id) or before[table_id]
-        states[table_id] = _with_rows(warehouse, session, state, definition, sets, version)
+        first = writes[0].version
+        states[table_id] = _with_rows(warehouse, session, state, definition, sets, first, version)
         rows[table_id] = sets
     return Appended(states, rows)
 
@@ -216,6 +217,7 @@ def _with_rows(
     state: TableState,
     table: Table,
     sets: Sequence[RowSet],
+    first: Version,
     version: Version,
 ) -> TableState:
     memory = [s for s in sets if isinstance(s, MemoryRows)]
@@ -229,12 +231,12 @@ def _with_rows(
         session.hide("incoming")
         counts = sum((m.counts for m in memory), counts)
     if staged:
-        segments = [_segment(warehouse, table, s, version) for s in staged]
+        segments = [_segment(warehouse, s, first, version) for s in staged]
         manifest = manifest.with_segments(segments)
     return replace(state, manifest=manifest, last_version=version, head_counts=counts)
 
 
-def _segment(warehouse: Warehouse, table: Table, staged: StagedRows, version: Version) -> Segment:
+def _segment(warehouse: Warehouse, staged: StagedRows, first: Version, last: Version) -> Segment:
     only_open = staged.counts.closing == 0 and staged.counts.tombstone == 0
     return Segment(
         id=warehouse.segment_id(staged.files[0].path),
@@ -242,8 +244,8 @@ def _segment(warehouse: Warehouse, table: Table, staged: StagedRows, version: Ve
         files=staged.files,
         fields=staged.fields,
         counts=staged.counts,
-        min_version=version,
-        max_version=version,
+        min_version=first,
+        max_version=last,
     )
 
 

@@ -1,21 +1,24 @@
-"""Sealing a head: its rows become a segment, the head is gone, no answer changes.
+"""Sealing heads: their rows become segments, the heads are gone, no answer changes.
 
     rotate: a fresh head takes new rows    (commit section)
     write:  the old heads' rows, sorted    (nobody waits)
-    swap:   the segment stands for them    (commit section)
+    swap:   the segments stand for them    (commit section)
 
-Killed after the first step, the old heads are simply read on and sealed the next time.
+Killed after the first step, the old heads are simply read on and sealed the next time. Heads of
+different layouts become different segments, each in the columns its rows were written with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from sqlglot import exp
 
 from journal.journal import Journal
 from journal.plan import Query
-from journal.relations import column, union_all, version_type
+from journal.relations import column, union_all
 from journal.schema import Table
 from journal.segment import Head, RowCounts, Segment, SegmentFile, Tier
 from journal.state import TableState
@@ -24,55 +27,69 @@ from journal.stores.duckdb import DuckDBSession
 from journal.version import VersionType
 
 
-def seal_if_full(journal: Journal, table_id: int, rows_max: int) -> Segment | None:
-    """Seal a table's heads when they hold more than ``rows_max`` rows; 0 means never."""
+def is_full(journal: Journal, table_id: int, rows_max: int) -> bool:
+    """True when a table's heads hold more than ``rows_max`` rows; 0 means never."""
     state = journal.state.tables.get(table_id)
-    if state is None or not rows_max or state.head_counts.total <= rows_max:
-        return None
-    return seal(journal, table_id)
+    return state is not None and bool(rows_max) and state.head_counts.total > rows_max
 
 
-def seal(journal: Journal, table_id: int) -> Segment | None:
-    """Seal a table's heads into one segment; None when they are empty."""
+def seal(journal: Journal, table_id: int) -> tuple[Segment, ...]:
+    """Seal a table's heads; the new segments, none when the heads are empty."""
     with journal.sealing_lock(table_id):
+        heads = _rotate(journal, table_id)
+        if not heads:
+            return ()
+        segments: list[Segment] = []
+        try:
+            state = journal.state.tables[table_id]
+            with journal.reading_session() as session:
+                for fields, group in groupby(heads, key=lambda h: h.fields):
+                    shape = next(t for t in state.layouts if layout.fields_of(t) == fields)
+                    segments += _write(journal, session, shape, list(group))
+            _swap(journal, table_id, heads, segments)
+        except BaseException:
+            for segment in segments:
+                journal.forget_files(segment.files)
+            raise
+        return tuple(segments)
+
+
+def _rotate(journal: Journal, table_id: int) -> tuple[Head, ...]:
+    """Let a fresh head take new rows; the heads before it, oldest first."""
+    with journal.exclusive_session() as session:
         table = journal.state.catalog.by_id(table_id)
         if table is None or not journal.state.tables[table_id].head_counts.total:
-            return None
-        heads = _rotate(journal, table)
-        with journal.reading_session() as session:
-            segment = _write(journal, session, table, heads)
-        try:
-            return _swap(journal, table, heads, segment)
-        except BaseException:
-            journal.forget_files(segment.files)
-            raise
-
-
-def _rotate(journal: Journal, table: Table) -> tuple[Head, ...]:
-    with journal.exclusive_session() as session:
-        heads = journal.state.tables[table.id].manifest.heads
+            return ()
+        heads = journal.state.tables[table_id].manifest.heads
 
         def rotated(state: TableState) -> TableState:
             manifest = state.manifest.with_head(layout.fields_of(table))
             layout.create_head(session, table, manifest.heads[-1])
             return replace(state, manifest=manifest)
 
-        journal.swap(session, table.id, rotated)
+        journal.swap(session, table_id, rotated)
         return heads
 
 
 def _write(
-    journal: Journal, session: DuckDBSession, table: Table, heads: tuple[Head, ...]
-) -> Segment:
-    pieces = [layout.head_rows(table, head) for head in heads]
+    journal: Journal, session: DuckDBSession, table: Table, heads: Sequence[Head]
+) -> list[Segment]:
+    """The segment of some heads of one layout; empty when they hold no row."""
+
+    def rows() -> exp.Query:
+        return union_all([layout.head_rows(table, head) for head in heads])
+
+    counts = layout.count_rows(session, table, rows().subquery("h"))
+    if not counts.total:
+        return []
     order = [*table.key, table.format.version_column]
-    rows = exp.select("*").from_(union_all(pieces).subquery("h"))
-    rows = rows.order_by(*[column(name) for name in order])
-    counts = layout.count_rows(session, table, union_all(pieces).subquery("h"))
-    low, high = _versions(session, table, union_all(pieces))
-    files = journal.warehouse.write_segment(session, table, layout.segment_query(table, rows), {})
+    ordered = exp.select("*").from_(rows().subquery("h"))
+    ordered = ordered.order_by(*[column(name) for name in order])
+    low, high = _versions(session, table, rows())
+    sealed = layout.segment_query(table, ordered)
+    files = journal.warehouse.write_segment(session, table, sealed, {})
     journal.staged.update(f.path for f in files)
-    return _segment(journal, table, files, counts, low, high)
+    return [_segment(journal, table, files, counts, low, high)]
 
 
 def _segment(
@@ -96,31 +113,28 @@ def _segment(
 
 
 def _versions(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[int, int]:
-    """Lowest and highest version in these rows."""
+    """Lowest and highest version at which these rows were written."""
     start, end = column(table.format.version_column), column(table.format.subsequent_column)
-    latest = exp.Coalesce(this=end, expressions=[start.copy()])
-    outputs: list[exp.Expr] = [exp.Min(this=start), exp.Max(this=latest)]
+    written = exp.Coalesce(this=end, expressions=[start])
+    outputs: list[exp.Expr] = [exp.Min(this=written), exp.Max(this=written.copy())]
     if table.format.version_type is VersionType.TIMESTAMP:
         outputs = [exp.Anonymous(this="epoch_us", expressions=[o]) for o in outputs]
-    assert version_type(table)
     session.execute(Query(exp.select(*outputs).from_(rows.subquery("v")), ()), {})
     low, high = session.fetch_many(1)[0]
     return int(low), int(high)
 
 
-def _swap(journal: Journal, table: Table, heads: tuple[Head, ...], segment: Segment) -> Segment:
+def _swap(
+    journal: Journal, table_id: int, heads: tuple[Head, ...], segments: Sequence[Segment]
+) -> None:
+    sealed = sum((s.counts for s in segments), RowCounts()).times(-1)
     with journal.exclusive_session() as session:
 
         def swapped(state: TableState) -> TableState:
-            left = RowCounts(
-                state.head_counts.open - segment.counts.open,
-                state.head_counts.closing - segment.counts.closing,
-                state.head_counts.tombstone - segment.counts.tombstone,
-            )
-            return replace(state, manifest=state.manifest.sealed(heads, segment), head_counts=left)
+            manifest = state.manifest.sealed(heads, segments)
+            return replace(state, manifest=manifest, head_counts=state.head_counts + sealed)
 
-        journal.swap(session, table.id, swapped, dropped=heads)
-    for file in segment.files:
+        journal.swap(session, table_id, swapped, dropped=heads)
+    for file in (f for s in segments for f in s.files):
         journal.staged.discard(file.path)
         journal.checker.trust(file)
-    return segment

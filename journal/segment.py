@@ -76,7 +76,11 @@ class SegmentFile:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """An immutable, sealed piece of a journal."""
+    """An immutable, sealed piece of a journal.
+
+    Its rows were written (begun, or ended if they are closing rows) between ``min_version`` and
+    ``max_version``.
+    """
 
     id: str
     tier: Tier
@@ -126,12 +130,11 @@ class Manifest:
         heads = (*self.heads, Head(newest + 1, fields))
         return replace(self, generation=self.generation + 1, heads=heads)
 
-    def sealed(self, heads: Iterable[Head], segment: Segment | None) -> Manifest:
-        """A manifest in which ``segment`` stands for ``heads``."""
+    def sealed(self, heads: Iterable[Head], segments: Iterable[Segment]) -> Manifest:
+        """A manifest in which ``segments`` stand for ``heads``."""
         gone = {h.generation for h in heads}
         kept = tuple(h for h in self.heads if h.generation not in gone)
-        segments = self.segments if segment is None else (*self.segments, segment)
-        return Manifest(self.generation + 1, kept, segments)
+        return Manifest(self.generation + 1, kept, (*self.segments, *segments))
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for the catalog; ``from_json`` reads it back."""

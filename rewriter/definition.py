@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.relations import ident
 from journal.schema import (
     ROW_ID,
     Check,
@@ -20,8 +22,17 @@ from journal.schema import (
     fold,
 )
 from rewriter.names import position_of
+from rewriter.target import VERSION
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
+_ADVICE = "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, COMMENT and identity"
+_FOREIGN_KEY = (
+    "leave it out: foreign keys are not enforced; check the reference with a query, or in the"
+    " application"
+)
+_GENERATED = "leave it out and compute it in a view"
+LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments"})
+"""What INCLUDING ALL means."""
 
 
 def canonical(node: exp.Expr) -> str:
@@ -29,9 +40,21 @@ def canonical(node: exp.Expr) -> str:
     return node.sql(dialect="duckdb")
 
 
+def constant(node: exp.Expr, what: str) -> str:
+    """A DEFAULT as canonical text; it may call functions, but name no column and no parameter."""
+    for part in node.find_all(exp.Column, exp.Query, exp.Placeholder, exp.AggFunc, exp.Window):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"{what} cannot contain {canonical(part)}",
+            advice="use constants and functions of constants",
+            position=position_of(part) or position_of(node),
+        )
+    return canonical(node)
+
+
 @dataclass(slots=True)
 class Draft:
-    """A definition as it is read, column by column."""
+    """A definition as it is read, piece by piece. ``used`` are physical names that are taken."""
 
     name: TableName
     format: JournalFormat
@@ -40,6 +63,21 @@ class Draft:
     key_name: str | None = None
     uniques: list[Unique] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(table: Table) -> Draft:
+        """The definition of a table, to be changed."""
+        return Draft(
+            table.name,
+            table.format,
+            list(table.columns),
+            () if table.hidden_key else table.key,
+            table.key_name,
+            list(table.uniques),
+            list(table.checks),
+            list(table.physical_names),
+        )
 
     def read(self, nodes: Sequence[exp.Expr]) -> None:
         """Take in the elements of a column list."""
@@ -48,18 +86,11 @@ class Draft:
                 self.add_column(node)
         for node in nodes:
             if not isinstance(node, exp.ColumnDef):
-                self._constraint(node, None)
+                self.add_constraint(node)
 
     def add_column(self, node: exp.ColumnDef) -> Column:
         """Take in one column with its constraints."""
-        if any(fold(c.name) == fold(node.name) for c in self.columns):
-            raise PalimpsestError(
-                Code.DUPLICATE_COLUMN,
-                f'column "{node.name}" is named twice',
-                advice="name each column once",
-                position=position_of(node),
-            )
-        self._check_name(node)
+        self.check_new_column(node.name, node)
         if node.args.get("kind") is None:
             raise PalimpsestError(
                 Code.SYNTAX,
@@ -67,14 +98,28 @@ class Draft:
                 advice="write a type behind the name",
                 position=position_of(node),
             )
+        if node.args.get("position") is not None:
+            self._refuse(node, "columns are added at the end")
         kind = canonical(node.args["kind"])
-        column = Column(node.name, node.name, kind)
+        column = Column(node.name, self.new_physical(node.name), kind)
         if kind.upper() in _SERIAL:
             column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
         self.columns.append(column)
         for constraint in node.args.get("constraints") or []:
             self._column_constraint(constraint)
         return self.columns[-1]
+
+    def new_physical(self, name: str) -> str:
+        """A physical name that no column of the table ever had."""
+        taken = {fold(used) for used in self.used}
+        taken |= {fold(n) for n in (ROW_ID, self.format.version_column)}
+        taken.add(fold(self.format.subsequent_column))
+        found, number = name, 1
+        while fold(found) in taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.used.append(found)
+        return found
 
     def table(self, table_id: int) -> Table:
         """The finished definition."""
@@ -93,57 +138,107 @@ class Draft:
             tuple(self.uniques),
             tuple(self.checks),
             self.format,
-            physical_names=tuple(c.physical for c in columns),
+            physical_names=tuple(self.used),
         )
 
-    def _check_name(self, node: exp.ColumnDef) -> None:
-        reserved = {ROW_ID, self.format.version_column, self.format.subsequent_column}
-        if fold(node.name) in reserved:
+    def check_new_column(self, name: str, node: exp.Expr) -> None:
+        """Raise if no column can be given this name."""
+        own = {ROW_ID, VERSION, self.format.version_column, self.format.subsequent_column}
+        if fold(name) in {fold(n) for n in own}:
             raise PalimpsestError(
                 Code.RESERVED_NAME,
-                f'the column name "{node.name}" is the journal\'s own',
-                advice="use another name",
+                f'the column name "{name}" is the journal\'s own',
+                advice="use another name, or rename the journal's: WITH (version_column = '..')",
                 position=position_of(node),
             )
+        if any(fold(c.name) == fold(name) for c in self.columns):
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'column "{name}" is named twice',
+                advice="name each column once",
+                position=position_of(node),
+            )
+
+    def like(self, source: Table, parts: Collection[str]) -> None:
+        """Take in the columns of another table, and as much of the rest as ``parts`` names."""
+        names: dict[str, str] = {}
+        for stored in source.columns:
+            self.check_new_column(stored.name, ident(stored.name))
+            names[stored.physical] = self.new_physical(stored.name)
+            self.columns.append(
+                replace(
+                    stored,
+                    physical=names[stored.physical],
+                    default=stored.default if "defaults" in parts else None,
+                    identity=stored.identity if "identity" in parts else None,
+                    comment=stored.comment if "comments" in parts else None,
+                    initial=None,
+                )
+            )
+        if "indexes" in parts:
+            if not source.hidden_key:
+                self.key = tuple(names[p] for p in source.key)
+            for unique in source.uniques:
+                columns = tuple(names[p] for p in unique.columns)
+                self.uniques.append(replace(unique, columns=columns))
+        if "constraints" in parts:
+            for check in source.checks:
+                condition = sqlglot.parse_one(check.expression, read="duckdb")
+                for used in condition.find_all(exp.Column):
+                    used.set("this", ident(names[used.name]))
+                self.checks.append(Check(check.name, canonical(condition)))
 
     def _column_constraint(self, node: exp.ColumnConstraint) -> None:
         column = self.columns[-1]
         match node.args["kind"]:
             case exp.PrimaryKeyColumnConstraint():
-                self._set_key([column.name], node.name or None, node)
+                self.set_key([column.name], node.name or None, node)
             case exp.NotNullColumnConstraint() as kind:
                 self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
             case exp.DefaultColumnConstraint() as kind:
-                self.columns[-1] = replace(column, default=canonical(kind.this))
+                text = constant(kind.this, f'the DEFAULT of "{column.name}"')
+                self.columns[-1] = replace(column, default=text)
             case exp.UniqueColumnConstraint():
-                self._add_unique([column.name], node.name or None, node)
+                self.add_unique([column.name], node.name or None, node)
             case exp.CheckColumnConstraint() as kind:
-                self._add_check(kind.this, node.name or None)
+                self.add_check(kind.this, node.name or None)
             case exp.CommentColumnConstraint() as kind:
-                self.columns[-1] = replace(column, comment=kind.this.name)
-            case exp.GeneratedAsIdentityColumnConstraint() as kind if kind.this is not None:
+                self.columns[-1] = replace(column, comment=kind.this.name or None)
+            case exp.GeneratedAsIdentityColumnConstraint() as kind if _is_identity(kind):
                 self.columns[-1] = replace(column, identity=_identity(kind), not_null=True)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
+            case exp.Reference():
+                self._refuse(node, _FOREIGN_KEY)
+            case exp.ComputedColumnConstraint() | exp.GeneratedAsIdentityColumnConstraint():
+                self._refuse(node, _GENERATED)
             case _:
-                self._refuse(node)
+                self._refuse(node, _ADVICE)
 
-    def _constraint(self, node: exp.Expr, name: str | None) -> None:
+    def add_constraint(self, node: exp.Expr, name: str | None = None) -> None:
+        """Take in one constraint of the table."""
         match node:
             case exp.Constraint():
                 for inner in node.expressions:
-                    self._constraint(inner, node.name)
+                    self.add_constraint(inner, node.name)
             case exp.PrimaryKey():
-                self._set_key([_column_name(e) for e in node.expressions], name, node)
+                named = [e.this if isinstance(e, exp.Ordered) else e for e in node.expressions]
+                self.set_key([e.name for e in named], name, node)
             case exp.UniqueColumnConstraint():
                 names = [e.name for e in node.this.expressions]
-                self._add_unique(names, name or node.this.name or None, node)
+                self.add_unique(names, name or node.this.name or None, node)
             case exp.CheckColumnConstraint():
-                self._add_check(node.this, name)
+                self.add_check(node.this, name)
+            case exp.IndexColumnConstraint():
+                # An index changes no answer, and journals have none.
+                return
+            case exp.ForeignKey() | exp.Reference():
+                self._refuse(node, _FOREIGN_KEY)
             case _:
-                self._refuse(node)
+                self._refuse(node, _ADVICE)
 
-    def _set_key(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
+    def set_key(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
+        """Take in the primary key."""
         if self.key:
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
@@ -151,24 +246,53 @@ class Draft:
                 advice="declare one, over several columns if need be",
                 position=position_of(node),
             )
-        self.key = self._physical(names, node)
+        self.key = self.physical(names, node)
         self.key_name = name
 
-    def _add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
-        columns = self._physical(names, node)
+    def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> Unique:
+        """Take in a UNIQUE constraint."""
+        columns = self.physical(names, node)
         shown = name or "_".join([self.name.name, *names, "key"])
+        self._check_constraint_name(shown, node)
         self.uniques.append(Unique(shown, columns))
+        return self.uniques[-1]
 
-    def _add_check(self, condition: exp.Expr, name: str | None) -> None:
+    def add_check(self, condition: exp.Expr, name: str | None) -> Check:
+        """Take in a CHECK constraint."""
         bare = condition.copy()
+        for part in bare.find_all(exp.Query, exp.Placeholder):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"a CHECK of {self.name} cannot contain {canonical(part)}",
+                advice="a check looks at one row only",
+                position=position_of(condition),
+            )
         for used in bare.find_all(exp.Column):
-            found = self._physical([used.name], used)
+            found = self.physical([used.name], used)
             used.set("table", None)
-            used.set("this", exp.to_identifier(found[0], quoted=True))
-        shown = name or f"{self.name.name}_check{len(self.checks) + 1}"
+            used.set("this", ident(found[0]))
+        number = len(self.checks) + 1
+        while name is None and any(
+            c.name == f"{self.name.name}_check{number}" for c in self.checks
+        ):
+            number += 1
+        shown = name or f"{self.name.name}_check{number}"
+        self._check_constraint_name(shown, condition)
         self.checks.append(Check(shown, canonical(bare)))
+        return self.checks[-1]
 
-    def _physical(self, names: Sequence[str], node: exp.Expr) -> tuple[str, ...]:
+    def _check_constraint_name(self, name: str, node: exp.Expr) -> None:
+        taken = [*(u.name for u in self.uniques), *(c.name for c in self.checks)]
+        if fold(name) in {fold(n) for n in taken}:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'{self.name} has two constraints "{name}"',
+                advice="give each constraint its own name",
+                position=position_of(node),
+            )
+
+    def physical(self, names: Sequence[str], node: exp.Expr) -> tuple[str, ...]:
+        """Physical names of columns that a constraint names."""
         known = {fold(c.name): c.physical for c in self.columns}
         for name in names:
             if fold(name) not in known:
@@ -178,19 +302,19 @@ class Draft:
                     advice=f"its columns are {', '.join(c.name for c in self.columns)}",
                     position=position_of(node),
                 )
-        return tuple(known[fold(name)] for name in names)
+        return tuple(dict.fromkeys(known[fold(name)] for name in names))
 
-    def _refuse(self, node: exp.Expr) -> None:
+    def _refuse(self, node: exp.Expr, advice: str) -> None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"the constraint {node.sql(dialect='duckdb')} is not supported",
-            advice="supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT and identity",
+            f"{canonical(node)} in a table definition is not supported",
+            advice=advice,
             position=position_of(node),
         )
 
 
-def _column_name(node: exp.Expr) -> str:
-    return node.this.name if isinstance(node, exp.Ordered) else node.name
+def _is_identity(node: exp.GeneratedAsIdentityColumnConstraint) -> bool:
+    return node.this is not None and node.args.get("expression") is None
 
 
 def _identity(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
+from rewriter.alter_syntax import recognise_alter
 from rewriter.statement import (
     Begin,
     Call,
@@ -46,6 +47,8 @@ def recognise(tokens: list[Token], parse: ParseTokens, dialect: str) -> Statemen
 
 def normalise(tokens: list[Token]) -> list[Token]:
     """Spellings sqlglot does not know, put into ones it does: FOR SYSTEM_VERSION -> FOR VERSION."""
+    if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
+        tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
     return [
         _token_like(token, TokenType.VAR, "VERSION")
         if token.text.upper() == "SYSTEM_VERSION" and i and tokens[i - 1].text.upper() == "FOR"
@@ -231,4 +234,5 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "CALL": _call,
     "RESTORE": _restore,
     "UNDROP": _undrop,
+    "ALTER": recognise_alter,
 }

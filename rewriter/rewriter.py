@@ -17,7 +17,18 @@ from rewriter.context import RewriteContext
 from rewriter.invariants import check_plan
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
-from rewriter.rules import ddl, delete, select
+from rewriter.rules import (
+    alter,
+    comment,
+    create_table,
+    ddl,
+    delete,
+    restore,
+    select,
+    undrop,
+    view,
+)
+from rewriter.statement import Restore, SqlStatement, Statement, Undrop
 
 Rule = Callable[[exp.Expr, RewriteContext], StatementPlan]
 
@@ -32,12 +43,32 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Merge, "", rewrite_parts),
     (exp.MultitableInserts, "", rewrite_parts),
     (exp.TruncateTable, "", delete.rewrite_truncate),
-    (exp.Create, "TABLE", ddl.rewrite_create_table),
+    (exp.Create, "TABLE", create_table.rewrite_create_table),
+    (exp.Create, "VIEW", view.rewrite_create_view),
     (exp.Create, "SCHEMA", ddl.rewrite_create_schema),
     (exp.Drop, "TABLE", ddl.rewrite_drop_table),
     (exp.Drop, "VIEW", ddl.rewrite_drop_table),
     (exp.Drop, "SCHEMA", ddl.rewrite_drop_schema),
+    (exp.Alter, "TABLE", alter.rewrite_alter),
+    (exp.Alter, "VIEW", alter.rewrite_alter_view),
+    (exp.Comment, "", comment.rewrite_comment),
 )
+_WITH_KIND = (exp.Create, exp.Drop, exp.Alter)
+
+
+def rewrite_statement(statement: Statement, context: RewriteContext) -> StatementPlan:
+    """The plan of any statement that reads or changes data or definitions."""
+    match statement:
+        case SqlStatement(ast):
+            return rewrite(ast.copy(), context)
+        case Restore():
+            plan = restore.rewrite_restore(statement, context)
+        case Undrop():
+            plan = undrop.rewrite_undrop(statement, context)
+        case _:
+            raise AssertionError(statement)
+    check_plan(plan, context)
+    return plan
 
 
 def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
@@ -50,7 +81,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
         plan = rewrite_parts(ast, context)
         check_plan(plan, context)
         return plan
-    kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, exp.Create | exp.Drop) else ""
+    kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
             plan = rule(ast, context)

@@ -1,0 +1,129 @@
+"""Names and definitions that are about to enter the catalog: are they free, does the store take them?
+
+Shared by the rules for CREATE, ALTER and UNDROP. Pure.
+"""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Guard, Kind, Query, StatementPlan, Step
+from journal.relations import ident
+from journal.schema import Table, TableName, View, fold
+from rewriter.context import RewriteContext
+from rewriter.names import SYSTEM_SCHEMAS, position_of, table_name
+
+_RESERVED_SCHEMAS = SYSTEM_SCHEMAS | {"_palimpsest", "pg_catalog", "temp"}
+
+
+def check_schema_name(name: str, node: exp.Expr) -> None:
+    """Raise for schemas that belong to the gateway."""
+    if fold(name) in _RESERVED_SCHEMAS:
+        raise PalimpsestError(
+            Code.RESERVED_NAME,
+            f"schema {name} belongs to the gateway",
+            advice="use another schema",
+            position=position_of(node),
+        )
+
+
+def new_name(node: exp.Table, context: RewriteContext) -> TableName:
+    """The name of a table or view to be; its schema must exist."""
+    name = table_name(node, context)
+    return placed(name, node, context)
+
+
+def placed(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:
+    """``name`` with its schema spelled as in the catalog; raises if it cannot be given."""
+    check_schema_name(name.schema, node)
+    if fold(name.schema) not in context.catalog.schemas:
+        raise PalimpsestError(
+            Code.UNKNOWN_SCHEMA,
+            f"schema {name.schema} does not exist",
+            advice=f"CREATE SCHEMA {name.schema}",
+            position=position_of(node),
+        )
+    if context.catalog.by_journal(name) is not None:
+        raise PalimpsestError(
+            Code.RESERVED_NAME,
+            f"{name} is the name of a journal",
+            advice="use another name",
+            position=position_of(node),
+        )
+    return TableName(context.catalog.schemas[fold(name.schema)], name.name)
+
+
+def check_journal_name(table: Table, node: exp.Expr | None, context: RewriteContext) -> None:
+    """Raise if the table's journal could not be read under its name."""
+    taken = context.catalog.get(table.journal_name) or context.catalog.by_journal(
+        table.journal_name
+    )
+    if taken is not None and not (isinstance(taken, Table) and taken.id == table.id):
+        raise PalimpsestError(
+            Code.DUPLICATE_TABLE,
+            f"the journal of {table.name} would be {table.journal_name}, which exists already",
+            advice="use another name, or another suffix: WITH (journal_suffix = '_history')",
+            position=position_of(node),
+        )
+
+
+def exists_already(name: TableName, node: exp.Expr | None) -> PalimpsestError:
+    """The error for a name that is taken."""
+    return PalimpsestError(
+        Code.DUPLICATE_TABLE,
+        f"table {name} exists already",
+        advice="use IF NOT EXISTS, or another name",
+        position=position_of(node),
+    )
+
+
+def wrong_kind(name: TableName, found: Table | View, node: exp.Expr | None) -> PalimpsestError:
+    """The error for a view where a table is needed, or the other way round."""
+    is_view = isinstance(found, View)
+    return PalimpsestError(
+        Code.WRONG_OBJECT,
+        f"{name} is a {'view' if is_view else 'table'}",
+        advice=f"use the statement for a {'VIEW' if is_view else 'TABLE'}",
+        position=position_of(node),
+    )
+
+
+def validated(table: Table) -> Guard:
+    """A guard that lets the store look at types, defaults and checks, and returns no row.
+
+    Defaults are computed once, so that one that does not fit its column is found now.
+    """
+    empty = exp.select(
+        *[
+            exp.alias_(exp.cast(exp.Null(), c.type, dialect="duckdb"), ident(c.physical))
+            for c in table.columns
+        ]
+    ).where(exp.false())
+    conditions = [exp.paren(sqlglot.parse_one(c.expression, read="duckdb")) for c in table.checks]
+    rows = exp.select(exp.alias_(exp.Literal.number(1), "found"))
+    rows = rows.from_(empty.subquery("t")).where(*conditions)
+    query: exp.Query = rows
+    for stored in table.columns:
+        if stored.default is not None:
+            default = sqlglot.parse_one(stored.default, read="duckdb")
+            value = exp.cast(default, stored.type, dialect="duckdb")
+            found = exp.Anonymous(this="any_value", expressions=[value])
+            one = exp.select(exp.alias_(found, "found"))
+            one = one.from_(exp.select(exp.alias_(exp.Literal.number(1), "one")).subquery("d"))
+            never = exp.LT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+            # The aggregate is computed before HAVING drops its row.
+            kept = one.having(exp.and_(never, _not_null(found))).subquery("v")
+            counted = exp.select(exp.alias_(exp.Literal.number(1), "found")).from_(kept)
+            query = exp.union(query, counted, distinct=False)
+    return Guard(Query.of(query), Code.INVALID_DEFINITION, "")
+
+
+def _not_null(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
+
+
+def ddl_plan(steps: list[Step], tag: str) -> StatementPlan:
+    """A plan that changes the catalog and reads no table."""
+    return StatementPlan(Kind.DDL, tuple(steps), tag=tag)

@@ -1,0 +1,250 @@
+"""ALTER TABLE: a new definition, rows checked against it, and rewritten only where they must be.
+
+Rows stay as they were written: columns keep their physical names, added ones show their default, and
+old versions are read with the definition of then. Only values that no constant and no cast can give
+(``DEFAULT random()``, ``USING ..``) are written, as a new version of every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
+from journal.relations import Output, column
+from journal.schema import Table, TableName, Unique, View
+from rewriter.alteration import Alteration, changed_layout
+from rewriter.changes import (
+    OLD_VERSION,
+    ChangeSet,
+    append_step,
+    guard_steps,
+    new_name,
+    old_name,
+    unique_constraints,
+)
+from rewriter.context import RewriteContext
+from rewriter.names import find_table, position_of, table_name, unknown_table
+from rewriter.new_relations import (
+    check_journal_name,
+    ddl_plan,
+    exists_already,
+    placed,
+    validated,
+    wrong_kind,
+)
+from rewriter.reads import Reads
+
+STAGE = "altered"
+
+
+def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
+    """The plan of an ALTER TABLE."""
+    node = ast.this
+    if ast.args.get("exists") and context.catalog.get(table_name(node, context)) is None:
+        return ddl_plan([], "ALTER TABLE")
+    table = find_table(node, context)
+    change = Alteration.of(table)
+    name = table.name
+    for action in ast.args["actions"]:
+        if isinstance(action, exp.AlterRename):
+            name = _new_name(name, action, context)
+        else:
+            _apply(change, action)
+    change.draft.name = name
+    altered = replace(
+        change.draft.table(table.id),
+        comment=table.comment,
+        properties=table.properties,
+        layout=table.layout,
+    )
+    if changed_layout(table, altered):
+        altered = replace(altered, layout=context.new_table_id)
+    if name != table.name:
+        check_journal_name(altered, node, context)
+    return _plan(change, table, altered, context)
+
+
+def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
+    """The plan of an ALTER VIEW, which can only rename it."""
+    name = table_name(ast.this, context)
+    found = context.catalog.get(name)
+    if found is None:
+        if ast.args.get("exists"):
+            return ddl_plan([], "ALTER VIEW")
+        raise unknown_table(name, context.catalog, ast.this)
+    if not isinstance(found, View):
+        raise wrong_kind(name, found, ast.this)
+    for action in ast.args["actions"]:
+        if not isinstance(action, exp.AlterRename):
+            raise _unknown_action(action)
+        name = _new_name(name, action, context)
+    put = PutRelation(replace(found, name=name), instead_of=found.name)
+    return ddl_plan([Change(put)], "ALTER VIEW")
+
+
+def _apply(change: Alteration, action: exp.Expr) -> None:
+    match action:
+        case exp.ColumnDef():
+            change.add_column(action)
+        case exp.Schema():
+            for node in action.expressions:
+                _apply(change, node)
+        case exp.Drop() if action.args["kind"] == "COLUMN":
+            for node in action.args["tables"]:
+                change.drop_column(node.name, action)
+        case exp.Drop() if action.args["kind"] == "CONSTRAINT":
+            for node in action.args["tables"]:
+                change.drop_constraint(node.name, node, exists=bool(action.args.get("exists")))
+        case exp.DropPrimaryKey():
+            change.drop_constraint(_key_name(change), action, exists=False)
+        case exp.RenameColumn():
+            if not action.args.get("exists") or change.has(action.this.name):
+                change.rename_column(action.this.name, action.args["to"].name, action)
+        case exp.AlterColumn():
+            _alter_column(change, action)
+        case exp.ModifyColumn():
+            _modify_column(change, action)
+        case exp.AddConstraint():
+            for node in action.expressions:
+                change.add_constraint(node)
+        case _:
+            raise _unknown_action(action)
+
+
+def _key_name(change: Alteration) -> str:
+    added = next((u.name for u in change.draft.uniques if u.primary), None)
+    return added or change.draft.key_name or f"{change.table.name.name}_pkey"
+
+
+def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
+    name = action.name
+    given = action.args
+    if given.get("collate") or given.get("visible") or given.get("rename_to"):
+        raise _unknown_action(action)
+    if given.get("dtype") is not None:
+        change.change_type(name, given["dtype"], given.get("using") or None, action)
+    elif given.get("default") is not None:
+        change.set_default(name, given["default"], action)
+    elif given.get("allow_null") is not None:
+        change.set_not_null(name, required=not given["allow_null"], node=action)
+    elif given.get("comment") is not None:
+        change.set_comment(name, given["comment"].name, action)
+    elif given.get("drop"):
+        change.set_default(name, None, action)
+    else:
+        raise _unknown_action(action)
+
+
+def _modify_column(change: Alteration, action: exp.ModifyColumn) -> None:
+    """MODIFY and CHANGE give the whole definition anew; keys and checks stay."""
+    node = action.this
+    old = action.args.get("rename_from")
+    if old is not None and old.name != node.name:
+        change.rename_column(old.name, node.name, action)
+    name = node.name
+    change.change_type(name, node.args["kind"], None, action)
+    key = change.draft.columns[change.find(name, action)].physical in change.draft.key
+    default: exp.Expr | None = None
+    required = key
+    for constraint in node.args.get("constraints") or []:
+        match constraint.args["kind"]:
+            case exp.NotNullColumnConstraint() as kind:
+                required = key or not kind.args.get("allow_null")
+            case exp.DefaultColumnConstraint() as kind:
+                default = kind.this
+            case exp.CommentColumnConstraint() as kind:
+                change.set_comment(name, kind.this.name, action)
+            case _:
+                raise _unknown_action(constraint)
+    change.set_default(name, default, action)
+    change.set_not_null(name, required=required, node=action)
+
+
+def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) -> TableName:
+    node = action.this
+    name = placed(TableName(node.db or old.schema, node.name or old.name), node, context)
+    if name.key != old.key and context.catalog.get(name) is not None:
+        raise exists_already(name, node)
+    return name
+
+
+def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -> StatementPlan:
+    reads = Reads(context)
+    steps: list[Step] = [validated(new)]
+    append: Append | None = None
+    if change.concerned or change.rewritten:
+        written = change.concerned | change.rewritten
+        for check in new.checks:
+            used = {
+                c.name
+                for c in exp.maybe_parse(check.expression, dialect="duckdb").find_all(exp.Column)
+            }
+            written |= used if used & written else set()
+        changes = ChangeSet(new, STAGE, True, True, frozenset(written))
+        steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))
+        names = frozenset(name for name, _ in unique_constraints(new))
+        steps += guard_steps(changes, exp.select, checked=names)
+        steps += [_unique(changes, u) for u in new.uniques if set(u.columns) & written]
+        if change.rewritten:
+            append = replace(append_step(changes), per_change=None)
+    moved = None if new.name == old.name else old.name
+    steps.append(Change(PutRelation(new, instead_of=moved)))
+    if append is not None:
+        steps.append(append)
+    return reads.plan(Kind.DDL, steps, new, "ALTER TABLE")
+
+
+def _staged(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:
+    """The rows there are: new values of the columns concerned, and all old ones to write on."""
+    version = old.format.version_column
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in old.stored]
+    outputs.append((column(version), version))
+    rows = exp.Subquery(
+        this=reads.relation(old, outputs), alias=exp.TableAlias(this=exp.to_identifier("t"))
+    )
+    had = {c.physical for c in old.stored}
+    found: list[exp.Expr] = []
+    for index, stored in enumerate(changes.table.stored):
+        kept: exp.Expr = column(stored.physical, "t") if stored.physical in had else exp.Null()
+        value = change.values.get(stored.physical, kept).copy()
+        if stored.physical in changes.written:
+            found.append(exp.alias_(value, new_name(index)))
+        if change.rewritten:
+            before = kept if stored.physical in change.rewritten else value
+            typed = exp.cast(before.copy(), stored.type, dialect="duckdb")
+            found.append(exp.alias_(typed, old_name(index)))
+    found.append(exp.alias_(column(version, "t"), OLD_VERSION))
+    return exp.select(*found).from_(rows)
+
+
+def _unique(changes: ChangeSet, unique: Unique) -> Guard:
+    table = changes.table
+    places = {c.physical: (i, c) for i, c in enumerate(table.stored)}
+    values = [column(new_name(places[p][0])) for p in unique.columns]
+    texts = [exp.cast(v.copy(), "VARCHAR", dialect="duckdb") for v in values]
+    shown = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
+    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
+    found = exp.select(exp.Max(this=shown)).from_(changes.stage).where(*filled)
+    found = found.group_by(*[v.copy() for v in values])
+    found = found.having(
+        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    ).limit(1)
+    names = ", ".join(places[p][1].name for p in unique.columns)
+    return Guard(
+        Query.of(found),
+        Code.DUPLICATE_KEY,
+        f'duplicate key ({names}) = ({{0}}) violates "{unique.name}" of {table.name}',
+        "remove the duplicates first",
+    )
+
+
+def _unknown_action(action: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{action.sql(dialect='duckdb')} is not supported in ALTER",
+        advice="see docs/sql.md for the actions that are taken",
+        position=position_of(action),
+    )

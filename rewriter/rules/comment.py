@@ -1,0 +1,55 @@
+"""COMMENT ON a table, view or column: a definition that says more, and the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Change, PutRelation, StatementPlan
+from journal.schema import Relation, fold
+from rewriter.context import RewriteContext
+from rewriter.names import find_relation, find_table, position_of, table_name
+from rewriter.new_relations import ddl_plan
+from rewriter.target import find_column
+
+
+def rewrite_comment(ast: exp.Comment, context: RewriteContext) -> StatementPlan:
+    """The plan of a COMMENT ON."""
+    text = ast.expression.name or None
+    kind = str(ast.args["kind"]).upper()
+    changed: Relation
+    match kind:
+        case "TABLE" | "VIEW":
+            if (
+                ast.args.get("exists")
+                and context.catalog.get(table_name(ast.this, context)) is None
+            ):
+                return ddl_plan([], "COMMENT")
+            changed = replace(find_relation(ast.this, context), comment=text)
+        case "COLUMN":
+            node = ast.this
+            holder = exp.Table(this=node.args.get("table"), db=node.args.get("db"))
+            if node.args.get("table") is None:
+                raise PalimpsestError(
+                    Code.SYNTAX,
+                    "COMMENT ON COLUMN needs table.column",
+                    advice="write the table before the column",
+                    position=position_of(node),
+                )
+            table = find_table(holder, context)
+            found = find_column(table, node)
+            columns = [
+                replace(c, comment=text) if fold(c.name) == fold(found.name) else c
+                for c in table.columns
+            ]
+            changed = replace(table, columns=tuple(columns))
+        case _:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"COMMENT ON {kind} is not supported",
+                advice="comment on tables, views and columns",
+                position=position_of(ast.this),
+            )
+    return ddl_plan([Change(PutRelation(changed))], "COMMENT")

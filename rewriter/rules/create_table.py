@@ -1,0 +1,183 @@
+"""CREATE TABLE: from a column list, like another table, or with the rows of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import (
+    Change,
+    Count,
+    DropRelation,
+    Kind,
+    Number,
+    PutRelation,
+    Query,
+    Stage,
+    StatementPlan,
+    Step,
+)
+from journal.relations import column, ident
+from journal.schema import ROW_ID, Column, Relation, Table, fold
+from rewriter.changes import ChangeSet, append_step, new_name
+from rewriter.context import RewriteContext
+from rewriter.definition import LIKE_PARTS, Draft
+from rewriter.names import find_table, position_of
+from rewriter.new_relations import (
+    check_journal_name,
+    ddl_plan,
+    exists_already,
+    validated,
+    wrong_kind,
+)
+from rewriter.new_relations import new_name as new_relation
+from rewriter.reads import Reads
+from rewriter.table_options import TableOptions, read_options
+from rewriter.target import typed
+
+STAGE = "changed"
+_ROW_IDS = 1 << 32
+"""Row ids set aside, because the number of rows is not known beforehand."""
+
+
+def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementPlan:
+    """The plan of a CREATE TABLE."""
+    node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
+    options = read_options(ast)
+    name = new_relation(node, context)
+    found = context.catalog.get(name)
+    steps: list[Step] = []
+    if found is not None:
+        if ast.args.get("exists"):
+            return ddl_plan([], "CREATE TABLE")
+        if not ast.args.get("replace"):
+            raise exists_already(name, node)
+        if not isinstance(found, Table):
+            raise wrong_kind(name, found, node)
+        steps.append(Change(DropRelation(found.name)))
+    draft = Draft(name, options.format)
+    if ast.expression is not None:
+        return _as_query(ast, draft, options, steps, context, found)
+    _read(ast, draft, options, context)
+    table = _finished(draft, options, context)
+    check_journal_name(table, node, _without(found, context))
+    return ddl_plan([*steps, validated(table), Change(PutRelation(table))], "CREATE TABLE")
+
+
+def _read(ast: exp.Create, draft: Draft, options: TableOptions, context: RewriteContext) -> None:
+    if options.like is not None:
+        draft.like(find_table(options.like, context), LIKE_PARTS)
+    if not isinstance(ast.this, exp.Schema):
+        return
+    nodes: list[exp.Expr] = []
+    for node in ast.this.expressions:
+        if isinstance(node, exp.LikeProperty):
+            draft.like(find_table(node.this, context), _like_parts(node))
+        elif isinstance(node, exp.Identifier):
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f'column "{node.name}" has no type',
+                advice="write a type behind the name",
+                position=position_of(node),
+            )
+        else:
+            nodes.append(node)
+    draft.read(nodes)
+
+
+def _like_parts(node: exp.LikeProperty) -> Collection[str]:
+    parts: set[str] = set()
+    for option in node.expressions:
+        value = fold(option.args["value"].name)
+        named = set(LIKE_PARTS) if value == "all" else {value}
+        if option.name.upper() == "INCLUDING":
+            parts |= named
+        else:
+            parts -= named
+    return parts
+
+
+def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> Table:
+    table = draft.table(context.new_table_id)
+    return replace(table, comment=options.comment or None, properties=options.properties)
+
+
+def _as_query(
+    ast: exp.Create,
+    draft: Draft,
+    options: TableOptions,
+    before: list[Step],
+    context: RewriteContext,
+    replaced: Relation | None,
+) -> StatementPlan:
+    reads = Reads(context)
+    holder = exp.Subquery(this=ast.expression)
+    reads.rewrite(holder)
+    query = holder.this
+    _columns(ast, draft, context.describe(query, frozenset(reads.tables)))
+    table = _finished(draft, options, context)
+    check_journal_name(table, ast.find(exp.Table), _without(replaced, context))
+    steps: list[Step] = [*before, validated(table)]
+    if options.with_data:
+        steps += _rows(table, query)
+    steps.append(Change(PutRelation(table)))
+    if options.with_data:
+        changes = ChangeSet(table, STAGE, False, True, frozenset(c.physical for c in table.stored))
+        steps.append(append_step(changes))
+    else:
+        steps.append(Count(Query.of(exp.select(exp.Literal.number(0)))))
+    plan = reads.plan(Kind.DDL, steps, None, "CREATE TABLE AS")
+    return replace(plan, writes=frozenset({table.name}))
+
+
+def _without(replaced: Relation | None, context: RewriteContext) -> RewriteContext:
+    if replaced is None:
+        return context
+    return replace(context, catalog=context.catalog.without_relation(replaced.name))
+
+
+def _columns(ast: exp.Create, draft: Draft, found: Collection[tuple[str, str]]) -> None:
+    given = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
+    if any(not isinstance(node, exp.Identifier) for node in given) or len(given) > len(found):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED if len(given) <= len(found) else Code.COLUMN_COUNT,
+            "CREATE TABLE AS takes names of columns only, and no more than the query has",
+            advice="create the table first, then INSERT INTO it .. SELECT",
+            position=position_of(ast.this),
+        )
+    for index, (name, kind) in enumerate(found):
+        shown = given[index].name if index < len(given) else _free(name, draft)
+        draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
+        # A column of NULLs alone has no type of its own.
+        stored = kind.replace('"NULL"', "INTEGER")
+        draft.columns.append(Column(shown, draft.new_physical(shown), stored))
+
+
+def _free(name: str, draft: Draft) -> str:
+    taken = {fold(c.name) for c in draft.columns}
+    found, number = name, 0
+    while fold(found) in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _rows(table: Table, query: exp.Query) -> list[Step]:
+    names = [f"c{i}" for i in range(len(table.columns))]
+    alias = exp.TableAlias(this=exp.to_identifier("r"), columns=[ident(n) for n in names])
+    outputs: list[exp.Expr] = [
+        exp.alias_(typed(column(name, "r"), stored), new_name(index))
+        for index, (name, stored) in enumerate(zip(names, table.columns, strict=True))
+    ]
+    steps: list[Step] = []
+    if table.hidden_key:
+        first = f"p_first_{ROW_ID}"
+        steps.append(Number(table.id, ROW_ID, first, count=_ROW_IDS))
+        place = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1))
+        number = exp.Add(this=exp.Placeholder(this=first), expression=exp.paren(place))
+        outputs.append(exp.alias_(number, new_name(len(names))))
+    rows = exp.select(*outputs).from_(exp.Subquery(this=query, alias=alias))
+    return [*steps, Stage(STAGE, Query.of(rows))]

@@ -1,0 +1,130 @@
+"""RESTORE TABLE: the difference between now and then, written as a new version.
+
+Rows of then that are missing come back, changed ones change back, later ones go. With WHERE, a row
+takes part if it meets the condition now or met it then. Being an ordinary write, it can be undone
+by another RESTORE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
+from journal.relations import column, ident
+from journal.schema import Table
+from rewriter.changes import OLD_VERSION, ChangeSet, append_step, guard_steps, new_name, old_name
+from rewriter.context import RewriteContext
+from rewriter.history import Past
+from rewriter.names import find_table, position_of
+from rewriter.reads import Moment, Reads
+from rewriter.statement import Restore
+from rewriter.target import VERSION, physical_rows, readable
+from rewriter.time_travel import request
+
+STAGE = "changed"
+PICKED = "picked"
+_ENDS, _BEGINS = "is_ended", "is_begun"
+
+
+def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPlan:
+    """The plan of a RESTORE TABLE."""
+    reads = Reads(context)
+    table = find_table(statement.table, context)
+    where = position_of(statement.table)
+    by_number = statement.kind == "VERSION"
+    moment = reads.point(request(statement.point, Edge.AT, by_number=by_number, position=where))
+    if moment.point.catalog.by_id(table.id) is None:
+        raise PalimpsestError(
+            Code.TIME_POINT,
+            f"{table.name} did not exist at {statement.point.sql(dialect='duckdb')}",
+            advice="name a later point in time; DROP the table if it shall be gone",
+            position=where,
+        )
+    sides = _Sides(table, reads, moment)
+    steps: list[Step] = []
+    picked = statement.where is not None
+    if statement.where is not None:
+        steps.append(Stage(PICKED, Query.of(sides.picked(statement))))
+    steps.append(Stage(STAGE, Query.of(sides.difference(picked=picked))))
+    changes = ChangeSet(table, STAGE, _ENDS, _BEGINS, frozenset(c.physical for c in table.stored))
+    steps += guard_steps(changes, lambda: physical_rows(reads, table))
+    steps.append(append_step(changes))
+    steps.append(Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(STAGE))))
+    return reads.plan(Kind.WRITE, steps, table, "RESTORE")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The table now and then, both in its present columns."""
+
+    table: Table
+    reads: Reads
+    moment: Moment
+
+    def now(self) -> exp.Query:
+        return self.reads.relation(self.table, readable(self.table))
+
+    def then(self) -> exp.Query:
+        sight = self.reads.context.sights(self.table.id)
+        limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
+        past = Past(self.table, sight.tiers, limit)
+        return past.at(self.moment.version, readable(self.table))
+
+    @property
+    def keys(self) -> list[str]:
+        return [self.table.by_physical(p).name for p in self.table.key]
+
+    def picked(self, statement: Restore) -> exp.Query:
+        """Keys of the rows that meet the condition now or met it then."""
+        alias = exp.TableAlias(this=ident(statement.table.name))
+        both = exp.union(self.now(), self.then(), distinct=False)
+        rows = exp.select(*[column(k) for k in self.keys]).distinct()
+        rows = rows.from_(exp.Subquery(this=exp.select("1")), copy=False)
+        rows.set("where", exp.Where(this=statement.where))
+        self.reads.rewrite_around(rows, exp.Subquery(this=both, alias=alias))
+        return rows
+
+    def difference(self, *, picked: bool) -> exp.Query:
+        """One row for each key whose row differs."""
+        stored = self.table.stored
+        gone, back = column(VERSION, "n"), column(VERSION, "t")
+        outputs: list[exp.Expr] = []
+        for index, found in enumerate(stored):
+            outputs.append(exp.alias_(column(found.name, "n"), old_name(index)))
+            outputs.append(exp.alias_(column(found.name, "t"), new_name(index)))
+        outputs.append(exp.alias_(gone.copy(), OLD_VERSION))
+        outputs.append(exp.alias_(_given(gone), _ENDS))
+        outputs.append(exp.alias_(_given(back), _BEGINS))
+        same = [exp.EQ(this=column(k, "n"), expression=column(k, "t")) for k in self.keys]
+        rows = exp.select(*outputs).from_(self.now().subquery("n"))
+        rows = rows.join(self.then().subquery("t"), on=exp.and_(*same), join_type="full")
+        different: list[exp.Expr] = [_missing(gone), _missing(back)]
+        different += [
+            exp.NullSafeNEQ(this=column(c.name, "n"), expression=column(c.name, "t"))
+            for c in stored
+        ]
+        rows = rows.where(exp.NullSafeNEQ(this=gone, expression=back), exp.or_(*different))
+        if picked:
+            names = [
+                exp.EQ(
+                    this=column(k, "p"),
+                    expression=exp.Coalesce(this=column(k, "n"), expressions=[column(k, "t")]),
+                )
+                for k in self.keys
+            ]
+            chosen = exp.select(exp.Literal.number(1)).from_(
+                exp.alias_(exp.to_table(PICKED), "p", table=True)
+            )
+            rows = rows.where(exp.Exists(this=chosen.where(*names)))
+        return rows
+
+
+def _missing(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=value.copy(), expression=exp.Null())
+
+
+def _given(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=_missing(value))

@@ -1,0 +1,96 @@
+"""CREATE VIEW: a query kept as canonical text, its names made whole so that they stay what they are."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Change, PutRelation, StatementPlan
+from journal.relations import ident
+from journal.schema import View
+from rewriter.context import RewriteContext
+from rewriter.names import position_of, table_name
+from rewriter.new_relations import ddl_plan, exists_already, new_name, wrong_kind
+from rewriter.reads import Reads
+from rewriter.scopes import Scopes, is_named
+
+
+def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPlan:
+    """The plan of a CREATE VIEW."""
+    schema = ast.this if isinstance(ast.this, exp.Schema) else None
+    node = schema.this if schema is not None else ast.this
+    _check_options(ast)
+    name = new_name(node, context)
+    found = context.catalog.get(name)
+    if found is not None:
+        if ast.args.get("exists"):
+            return ddl_plan([], "CREATE VIEW")
+        if not isinstance(found, View):
+            raise wrong_kind(name, found, node)
+        if not ast.args.get("replace"):
+            raise exists_already(name, node)
+    query = ast.expression
+    if not isinstance(query, exp.Query):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "a view needs a query",
+            advice="write AS SELECT ..",
+            position=position_of(node),
+        )
+    _qualify(query, context)
+    text = query.sql(dialect="duckdb")
+    reads = Reads(context)
+    holder = exp.Subquery(this=query)
+    reads.rewrite(holder)
+    if any(n.key == name.key for n in reads.names):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the view {name} would read itself",
+            advice="give the new view another name",
+            position=position_of(node),
+        )
+    columns = context.describe(holder.this, frozenset(reads.tables))
+    given = [e.name for e in schema.expressions] if schema is not None else []
+    if len(given) > len(columns):
+        raise PalimpsestError(
+            Code.COLUMN_COUNT,
+            f"{len(given)} names are given for {len(columns)} columns",
+            advice="name as many columns as the query has, or fewer",
+            position=position_of(node),
+        )
+    names = (*given, *(name for name, _ in columns[len(given) :]))
+    view = View(name, text, names)
+    return ddl_plan([Change(PutRelation(view))], "CREATE VIEW")
+
+
+def _check_options(ast: exp.Create) -> None:
+    properties = ast.args.get("properties")
+    options = properties.expressions if properties is not None else []
+    for option in options:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a {option.key.removesuffix('property').upper()} view is not supported",
+            advice="create an ordinary view",
+            position=position_of(ast.this),
+        )
+    for placeholder in ast.expression.find_all(exp.Placeholder) if ast.expression else []:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            "a view cannot have parameters",
+            advice="write the values, or give them in the queries on the view",
+            position=position_of(placeholder),
+        )
+
+
+def _qualify(query: exp.Query, context: RewriteContext) -> None:
+    """Put the schema on every name that means something in the catalog."""
+    scopes = Scopes.of(query, context)
+    for table in scopes.tables:
+        if not is_named(table) or id(table) in scopes.ctes or table.args.get("db") is not None:
+            continue
+        name = table_name(table, context)
+        known = context.catalog.get(name) or context.catalog.by_journal(name)
+        if known is not None:
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=ident(table.name)))
+            table.set("db", ident(name.schema))

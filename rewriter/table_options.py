@@ -1,0 +1,125 @@
+"""What stands behind a CREATE TABLE's column list: journal options, comments, storage hints. Pure.
+
+Journal options are ordinary table properties, in whatever spelling the dialect has for those:
+``WITH (journal_suffix = '_hist')``, ``TBLPROPERTIES ('journal_version_type' = 'BIGINT')``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import JournalFormat, fold
+from journal.version import VersionType
+from rewriter.names import position_of
+
+JOURNAL_OPTIONS = (
+    "journal_suffix",
+    "journal_version_type",
+    "version_column",
+    "subsequent_version_column",
+)
+_HINTS = (exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty)
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Options of a new table as they were written."""
+
+    format: JournalFormat = JournalFormat()
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    like: exp.Table | None = None
+    with_data: bool = True
+
+
+def read_options(ast: exp.Create) -> TableOptions:
+    """The options of a CREATE TABLE; raises NOT_SUPPORTED for those that would change its sense."""
+    options = TableOptions()
+    found = ast.args.get("properties")
+    for node in found.expressions if found is not None else []:
+        match node:
+            case exp.Property() if node.args.get("value") is not None:
+                options = _with_property(options, node)
+            case exp.SchemaCommentProperty():
+                options = replace(options, comment=node.this.name)
+            case exp.LikeProperty():
+                options = replace(options, like=node.this)
+            case exp.WithDataProperty():
+                options = replace(options, with_data=not node.args.get("no"))
+            case exp.TemporaryProperty():
+                raise _refused(
+                    "temporary tables are", ast, "create an ordinary table and drop it afterwards"
+                )
+            case _ if isinstance(node, _HINTS):
+                continue
+            case _:
+                shown = (node.key.removesuffix("property") or node.name).upper()
+                raise _refused(f"the table option {shown} is", ast, "leave it out")
+    return options
+
+
+def _with_property(options: TableOptions, node: exp.Property) -> TableOptions:
+    name, value = fold(node.this.name), node.args["value"].name
+    form = options.format
+    match name:
+        case "journal_suffix":
+            form = replace(form, suffix=_not_empty(name, value, node))
+        case "version_column":
+            form = replace(form, version_column=_not_empty(name, value, node))
+        case "subsequent_version_column":
+            form = replace(form, subsequent_column=_not_empty(name, value, node))
+        case "journal_version_type":
+            form = replace(form, version_type=_version_type(value, node))
+        case _ if name.startswith("journal_"):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'there is no journal option "{name}"',
+                advice="there are " + ", ".join(JOURNAL_OPTIONS),
+                position=position_of(node),
+            )
+        case _:
+            kept = (*options.properties, (node.this.name, value))
+            return replace(options, properties=kept)
+    if fold(form.version_column) == fold(form.subsequent_column):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            "version_column and subsequent_version_column are the same",
+            advice="give them different names",
+            position=position_of(node),
+        )
+    return replace(options, format=form)
+
+
+def _not_empty(name: str, value: str, node: exp.Expr) -> str:
+    if not value:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the journal option {name} is empty",
+            advice="give it a value, or leave it out",
+            position=position_of(node),
+        )
+    return value
+
+
+def _version_type(value: str, node: exp.Expr) -> VersionType:
+    try:
+        return VersionType(value.upper())
+    except ValueError:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f'the journal option journal_version_type cannot be "{value}"',
+            advice="use TIMESTAMP or BIGINT",
+            position=position_of(node),
+        ) from None
+
+
+def _refused(what: str, ast: exp.Create, advice: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{what} not supported",
+        advice=advice,
+        position=position_of(ast.this),
+    )
