@@ -94,7 +94,7 @@ def command(
       palimpsest query -f load.sql --transaction
       echo "SELECT 42 AS answer" | palimpsest query --format csv
     """
-    pieces = split(_text(sql, file), access.dialect)
+    pieces = split(statement_text(sql, file), access.dialect)
     parameters = _parameters(values, named)
     if parameters is not None and len(pieces) != 1:
         raise click.UsageError("parameters go with one statement; give just one")
@@ -130,7 +130,8 @@ def _run(
     cursor.close()
 
 
-def _text(sql: str | None, file: TextIO | None) -> str:
+def statement_text(sql: str | None, file: TextIO | None) -> str:
+    """The SQL of a command: its argument, a file, or standard input."""
     if sql is not None and file is not None:
         raise click.UsageError("give the SQL either as argument or with --file")
     if file is not None:

@@ -1,0 +1,137 @@
+"""``palimpsest preview``: what a statement would become; no store is needed for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from gateway.commands.connecting import (
+    DIALECT_OPTION,
+    JSON_OPTION,
+    WAREHOUSE_OPTION,
+    Access,
+    connected,
+)
+from gateway.commands.failure import failing
+from gateway.commands.query import statement_text
+from gateway.errors import mapping
+from gateway.shell.previewing import as_object, preview_lines, preview_on
+from gateway.shell.splitting import Piece, split
+from journal.relations_flat import FlatShape
+from journal.schema import CatalogSnapshot
+from rewriter.limits import DEFAULT_LIMITS
+from rewriter.parsing import DIALECTS, parse
+from rewriter.preview import (
+    Assumptions,
+    Preview,
+    catalog_of,
+    keyed_catalog,
+    parse_one,
+    without_store,
+)
+
+
+@click.command("preview")
+@click.argument("sql", required=False)
+@click.option("-f", "--file", type=click.File("r"), help="Take the statements from a file.")
+@click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="A file of CREATE TABLE statements that describes the tables; no store needed.")
+@click.option("--key", "keys", multiple=True, metavar="TABLE=COL,..",
+              help="A table of which you tell only the key; no store needed.")
+@click.option("--layout", type=click.Choice(["tiered", "flat"]), default="tiered",
+              show_default=True, help="Without a store: ours, or one classic journal table.")
+@click.option("--shape", type=click.Choice([s.value for s in FlatShape]), default="window",
+              show_default=True, help="How the current rows of a flat journal are found.")
+@click.option("--uncompacted", is_flag=True,
+              help="Without a store: suppose changes that no compaction has merged yet.")
+@click.option("--to", "output", type=click.Choice(list(DIALECTS)), default="duckdb",
+              show_default=True, help="The dialect in which the rewritten SQL is shown.")
+@DIALECT_OPTION
+@JSON_OPTION
+@WAREHOUSE_OPTION
+def command(
+    sql: str | None,
+    file: TextIO | None,
+    schema: Path | None,
+    keys: tuple[str, ...],
+    layout: str,
+    shape: str,
+    uncompacted: bool,
+    output: str,
+    dialect: str,
+    as_json: bool,
+    warehouse: str,
+) -> None:
+    """Show what a statement becomes: the rewritten SQL, step by step. Nothing is run.
+
+    Tables are those of the warehouse, or those that --schema or --key describe; then no warehouse
+    is needed. What is shown besides: tables read and written, the shape through which current rows
+    are found and why, and the parameters.
+
+    \b
+    Examples:
+      palimpsest preview "UPDATE hr.depts SET name = 'R&D' WHERE deptno = 10"
+      palimpsest preview "SELECT * FROM depts" --schema tables.sql --uncompacted
+      palimpsest preview "DELETE FROM depts WHERE deptno = 1" --key depts=deptno --layout flat
+      palimpsest preview "SELECT count(*) FROM t" --key t=id --to spark --json
+    """
+    pieces = split(statement_text(sql, file), dialect)
+    if not pieces:
+        raise click.UsageError("there is no statement")
+    alone = schema is not None or bool(keys)
+    if not alone and (layout == "flat" or uncompacted):
+        raise click.UsageError("--layout flat and --uncompacted need --schema or --key")
+    if alone:
+        with failing(as_json=as_json):
+            described = _described(schema, dialect)
+        wanted = _keys(keys)
+        for piece in pieces:
+            with failing(piece, as_json=as_json), mapping():
+                parsed = parse_one(piece.text, dialect)
+                catalog, notes = keyed_catalog(wanted, parsed, described)
+                assumed = Assumptions(catalog, uncompacted, layout, FlatShape(shape), notes)
+                _show(without_store(parsed, assumed, dialect, output), as_json)
+        return
+    access = Access(warehouse, dialect)
+    with connected(access, "preview", as_json=as_json) as connection:
+        for piece in pieces:
+            with failing(piece, as_json=as_json):
+                _show(preview_on(connection, piece.text, output), as_json)
+
+
+def _described(schema: Path | None, dialect: str) -> CatalogSnapshot:
+    if schema is None:
+        return CatalogSnapshot.empty()
+    text = schema.read_text(encoding="utf-8")
+    with failing(Piece(text, 0, 0, complete=True)), mapping():
+        return catalog_of(parse(text, dialect, DEFAULT_LIMITS), dialect)
+
+
+def _keys(given: tuple[str, ...]) -> dict[str, list[str]]:
+    keys = {}
+    for pair in given:
+        table, equals, columns = pair.partition("=")
+        names = [c.strip() for c in columns.split(",") if c.strip()]
+        if not equals or not table or not names:
+            raise click.UsageError(f"--key takes TABLE=COL,.., not {pair}")
+        keys[table.strip()] = names
+    return keys
+
+
+def _show(preview: Preview, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(as_object(preview), ensure_ascii=False))
+        return
+    text = "\n".join(preview_lines(preview, original=True))
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.syntax import Syntax
+
+        Console().print(Syntax(text, "sql", theme="ansi_dark", background_color="default",
+                               word_wrap=True))
+    else:
+        click.echo(text)

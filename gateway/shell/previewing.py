@@ -1,0 +1,96 @@
+"""How a statement would be rewritten, under the connection's own catalog, and how that is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from rewriter.preview import Preview, PreviewStep, of_plan, parse_one
+from rewriter.statement import SessionStatement
+
+if TYPE_CHECKING:
+    from gateway.shell.shell import Shell
+
+
+def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Preview:
+    """The preview of a statement as the connection would run it now; nothing runs."""
+    session = connection.session
+    with mapping(), connection.lock:
+        parsed = parse_one(sql, session.dialect)
+        if isinstance(parsed.statement, SessionStatement):
+            step = PreviewStep("nothing is rewritten: the statement concerns the session alone")
+            return Preview(parsed.text, dialect, "SESSION", "session", (step,))
+        transaction = session.transaction
+        borrowed = transaction is None
+        if transaction is None:
+            transaction = session.journal.begin(read_only=True)
+        try:
+            plan = session.executor.plan(transaction, parsed, session.settings, session.dialect)
+            return of_plan(plan, parsed, transaction.catalog, dialect)
+        finally:
+            if borrowed:
+                session.journal.rollback(transaction)
+
+
+def preview_text(connection: Connection, sql: str) -> str:
+    """Just the SQL that a statement becomes."""
+    return preview_on(connection, sql).sql
+
+
+def show_preview(shell: Shell, sql: str) -> None:
+    """Write a preview to the shell's output."""
+    lines = preview_lines(preview_on(shell.connection, sql))
+    shell.out.write("\n".join(lines) + "\n")
+    shell.out.flush()
+
+
+def preview_lines(preview: Preview, *, original: bool = False) -> list[str]:
+    """A preview as people read it; comments make the whole of it SQL."""
+    lines: list[str] = []
+    if original:
+        lines += ["-- Original", *_indented(preview.original), ""]
+    heading = f"-- {preview.tag}"
+    if preview.reads:
+        heading += f"; reads {', '.join(preview.reads)}"
+    if preview.writes:
+        heading += f"; writes {', '.join(preview.writes)}"
+    lines.append(heading)
+    lines += [f"-- {s.table} through {s.shape}: {s.reason}" for s in preview.shapes]
+    lines += [f"-- ${name}: {meaning}" for name, meaning in preview.parameters]
+    lines += [f"-- {name}: {meaning}" for name, meaning in preview.relations]
+    lines += [f"-- Note: {note}" for note in preview.notes]
+    many = len(preview.steps) > 1
+    for number, step in enumerate(preview.steps, 1):
+        place = f"{number}. " if many else ""
+        lines += ["", f"-- {place}{step.action}"]
+        if step.note:
+            lines.append(f"-- {step.note}")
+        if step.sql is not None:
+            lines += (step.sql + ";").splitlines()
+    return lines
+
+
+def _indented(text: str) -> list[str]:
+    return [f"--   {line}" for line in text.splitlines()]
+
+
+def as_object(preview: Preview) -> dict[str, Any]:
+    """A preview as scripts read it."""
+    return {
+        "original": preview.original,
+        "dialect": preview.dialect,
+        "statement": preview.tag,
+        "kind": preview.kind,
+        "reads": list(preview.reads),
+        "writes": list(preview.writes),
+        "shapes": [
+            {"table": str(s.table), "shape": s.shape, "reason": s.reason} for s in preview.shapes
+        ],
+        "parameters": [{"name": n, "meaning": m} for n, m in preview.parameters],
+        "relations": [{"name": n, "meaning": m} for n, m in preview.relations],
+        "steps": [
+            {"action": s.action, "sql": s.sql, "note": s.note or None} for s in preview.steps
+        ],
+        "notes": list(preview.notes),
+    }

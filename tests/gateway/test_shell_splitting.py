@@ -1,0 +1,58 @@
+"""Where statements end, and whether one is still being typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.shell.splitting import is_complete, split
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("   \n -- nothing\n", []),
+        ("/* nothing */ ;", []),
+        ("select 1", ["select 1"]),
+        ("select 1; select 2;", ["select 1", "select 2"]),
+        ("select ';' ; select 2", ["select ';'", "select 2"]),
+        ('select ";" ; x', ['select ";"', "x"]),
+        ("select 'it''s; ok'; x", ["select 'it''s; ok'", "x"]),
+        ("select 1 -- ; no\n; x", ["select 1 -- ; no", "x"]),
+        ("select /* ; /* ; */ ; */ 1; x", ["select /* ; /* ; */ ; */ 1", "x"]),
+        ("select $$a;b$$; x", ["select $$a;b$$", "x"]),
+        ("select $q$a;$$;b$q$; x", ["select $q$a;$$;b$q$", "x"]),
+        ("select $1; x", ["select $1", "x"]),
+        ("select a#>b; x", ["select a#>b", "x"]),
+        ("select e'a\\';b'; x", ["select e'a\\';b'", "x"]),
+        ("select 'a\\'; x", ["select 'a\\'", "x"]),
+    ],
+)
+def test_statements_end_at_their_semicolons(text: str, expected: list[str]) -> None:
+    assert [piece.text for piece in split(text)] == expected
+
+
+def test_mysql_knows_escapes_and_hash_comments() -> None:
+    text = "select 'a\\';b' # ; \n; select 2"
+    assert [p.text for p in split(text, "mysql")] == ["select 'a\\';b' # ;", "select 2"]
+
+
+def test_a_piece_knows_where_it_began() -> None:
+    second = split("select 1;\n\n  select 2;")[1]
+    assert (second.line, second.column) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("select 1;", True),
+        ("select 1", False),
+        ("select 'a;", False),
+        ("select $$;", False),
+        ("select 1; /* ;", False),
+        ("", True),
+        ("select 1; -- done", True),
+    ],
+)
+def test_completeness(text: str, complete: bool) -> None:
+    assert is_complete(text) is complete
