@@ -1,13 +1,14 @@
 """After opening: remove what an interrupted process left behind.
 
 The store itself replays its log, so what is committed is there and nothing else. What may be left
-are segment files that no manifest lists; they were never visible and are removed.
+are segment files that no manifest lists; they were never visible and are removed. Heads of an
+interrupted seal are still listed: they are read as before and sealed the next time.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from journal.journal import Journal
 
@@ -23,8 +24,16 @@ def recover(journal: Journal) -> Recovered:
     """Remove segment files that are not listed; called before the first statement."""
     orphans = unlisted_files(journal)
     for path in orphans:
-        shutil.rmtree((journal.root / path).parent, ignore_errors=True)
+        file = journal.root / path
+        file.unlink(missing_ok=True)
+        _remove_if_empty(file.parent)
     return Recovered(tuple(orphans))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove a segment's folder, unless it holds anything else."""
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def unlisted_files(journal: Journal) -> list[str]:

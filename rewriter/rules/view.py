@@ -25,10 +25,10 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     if found is not None:
         if ast.args.get("exists"):
             return ddl_plan([], "CREATE VIEW")
-        if not isinstance(found, View):
-            raise wrong_kind(name, found, node)
         if not ast.args.get("replace"):
             raise exists_already(name, node)
+        if not isinstance(found, View):
+            raise wrong_kind(name, found, node)
     query = ast.expression
     if not isinstance(query, exp.Query):
         raise PalimpsestError(
