@@ -28,7 +28,7 @@ from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
 
-UNKNOWN_TYPE = "palimpsest_unknown"
+UNKNOWN_TYPE = "UNKNOWN"
 """Type of columns of which only the name is known; conversions to it are not shown."""
 
 
@@ -109,7 +109,11 @@ def without_store(
     sight = Sight(frozenset(tiers), pinned=False)
     ids = [t.id for t in assumed.catalog.tables()]
     context = RewriteContext(
-        assumed.catalog, lambda _: sight, dialect=read, new_table_id=max(ids, default=0) + 1
+        assumed.catalog,
+        lambda _: sight,
+        dialect=read,
+        describe=_described,
+        new_table_id=max(ids, default=0) + 1,
     )
     plan = rewrite_statement(parsed.statement, context)
     found = of_plan(plan, parsed, assumed.catalog, dialect)
@@ -148,6 +152,36 @@ def _no_sight(table_id: int) -> Sight:
     return Sight(frozenset({Tier.BASE}), pinned=False)
 
 
+def _described(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
+    """The columns of a rewritten query by name; types are not worked out without a store."""
+    return tuple((name, UNKNOWN_TYPE) for name in _output_names(query))
+
+
+def _output_names(query: exp.Expr) -> Iterator[str]:
+    if isinstance(query, exp.Subquery):
+        yield from _output_names(query.this)
+        return
+    if isinstance(query, exp.SetOperation):
+        yield from _output_names(query.left)
+        return
+    sources = [query.args["from_"].this] if query.args.get("from_") is not None else []
+    sources += [join.this for join in query.args.get("joins") or []]
+    for projection in query.selects if isinstance(query, exp.Select) else []:
+        if not projection.is_star:
+            yield projection.alias_or_name
+            continue
+        of = fold(projection.table) if isinstance(projection, exp.Column) else ""
+        for source in sources:
+            if not isinstance(source, exp.Subquery):
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    "what * stands for here cannot be known without a store",
+                    advice="name the columns, or connect to a warehouse",
+                )
+            if of in {"", fold(source.alias)}:
+                yield from _output_names(source)
+
+
 def _noted(preview: Preview, notes: tuple[str, ...]) -> Preview:
     return replace(preview, notes=(*preview.notes, *notes))
 
@@ -160,7 +194,9 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
             for node in parsed.statement.ast.find_all(exp.Table):
                 if node.db and fold(node.db) not in catalog.schemas:
                     catalog = catalog.with_schema(node.db)
-        context = RewriteContext(catalog, _no_sight, dialect=dialect, new_table_id=number)
+        context = RewriteContext(
+            catalog, _no_sight, dialect=dialect, describe=_described, new_table_id=number
+        )
         if isinstance(parsed.statement, SessionStatement):
             continue
         plan = rewrite_statement(parsed.statement, context)
@@ -243,8 +279,13 @@ def to_sql(ast: exp.Expr, dialect: str) -> str:
     """Pretty SQL text with the client's own parameter names."""
     shown = exp.Subquery(this=ast.copy())
     for cast in list(shown.find_all(exp.Cast)):
-        if UNKNOWN_TYPE in cast.to.sql(dialect="duckdb").lower():
+        if cast.to.is_type(exp.DataType.Type.UNKNOWN):
             cast.replace(cast.this)
+    if dialect != "duckdb":
+        for call in list(shown.find_all(exp.Anonymous)):
+            if call.name.lower() == "make_timestamptz":
+                micros = exp.Literal.number(6)
+                call.replace(exp.UnixToTime(this=call.expressions[0], scale=micros))
     for node in shown.find_all(exp.Placeholder):
         if node.name.startswith(USER_PARAMETER):
             node.set("this", _shown_name(node.name))
@@ -263,7 +304,7 @@ def _step(step: planned.Step, tables: Mapping[int, Table], dialect: str) -> Prev
         case planned.Stage(name, query):
             return PreviewStep(f'keep as "{name}"', to_sql(query.ast, dialect))
         case planned.Guard(query, code, message):
-            note = f"{code.value.code} ({code.sqlstate}) if it returns a row: {message}"
+            note = f"{code.value.code} ({code.value.sqlstate}) if it returns a row: {message}"
             return PreviewStep("check", to_sql(query.ast, dialect), note)
         case planned.Append():
             table = tables.get(step.table_id)
@@ -281,7 +322,9 @@ def _step(step: planned.Step, tables: Mapping[int, Table], dialect: str) -> Prev
         case planned.Change(change):
             return PreviewStep(f"change the catalog: {_change(change)}")
         case _:
-            return PreviewStep(type(step).__name__.lower())
+            query = getattr(step, "query", None)
+            sql = to_sql(query.ast, dialect) if isinstance(query, planned.Query) else None
+            return PreviewStep(type(step).__name__.lower(), sql)
 
 
 def _change(change: planned.CatalogChange) -> str:

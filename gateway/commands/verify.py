@@ -1,0 +1,52 @@
+"""``palimpsest verify``: is the warehouse whole?"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.progress import working
+from gateway.errors import mapping
+from journal.verification import Verification, verify
+
+
+@click.command("verify")
+@JSON_OPTION
+@access_options
+def command(as_json: bool, access: Access) -> None:
+    """Check the whole warehouse: files, manifests, and the rows in them. Nothing is repaired.
+
+    Every segment file is read in full and compared with its checksum, its rows with the manifest's
+    counts, and keys and versions with the rules of a journal. The exit code is 1 if anything is
+    wrong; unlisted files, which a crash may leave, are only mentioned.
+
+    \b
+    Examples:
+      palimpsest verify
+      palimpsest verify --json | jq .clean
+    """
+    with connected(access, "verify", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping(), working("verifying", quiet=as_json) as advance:
+            report = verify(connection.session.journal, advance)
+    if as_json:
+        click.echo(json.dumps(report.to_json()))
+    else:
+        _tell(report)
+    if not report.is_clean:
+        sys.exit(STATEMENT)
+
+
+def _tell(report: Verification) -> None:
+    for problem in report.problems:
+        click.echo(f"{problem.kind}: {problem.table}: {problem.message}", err=True)
+    for path in report.unlisted:
+        click.echo(f"unlisted file (harmless): {path}", err=True)
+    found = "Clean" if report.is_clean else f"DAMAGED, {len(report.problems)} problems"
+    click.echo(
+        f"{found}: {report.tables:,} tables, {report.rows:,} rows in {report.files:,} files "
+        f"({report.bytes:,} bytes) checked."
+    )
