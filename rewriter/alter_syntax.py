@@ -16,6 +16,7 @@ from rewriter.statement import SqlStatement, Statement
 
 ParseTokens = Callable[[list[Token]], exp.Expr]
 
+_CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
 _ACTIONS = frozenset({"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET"})
 
 
@@ -28,8 +29,9 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         raise _error(tokens[-1], Code.SYNTAX, "ALTER TABLE needs an action")
     header, found = tokens[:start], None
     for part in _parts(tokens[start:]):
-        ast = _schema_move(part) or parse([*header, *_with_column(part)])
-        if isinstance(ast, exp.AlterRename):
+        ast = _schema_move(part) or _constraint(part, parse)
+        ast = ast or parse([*header, *_with_column(part)])
+        if isinstance(ast, exp.AlterRename | exp.AddConstraint):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
             raise _error(
@@ -89,6 +91,32 @@ def _schema_move(part: list[Token]) -> exp.AlterRename | None:
     return exp.AlterRename(this=exp.Table(db=name))
 
 
+def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | None:
+    """``ADD CHECK ..`` and its kin, read as the element of a CREATE TABLE that they could be."""
+    words = [t.text.upper() for t in part[:2]]
+    if len(part) < 3 or words[0] != "ADD" or words[1] not in _CONSTRAINTS:
+        return None
+    like = part[0]
+
+    def token(kind: TokenType, text: str) -> Token:
+        return Token(kind, text, like.line, like.col)
+
+    created = parse(
+        [
+            token(TokenType.CREATE, "CREATE"),
+            token(TokenType.TABLE, "TABLE"),
+            token(TokenType.VAR, "x"),
+            token(TokenType.L_PAREN, "("),
+            *part[1:],
+            token(TokenType.R_PAREN, ")"),
+        ]
+    )
+    found = created.this if isinstance(created, exp.Create) else None
+    if not isinstance(found, exp.Schema):
+        return None
+    return exp.AddConstraint(expressions=found.expressions)
+
+
 def _table_of(header: list[Token], parse: ParseTokens) -> exp.Expr:
     """The table that the head of the statement names."""
     like = header[-1]
@@ -96,7 +124,8 @@ def _table_of(header: list[Token], parse: ParseTokens) -> exp.Expr:
     action = [Token(kind, word, like.line, like.col) for word, kind in words]
     found = parse([*header, *action])
     assert isinstance(found, exp.Alter)
-    return found.this.pop()
+    table: exp.Expr = found.this.pop()
+    return table
 
 
 def _shown(part: list[Token]) -> str:

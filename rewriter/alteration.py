@@ -1,7 +1,7 @@
 """What the actions of an ALTER TABLE do to a definition, one by one. Pure.
 
-``Alteration`` starts from a table's definition and remembers, besides the new one, which columns get
-their values from an expression over the old ones, and which must be looked at in the rows there are.
+``Alteration`` starts from a table's definition. Besides the new one it remembers which columns get
+their values from an expression over the old ones, and which must be checked in the rows there are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
-from rewriter.definition import Draft, canonical, constant
+from rewriter.definition import Draft, canonical, constant, type_text
 from rewriter.names import position_of, unknown_column
 
 _PLAIN = (
@@ -105,7 +105,7 @@ class Alteration:
         index = self.find(name, node)
         physical = self.draft.columns[index].physical
         keys = [u for u in self.draft.uniques if physical in u.columns]
-        checks = [c for c in self.draft.checks if physical in _columns_of(c.expression)]
+        checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         needing = [u.name for u in keys] + [c.name for c in checks]
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
@@ -134,7 +134,7 @@ class Alteration:
         """ALTER TYPE: by a cast that all present values survive, or by an expression."""
         index = self.find(name, node)
         stored = self.draft.columns[index]
-        wanted = canonical(kind)
+        wanted = type_text(kind)
         if wanted == stored.type and using is None:
             return
         if stored.physical in self.draft.key:
@@ -266,7 +266,7 @@ class Alteration:
             self.draft.checks[index] = replace(check, expression=canonical(condition))
 
     def _concern_check(self, expression: str) -> None:
-        self.concerned |= _columns_of(expression)
+        self.concerned |= columns_of(expression)
 
     def _over_old_row(self, using: exp.Expr, node: exp.Expr) -> exp.Expr:
         value = using.copy()
@@ -296,7 +296,8 @@ def _fields(columns: Sequence[Column]) -> list[tuple[str, str]]:
     return [(c.physical, c.type) for c in columns]
 
 
-def _columns_of(expression: str) -> set[str]:
+def columns_of(expression: str) -> set[str]:
+    """Physical columns that a CHECK names."""
     condition = sqlglot.parse_one(expression, read="duckdb")
     return {c.name for c in condition.find_all(exp.Column)}
 

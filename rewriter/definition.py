@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from journal.errors import Code, PalimpsestError
 from journal.relations import ident
@@ -38,6 +39,21 @@ LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comme
 def canonical(node: exp.Expr) -> str:
     """An expression or type as text in the canonical dialect."""
     return node.sql(dialect="duckdb")
+
+
+def type_text(node: exp.Expr) -> str:
+    """A column's type as canonical text; raises for types nobody knows."""
+    text = canonical(node)
+    try:
+        exp.DataType.build(text if text.upper() not in _SERIAL else "INT", dialect="duckdb")
+    except ParseError:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"there is no type {text}",
+            advice="check the spelling, and that the connection has the dialect it is written in",
+            position=position_of(node),
+        ) from None
+    return text
 
 
 def constant(node: exp.Expr, what: str) -> str:
@@ -100,7 +116,7 @@ class Draft:
             )
         if node.args.get("position") is not None:
             self._refuse(node, "columns are added at the end")
-        kind = canonical(node.args["kind"])
+        kind = type_text(node.args["kind"])
         column = Column(node.name, self.new_physical(node.name), kind)
         if kind.upper() in _SERIAL:
             column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)

@@ -1,4 +1,4 @@
-"""Names and definitions that are about to enter the catalog: are they free, does the store take them?
+"""Names and definitions about to enter the catalog: are they free, does the store take them?
 
 Shared by the rules for CREATE, ALTER and UNDROP. Pure.
 """

@@ -7,6 +7,7 @@ through unrewritten. Pure: no driver, clock, randomness or I/O.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlglot import exp
 
@@ -30,7 +31,8 @@ from rewriter.rules import (
 )
 from rewriter.statement import Restore, SqlStatement, Statement, Undrop
 
-Rule = Callable[[exp.Expr, RewriteContext], StatementPlan]
+Rule = Callable[[Any, RewriteContext], StatementPlan]
+"""Takes the kind of node it stands beside in RULES."""
 
 RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Select, "", select.rewrite_select),

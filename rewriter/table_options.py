@@ -6,7 +6,7 @@ Journal options are ordinary table properties, in whatever spelling the dialect 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -28,7 +28,7 @@ _HINTS = (exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty)
 class TableOptions:
     """Options of a new table as they were written."""
 
-    format: JournalFormat = JournalFormat()
+    format: JournalFormat = field(default_factory=JournalFormat)
     comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     like: exp.Table | None = None

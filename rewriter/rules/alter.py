@@ -1,7 +1,7 @@
 """ALTER TABLE: a new definition, rows checked against it, and rewritten only where they must be.
 
-Rows stay as they were written: columns keep their physical names, added ones show their default, and
-old versions are read with the definition of then. Only values that no constant and no cast can give
+Rows stay as they were written: columns keep their physical names, added ones show their default,
+and old versions are read with the definition of then. Only values that no constant and no cast can give
 (``DEFAULT random()``, ``USING ..``) are written, as a new version of every row.
 """
 
@@ -15,7 +15,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.relations import Output, column
 from journal.schema import Table, TableName, Unique, View
-from rewriter.alteration import Alteration, changed_layout
+from rewriter.alteration import Alteration, changed_layout, columns_of
 from rewriter.changes import (
     OLD_VERSION,
     ChangeSet,
@@ -178,10 +178,7 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     if change.concerned or change.rewritten:
         written = change.concerned | change.rewritten
         for check in new.checks:
-            used = {
-                c.name
-                for c in exp.maybe_parse(check.expression, dialect="duckdb").find_all(exp.Column)
-            }
+            used = columns_of(check.expression)
             written |= used if used & written else set()
         changes = ChangeSet(new, STAGE, True, True, frozenset(written))
         steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))

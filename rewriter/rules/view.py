@@ -1,4 +1,4 @@
-"""CREATE VIEW: a query kept as canonical text, its names made whole so that they stay what they are."""
+"""CREATE VIEW: a query kept as canonical text, with schemas on its names so that they stay put."""
 
 from __future__ import annotations
 
