@@ -22,6 +22,7 @@ from journal import direct
 from journal.catalog import apply
 from journal.commit import Author, CommitRecord
 from journal.counters import Counters
+from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
 from journal.plan import PutRelation
 from journal.schema import CatalogSnapshot, Table
@@ -119,7 +120,8 @@ class Journal:
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {})
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
-        self.commit_lock = threading.Lock()
+        self.commit_lock = threading.RLock()
+        self._new_id = new_id
         self._publish_lock = threading.Lock()
         self._records: list[CommitRecord] = []
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
@@ -198,6 +200,16 @@ class Journal:
 
     def statement(self, transaction: Transaction) -> Statement:
         """Start a statement of a transaction; close what is returned."""
+        try:
+            return self._start(transaction)
+        except PalimpsestError:
+            if not self.store.is_broken():
+                raise
+        with self.commit_lock:
+            self._reopen()
+        return self._start(transaction)
+
+    def _start(self, transaction: Transaction) -> Statement:
         session = self.store.acquire()
         try:
             with self._publish_lock:
@@ -207,6 +219,13 @@ class Journal:
             self.store.release(session)
             raise
         return Statement(self, session, committed, transaction)
+
+    def _reopen(self) -> None:
+        """Open a store that broke down; the caller holds the commit lock."""
+        with self._publish_lock:
+            if self.store.is_broken():
+                self.store.reopen()
+                self.state, _ = self._load(self._new_id)
 
     def rollback(self, transaction: Transaction) -> None:
         """Forget a transaction and everything it wrote."""
@@ -287,11 +306,23 @@ class Journal:
         for (table_id, name), value in counters:
             rows_of.add_counter(session, table_id, name, value)
         rows_of.add_transaction(session, row)
-        with self._publish_lock:
-            session.commit()
-            self.state = committed.committed(row.version, catalog, tables)
-            self.clock.settle(row.version)
+        try:
+            with self._publish_lock:
+                session.commit()
+                self.state = committed.committed(row.version, catalog, tables)
+                self.clock.settle(row.version)
+        except PalimpsestError:
+            if not self._was_committed(row.version):
+                raise
         self.counters.recorded(counters)
+
+    def _was_committed(self, version: Version) -> bool:
+        """Whether a commit is durable whose store broke down while it said so."""
+        if not self.store.is_broken():
+            return False
+        self._reopen()
+        self.clock.settle(self.state.version)
+        return self.state.version >= version
 
     @contextmanager
     def direct(self, message: str | None) -> Iterator[Statement]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ class DuckDBSession:
     def rollback(self) -> None:
         try:
             self._connection.execute("ROLLBACK")
-        except duckdb.TransactionException:
+        except (duckdb.TransactionException, duckdb.FatalException, duckdb.ConnectionException):
             # DuckDB has ended the transaction itself, for example after a failed commit.
             pass
         finally:
@@ -89,9 +90,10 @@ class DuckDBSession:
 
     def _forget(self) -> None:
         self._staged.clear()
-        for name in self._shown:
-            self._connection.unregister(name)
-        self._shown.clear()
+        shown, self._shown = self._shown, []
+        with suppress(duckdb.FatalException, duckdb.ConnectionException):
+            for name in shown:
+                self._connection.unregister(name)
 
     def _bound(self, query: Query, parameters: Parameters) -> dict[str, Any] | None:
         if not query.parameters:
@@ -206,27 +208,55 @@ class DuckDBStore:
             **settings,
         }
         self._file = file
+        self._config = config
         self._idle: list[DuckDBSession] = []
+        self._sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
         self._lock = threading.Lock()
+        self._root = self._connect()
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
         try:
-            self._root = duckdb.connect(str(file), config=config)
+            connection = duckdb.connect(str(self._file), config=self._config)
         except duckdb.Error as error:
-            raise _open_error(file, error) from error
+            raise _open_error(self._file, error) from error
         with _mapped():
             # Not accepted as connection configuration, because parquet loads later.
-            self._root.execute("SET GLOBAL parquet_metadata_cache = true")
+            connection.execute("SET GLOBAL parquet_metadata_cache = true")
+        return connection
+
+    def is_broken(self) -> bool:
+        """True when DuckDB refuses to go on before it is opened again, say after a full disk."""
+        with self._lock:
+            try:
+                self._root.execute("SELECT 1").fetchall()
+            except (duckdb.FatalException, duckdb.ConnectionException):
+                return True
+            return False
+
+    def reopen(self) -> None:
+        """Close everything and open the file again; sessions in use elsewhere are lost."""
+        with self._lock:
+            self._idle.clear()
+            for session in list(self._sessions):
+                session.close()
+            self._sessions.clear()
+            self._root.close()
+            self._root = self._connect()
 
     def acquire(self) -> DuckDBSession:
         """A session for one thread; give it back with ``release``."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-            return DuckDBSession(self._root.cursor(), self._file.parent)
+            with _mapped():
+                session = DuckDBSession(self._root.cursor(), self._file.parent)
+            self._sessions.add(session)
+            return session
 
     def release(self, session: DuckDBSession) -> None:
         """Take a session back; it has no open transaction."""
         with self._lock:
-            if len(self._idle) < _IDLE_SESSIONS_MAX:
+            if session in self._sessions and len(self._idle) < _IDLE_SESSIONS_MAX:
                 self._idle.append(session)
                 return
         session.close()
@@ -294,9 +324,7 @@ def write_parquet(
     return tuple(sorted(files, key=lambda f: f.path))
 
 
-def _written(
-    root: Path, folder: str, row: tuple[Any, ...], key: str | None
-) -> SegmentFile:
+def _written(root: Path, folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
     """One file of a COPY, from the row that RETURN_STATS gives for it; synced and checksummed."""
     name, rows, size, _, statistics, *_ = row
     path = f"{folder}/{Path(name).name}"
