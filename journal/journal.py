@@ -129,7 +129,8 @@ class Journal:
         self._sealing: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
         try:
-            self.state, self.counters = self._load(new_id)
+            with rows_of.reading():
+                self.state, self.counters = self._load(new_id)
         except BaseException:
             self.store.close()
             raise

@@ -7,7 +7,8 @@ transactions and counters only grow; of manifests only the newest is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from journal.catalog import change_from_json, change_to_json
@@ -30,6 +31,27 @@ _TABLES = (
         " statement_digest VARCHAR, message VARCHAR, tables VARCHAR[], rows_written BIGINT)"
     ),
 )
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn whatever a damaged catalog leads to into the error that says so."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        raise _damaged(f"{type(error).__name__} {error}") from error
+    except PalimpsestError as error:
+        if error.code in {Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN, Code.BIND, Code.STORE}:
+            raise _damaged(error.message) from error
+        raise
+
+
+def _damaged(what: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"the catalog of the warehouse is damaged: {what}",
+        advice="restore the warehouse from a backup",
+    )
 
 
 @dataclass(frozen=True, slots=True)
