@@ -50,9 +50,7 @@ class FlatReader:
         name = self.table.journal_name
         return exp.table_(ident(name.name), db=ident(name.schema))
 
-    def current(
-        self, outputs: Sequence[Output], below: Sequence[exp.Expr] = ()
-    ) -> exp.Select:
+    def current(self, outputs: Sequence[Output], below: Sequence[exp.Expr] = ()) -> exp.Select:
         """Current view; ``below`` are conditions on unqualified key columns."""
         return self._latest(outputs, below, self._is_null("o"))
 
@@ -80,6 +78,8 @@ class FlatReader:
     def _latest(
         self, outputs: Sequence[Output], below: Sequence[exp.Expr], alive: exp.Expr
     ) -> exp.Select:
+        rows: exp.Expr
+        first: exp.Expr | None
         match self.shape:
             case FlatShape.WINDOW:
                 rows, first = self._windowed(below), _is_first()

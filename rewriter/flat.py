@@ -8,7 +8,7 @@ checked: such a journal has no constraint that could. Pure: AST in, AST out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import sqlglot
@@ -106,7 +106,10 @@ class FlatRewrite:
         names = [c.physical for c in columns]
         source = ast.expression
         if isinstance(source, exp.Values):
-            rows = [r if isinstance(r, exp.Tuple) else exp.Tuple(expressions=[r]) for r in source.expressions]
+            rows = [
+                r if isinstance(r, exp.Tuple) else exp.Tuple(expressions=[r])
+                for r in source.expressions
+            ]
             for row in rows:
                 if len(row.expressions) != len(columns):
                     raise _wrong_count(table, len(columns), len(row.expressions), node)
@@ -217,7 +220,7 @@ def _key_conditions(node: exp.Table, table: Table) -> Iterator[exp.Expr]:
     """Conditions of the enclosing WHERE that compare key columns of this table with values."""
     select = node.parent_select
     where = select.args.get("where") if isinstance(select, exp.Select) else None
-    if where is None or not _is_source(node, select):
+    if not isinstance(select, exp.Select) or where is None or not _is_source(node, select):
         return
     alone = not select.args.get("joins") and not node.args.get("joins")
     names = {table.by_physical(k).name.casefold(): k for k in table.key}
@@ -238,15 +241,13 @@ def _key_conditions(node: exp.Table, table: Table) -> Iterator[exp.Expr]:
             yield below
 
 
-def _is_source(node: exp.Table, select: exp.Expr | None) -> bool:
+def _is_source(node: exp.Table, select: exp.Select) -> bool:
     """True where the table stands in FROM or an inner join of the query, not below an outer one."""
-    if select is None:
-        return False
-    joins: Callable[[], list[exp.Join]] = lambda: select.args.get("joins") or []  # noqa: E731
-    outer = any(j.side for j in joins())
+    joins: list[exp.Join] = select.args.get("joins") or []
+    outer = any(j.side for j in joins)
     from_ = select.args.get("from_")
     direct = from_ is not None and from_.this is node
-    return not outer and (direct or any(j.this is node for j in joins()))
+    return not outer and (direct or any(j.this is node for j in joins))
 
 
 _VALUES = (

@@ -14,22 +14,18 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal import plan as planned
-from journal.catalog import apply
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_SNAPSHOT, P_VERSION, USER_PARAMETER, Kind, Shape, StatementPlan
 from journal.relations_flat import FlatShape
-from journal.schema import CatalogSnapshot, Column, Table, TableName, View, fold
+from journal.schema import CatalogSnapshot, Table, View
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight
 from rewriter.flat import FlatRewrite
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.names import is_cte, position_of
 from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
-
-UNKNOWN_TYPE = "UNKNOWN"
-"""Type of columns of which only the name is known; conversions to it are not shown."""
+from rewriter.supposed import UNKNOWN_TYPE, described, plain_sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +108,7 @@ def without_store(
         assumed.catalog,
         lambda _: sight,
         dialect=read,
-        describe=_described,
+        describe=described,
         new_table_id=max(ids, default=0) + 1,
     )
     plan = rewrite_statement(parsed.statement, context)
@@ -127,7 +123,7 @@ def _flat(parsed: Parsed, assumed: Assumptions, read: str, dialect: str) -> Prev
             "the statement is not supported over a flat journal",
             advice="use --layout tiered",
         )
-    context = RewriteContext(assumed.catalog, _no_sight, dialect=read)
+    context = RewriteContext(assumed.catalog, plain_sight, dialect=read)
     rewriting = FlatRewrite(context, assumed.shape)
     kind, tag, ast = rewriting.rewrite(parsed.statement.ast.copy())
     action = "result" if kind is Kind.READ else "append to the journal"
@@ -148,121 +144,8 @@ def _flat(parsed: Parsed, assumed: Assumptions, read: str, dialect: str) -> Prev
     )
 
 
-def _no_sight(table_id: int) -> Sight:
-    return Sight(frozenset({Tier.BASE}), pinned=False)
-
-
-def _described(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
-    """The columns of a rewritten query by name; types are not worked out without a store."""
-    return tuple((name, UNKNOWN_TYPE) for name in _output_names(query))
-
-
-def _output_names(query: exp.Expr) -> Iterator[str]:
-    if isinstance(query, exp.Subquery):
-        yield from _output_names(query.this)
-        return
-    if isinstance(query, exp.SetOperation):
-        yield from _output_names(query.left)
-        return
-    sources = [query.args["from_"].this] if query.args.get("from_") is not None else []
-    sources += [join.this for join in query.args.get("joins") or []]
-    for projection in query.selects if isinstance(query, exp.Select) else []:
-        if not projection.is_star:
-            yield projection.alias_or_name
-            continue
-        of = fold(projection.table) if isinstance(projection, exp.Column) else ""
-        for source in sources:
-            if not isinstance(source, exp.Subquery):
-                raise PalimpsestError(
-                    Code.NOT_SUPPORTED,
-                    "what * stands for here cannot be known without a store",
-                    advice="name the columns, or connect to a warehouse",
-                )
-            if of in {"", fold(source.alias)}:
-                yield from _output_names(source)
-
-
 def _noted(preview: Preview, notes: tuple[str, ...]) -> Preview:
     return replace(preview, notes=(*preview.notes, *notes))
-
-
-def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
-    """The catalog that CREATE statements make; schemas need not be created."""
-    catalog = CatalogSnapshot.empty()
-    for number, parsed in enumerate(statements, 1):
-        if isinstance(parsed.statement, SqlStatement):
-            for node in parsed.statement.ast.find_all(exp.Table):
-                if node.db and fold(node.db) not in catalog.schemas:
-                    catalog = catalog.with_schema(node.db)
-        context = RewriteContext(
-            catalog, _no_sight, dialect=dialect, describe=_described, new_table_id=number
-        )
-        if isinstance(parsed.statement, SessionStatement):
-            continue
-        plan = rewrite_statement(parsed.statement, context)
-        if plan.kind is not Kind.DDL:
-            raise PalimpsestError(
-                Code.WRONG_OBJECT,
-                f"{plan.tag} does not describe a table",
-                advice="a schema file holds CREATE TABLE and CREATE VIEW statements",
-            )
-        for step in plan.steps:
-            if isinstance(step, planned.Change):
-                catalog = apply(catalog, step.change)
-    return catalog
-
-
-def keyed_catalog(
-    keys: Mapping[str, Sequence[str]], parsed: Parsed, catalog: CatalogSnapshot
-) -> tuple[CatalogSnapshot, tuple[str, ...]]:
-    """The catalog with tables of which only the key is known, and what was supposed of them.
-
-    Their other columns are those the statement itself names.
-    """
-    notes = []
-    ids = itertools.count(max((t.id for t in catalog.tables()), default=0) + 1)
-    for written, key in keys.items():
-        node = exp.to_table(written, dialect="duckdb")
-        name = TableName(node.db or "main", node.name)
-        known = dict.fromkeys(key)
-        if isinstance(parsed.statement, SqlStatement):
-            known |= dict.fromkeys(_columns_named(parsed.statement.ast, node, len(keys)))
-        seen = {fold(k): k for k in reversed([*known])}
-        columns = tuple(Column(c, c, UNKNOWN_TYPE) for c in known if seen[fold(c)] == c)
-        names = tuple(c.name for c in columns)
-        if fold(name.schema) not in catalog.schemas:
-            catalog = catalog.with_schema(name.schema)
-        table = Table(next(ids), name, columns, tuple(key), physical_names=names)
-        catalog = catalog.with_relation(table)
-        notes.append(
-            f"Of {name} only the key is known; its columns are taken to be those the statement "
-            f"names: {', '.join(names)}. A star stands for these; types are not shown."
-        )
-    return catalog, tuple(notes)
-
-
-def _columns_named(ast: exp.Expr, table: exp.Table, tables: int) -> Iterator[str]:
-    """Columns that a statement names for a table: by its alias, or bare where it is alone."""
-    aliases = {
-        fold(t.alias or t.name)
-        for t in ast.find_all(exp.Table)
-        if fold(t.name) == fold(table.name) and not is_cte(t)
-    }
-    for found in ast.find_all(exp.Column):
-        if fold(found.table) in aliases:
-            yield found.name
-        elif not found.table and tables == 1 and not isinstance(found.this, exp.Star):
-            yield found.name
-        elif not found.table and not isinstance(found.this, exp.Star) and aliases:
-            raise PalimpsestError(
-                Code.AMBIGUOUS_COLUMN,
-                f'which table column "{found.name}" is of cannot be known from keys alone',
-                advice=f"write alias.{found.name}, or describe the tables with --schema",
-                position=position_of(found),
-            )
-    if isinstance(ast, exp.Insert) and isinstance(ast.this, exp.Schema):
-        if fold(ast.this.this.name) == fold(table.name):
-            yield from (e.name for e in ast.this.expressions)
 
 
 def parse_one(sql: str, dialect: str) -> Parsed:
@@ -279,7 +162,7 @@ def to_sql(ast: exp.Expr, dialect: str) -> str:
     """Pretty SQL text with the client's own parameter names."""
     shown = exp.Subquery(this=ast.copy())
     for cast in list(shown.find_all(exp.Cast)):
-        if cast.to.is_type(exp.DataType.Type.UNKNOWN):
+        if cast.to.is_type(UNKNOWN_TYPE):
             cast.replace(cast.this)
     if dialect != "duckdb":
         for call in list(shown.find_all(exp.Anonymous)):
@@ -322,9 +205,9 @@ def _step(step: planned.Step, tables: Mapping[int, Table], dialect: str) -> Prev
         case planned.Change(change):
             return PreviewStep(f"change the catalog: {_change(change)}")
         case _:
-            query = getattr(step, "query", None)
-            sql = to_sql(query.ast, dialect) if isinstance(query, planned.Query) else None
-            return PreviewStep(type(step).__name__.lower(), sql)
+            found = getattr(step, "query", None)
+            shown = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
+            return PreviewStep(type(step).__name__.lower(), shown)
 
 
 def _change(change: planned.CatalogChange) -> str:
@@ -341,6 +224,8 @@ def _change(change: planned.CatalogChange) -> str:
             return f"schema {schema}"
         case planned.DropSchema(schema):
             return f"drop schema {schema}"
+        case _:
+            return type(change).__name__
 
 
 def _put(plan: StatementPlan) -> Iterator[Table | View]:

@@ -28,28 +28,54 @@ from rewriter.parsing import DIALECTS, parse
 from rewriter.preview import (
     Assumptions,
     Preview,
-    catalog_of,
-    keyed_catalog,
     parse_one,
     without_store,
 )
+from rewriter.supposed import catalog_of, keyed_catalog
 
 
 @click.command("preview")
 @click.argument("sql", required=False)
 @click.option("-f", "--file", type=click.File("r"), help="Take the statements from a file.")
-@click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="A file of CREATE TABLE statements that describes the tables; no store needed.")
-@click.option("--key", "keys", multiple=True, metavar="TABLE=COL,..",
-              help="A table of which you tell only the key; no store needed.")
-@click.option("--layout", type=click.Choice(["tiered", "flat"]), default="tiered",
-              show_default=True, help="Without a store: ours, or one classic journal table.")
-@click.option("--shape", type=click.Choice([s.value for s in FlatShape]), default="window",
-              show_default=True, help="How the current rows of a flat journal are found.")
-@click.option("--uncompacted", is_flag=True,
-              help="Without a store: suppose changes that no compaction has merged yet.")
-@click.option("--to", "output", type=click.Choice(list(DIALECTS)), default="duckdb",
-              show_default=True, help="The dialect in which the rewritten SQL is shown.")
+@click.option(
+    "--schema",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of CREATE TABLE statements that describes the tables; no store needed.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="TABLE=COL,..",
+    help="A table of which you tell only the key; no store needed.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["tiered", "flat"]),
+    default="tiered",
+    show_default=True,
+    help="Without a store: ours, or one classic journal table.",
+)
+@click.option(
+    "--shape",
+    type=click.Choice([s.value for s in FlatShape]),
+    default="window",
+    show_default=True,
+    help="How the current rows of a flat journal are found.",
+)
+@click.option(
+    "--uncompacted",
+    is_flag=True,
+    help="Without a store: suppose changes that no compaction has merged yet.",
+)
+@click.option(
+    "--to",
+    "output",
+    type=click.Choice(list(DIALECTS)),
+    default="duckdb",
+    show_default=True,
+    help="The dialect in which the rewritten SQL is shown.",
+)
 @DIALECT_OPTION
 @JSON_OPTION
 @WAREHOUSE_OPTION
@@ -131,7 +157,8 @@ def _show(preview: Preview, as_json: bool) -> None:
         from rich.console import Console
         from rich.syntax import Syntax
 
-        Console().print(Syntax(text, "sql", theme="ansi_dark", background_color="default",
-                               word_wrap=True))
+        Console().print(
+            Syntax(text, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+        )
     else:
         click.echo(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TextIO
 from urllib.parse import urlsplit
 
 import click
@@ -56,7 +57,7 @@ from gateway.shell.shell import Leave, Shell
 def command(
     url: str | None,
     commands: tuple[str, ...],
-    files: tuple[click.utils.LazyFile, ...],
+    files: tuple[TextIO, ...],
     form: str,
     variables: tuple[str, ...],
     quiet: bool,
@@ -99,7 +100,7 @@ def command(
     sys.exit(code)
 
 
-def _run(shell: Shell, commands: tuple[str, ...], files: tuple[click.utils.LazyFile, ...]) -> int:
+def _run(shell: Shell, commands: tuple[str, ...], files: tuple[TextIO, ...]) -> int:
     try:
         for text in commands:
             shell.take(text)

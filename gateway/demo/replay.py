@@ -63,7 +63,7 @@ def load(connection: Connection, files: SourceFiles) -> Iterator[Load]:
         "planes": files.planes,
         "operations": files.flights,
     }
-    for table, definition in statements.TABLES.items():
+    for definition in statements.TABLES.values():
         connection.execute(definition)
     connection.commit()
     for table, path in sources.items():
@@ -79,7 +79,7 @@ def load(connection: Connection, files: SourceFiles) -> Iterator[Load]:
 
 
 def replay(connection: Connection, advance: Advance) -> Replay:
-    """Every day: delays are updated, cancellations deleted; each month planes and airports merged."""
+    """Every day delays and cancellations; each month planes and airports."""
     done = Replay()
     started = time.perf_counter()
     cursor = connection.cursor()

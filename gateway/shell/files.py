@@ -6,7 +6,6 @@ rows too. Columns of a file are matched to those of the table by name.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -253,7 +252,7 @@ def export_rows(
             result = Result.of(cursor, connection)
             with partial.open("w", encoding="utf-8", newline="") as out:
                 rows = FORMATS[chosen](result, out, Style())
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
         with mapping():
             raise PalimpsestError(

@@ -3,7 +3,7 @@ r"""The forms of statements in a few lines each, for ``\h``; docs/sql.md has the
 from __future__ import annotations
 
 FORMS: dict[str, str] = {
-    "SELECT": """SELECT .. FROM t [JOIN ..] [WHERE ..] [GROUP BY ..] [HAVING ..] [ORDER BY ..] [LIMIT n]
+    "SELECT": """SELECT .. FROM t [JOIN ..] [WHERE ..] [GROUP BY ..] [HAVING ..] [ORDER BY ..]
   t FOR SYSTEM_TIME AS OF TIMESTAMP '2024-05-01 12:00'   as it was then
   t FOR SYSTEM_VERSION AS OF 1714564800000000            as of a version
   t FOR SYSTEM_TIME ALL                                  every version of every row""",

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from gateway.errors import mapped
 from gateway.shell.complaint import complaint
 from gateway.shell.formats import FORMATS, write_envelope
 from gateway.shell.result import Column, Result
 from gateway.shell.table import Style, write_table
-from gateway.errors import mapped
 from journal.errors import Code, PalimpsestError, Position
 
 
@@ -151,7 +151,10 @@ def test_markdown_escapes_bars() -> None:
 def complained(statement: str, line: int, column: int, width: int = 100) -> list[str]:
     """The lines an error at a position is shown as."""
     error = PalimpsestError(
-        Code.UNKNOWN_TABLE, "table x does not exist", advice="make it", position=Position(line, column)
+        Code.UNKNOWN_TABLE,
+        "table x does not exist",
+        advice="make it",
+        position=Position(line, column),
     )
     return complaint(mapped(error), statement, width=width).splitlines()
 

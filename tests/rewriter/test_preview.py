@@ -13,11 +13,10 @@ from rewriter.parsing import DIALECTS, parse
 from rewriter.preview import (
     Assumptions,
     Preview,
-    catalog_of,
-    keyed_catalog,
     parse_one,
     without_store,
 )
+from rewriter.supposed import catalog_of, keyed_catalog
 
 SCHEMA = """CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name TEXT NOT NULL, budget INTEGER);
 CREATE VIEW rich AS SELECT deptno, name FROM hr.depts WHERE budget > 100;"""
@@ -120,7 +119,9 @@ def test_unqualified_columns_of_two_keyed_tables_are_refused() -> None:
 
 def test_a_schema_file_describes_and_does_nothing_else() -> None:
     with pytest.raises(PalimpsestError) as caught:
-        catalog_of(parse("CREATE TABLE t (a INT); DELETE FROM t", "duckdb", DEFAULT_LIMITS), "duckdb")
+        catalog_of(
+            parse("CREATE TABLE t (a INT); DELETE FROM t", "duckdb", DEFAULT_LIMITS), "duckdb"
+        )
     assert caught.value.code is Code.WRONG_OBJECT
 
 

@@ -16,9 +16,11 @@ import pytest
 from journal.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.parsing import parse
-from rewriter.preview import Assumptions, catalog_of, parse_one, without_store
+from rewriter.preview import Assumptions, parse_one, without_store
+from rewriter.supposed import catalog_of
 
-TABLE = "CREATE TABLE depts (deptno INTEGER, region VARCHAR, name VARCHAR, budget INTEGER, PRIMARY KEY (deptno, region))"
+TABLE = """CREATE TABLE depts (deptno INTEGER, region VARCHAR, name VARCHAR, budget INTEGER,
+  PRIMARY KEY (deptno, region))"""
 JOURNAL = """CREATE TABLE depts_journal (deptno INTEGER, region VARCHAR, name VARCHAR,
   budget INTEGER, version_number TIMESTAMPTZ NOT NULL, subsequent_version_number TIMESTAMPTZ,
   PRIMARY KEY (deptno, region, version_number))"""
@@ -44,8 +46,8 @@ READS = [
     "SELECT name FROM depts WHERE deptno = 1 AND region = 's' AND budget < 100",
     "SELECT * FROM depts WHERE deptno IN (1, 2) AND name <> 'one'",
     "SELECT d.deptno, e.name FROM depts d JOIN depts e ON d.deptno = e.deptno WHERE d.region = 'n'",
-    "SELECT d.deptno, e.name FROM depts d LEFT JOIN depts e ON e.deptno = d.deptno + 1"
-    " WHERE d.deptno BETWEEN 1 AND 2",
+    """SELECT d.deptno, e.name FROM depts d LEFT JOIN depts e ON e.deptno = d.deptno + 1
+    WHERE d.deptno BETWEEN 1 AND 2""",
     "WITH depts AS (SELECT 1 AS one FROM depts) SELECT count(*) FROM depts",
     "SELECT region, sum(budget) FROM depts GROUP BY region",
     "SELECT count(*) FROM depts WHERE deptno NOT IN (SELECT deptno FROM depts WHERE budget > 10)",
@@ -105,10 +107,11 @@ def test_random_writes(shape: FlatShape, seed: int) -> None:
             "SELECT 1 FROM depts WHERE deptno = ? AND region = ?", [number, region]
         ).fetchone()
         where = f"WHERE deptno = {number} AND region = '{region}'"
-        choices = [f"UPDATE depts SET budget = {rng.randrange(9)} {where}", f"DELETE FROM depts {where}"]
+        choices = [
+            f"UPDATE depts SET budget = {rng.randrange(9)} {where}",
+            f"DELETE FROM depts {where}",
+        ]
         if present is None:
             choices = [f"INSERT INTO depts VALUES ({number}, '{region}', 'x', 0)"]
         twin.write(rng.choice(choices))
         twin.check("SELECT * FROM depts")
-
-

@@ -1,0 +1,241 @@
+"""The commands as scripts and people call them: output, JSON forms, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import COMMANDS, main
+
+
+def call(*args: str, stdin: str | None = None) -> Result:
+    """Run a command."""
+    return CliRunner().invoke(main, [str(a) for a in args], input=stdin, prog_name="palimpsest")
+
+
+def done(*args: str, stdin: str | None = None) -> str:
+    """What a command that must succeed writes."""
+    result = call(*args, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """A warehouse with one table of two rows."""
+    root = str(tmp_path / "w")
+    done("init", root)
+    done("query", "-w", root, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    done("query", "-w", root, "INSERT INTO t VALUES (1, 'x'), (2, NULL)")
+    return root
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_examples(command: str) -> None:
+    text = done(command, "--help")
+    assert "Examples:" in text
+    assert f"palimpsest {command}" in text
+
+
+def test_init_twice_is_fine(tmp_path: Path) -> None:
+    root = str(tmp_path / "w")
+    assert json.loads(done("init", root, "--json"))["created"] is True
+    assert json.loads(done("init", root, "--json"))["created"] is False
+
+
+def test_query_writes_a_table(warehouse: str) -> None:
+    text = done("query", "-w", warehouse, "SELECT * FROM t ORDER BY a")
+    assert text.splitlines() == [
+        " a │ b",
+        "───┼──────",
+        " 1 │ x",
+        " 2 │ NULL",
+        "(2 rows)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("csv", "a,b\n1,x\n2,\n"),
+        ("tsv", "a\tb\n1\tx\n2\t\n"),
+        ("json", '[\n {"a": 1, "b": "x"},\n {"a": 2, "b": null}\n]\n'),
+        ("jsonl", '{"a": 1, "b": "x"}\n{"a": 2, "b": null}\n'),
+        ("markdown", "| a | b |\n| ---: | --- |\n| 1 | x |\n| 2 | NULL |\n"),
+    ],
+)
+def test_query_formats(warehouse: str, form: str, expected: str) -> None:
+    assert done("query", "-w", warehouse, "-t", form, "SELECT * FROM t ORDER BY a") == expected
+
+
+def test_query_json_is_one_line_per_statement(warehouse: str) -> None:
+    text = done(
+        "query", "-w", warehouse, "--json", "UPDATE t SET b = 'y' WHERE a = 2; SELECT 1 AS n"
+    )
+    first, second = (json.loads(line) for line in text.splitlines())
+    assert first == {"status": "UPDATE", "columns": [], "rows": [], "row_count": 1}
+    assert second["rows"] == [[1]]
+    assert second["columns"] == [{"name": "n", "type": "INTEGER"}]
+
+
+def test_query_reads_standard_input_and_files(warehouse: str, tmp_path: Path) -> None:
+    assert "42" in done("query", "-w", warehouse, "-t", "csv", stdin="SELECT 42 AS n")
+    script = tmp_path / "s.sql"
+    script.write_text("SELECT 1 AS n;\nSELECT 2 AS n;\n")
+    assert done("query", "-w", warehouse, "-t", "csv", "-f", str(script)) == "n\n1\nn\n2\n"
+
+
+def test_query_takes_parameters(warehouse: str) -> None:
+    ask = "SELECT b FROM t WHERE a = ?"
+    assert done("query", "-w", warehouse, "-t", "csv", ask, "-p", "1") == "b\nx\n"
+    ask = "SELECT a FROM t WHERE b = $name"
+    assert done("query", "-w", warehouse, "-t", "csv", ask, "-n", "name=x") == "a\n1\n"
+
+
+def test_query_writes_to_a_file(warehouse: str, tmp_path: Path) -> None:
+    out = tmp_path / "o.csv"
+    assert done("query", "-w", warehouse, "-t", "csv", "-o", str(out), "SELECT a FROM t") == ""
+    assert sorted(out.read_text().split()) == ["1", "2", "a"]
+
+
+def test_a_transaction_is_all_or_nothing(warehouse: str) -> None:
+    both = "INSERT INTO t VALUES (3, 'z'); INSERT INTO t VALUES (1, 'again')"
+    assert call("query", "-w", warehouse, "--transaction", both).exit_code == 1
+    assert done("query", "-w", warehouse, "-t", "csv", "SELECT count(*) AS n FROM t") == "n\n2\n"
+    done("query", "-w", warehouse, "--transaction", "INSERT INTO t VALUES (3, 'z')")
+    assert done("query", "-w", warehouse, "-t", "csv", "SELECT count(*) AS n FROM t") == "n\n3\n"
+
+
+def test_an_error_points_at_its_place(warehouse: str) -> None:
+    result = call("query", "-w", warehouse, "SELECT 1;\nSELECT *\n  FROM tt")
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert lines[0] == "ERROR PAL-201 (42P01): table main.tt does not exist"
+    assert lines[1].strip() == "3 │ FROM tt" or lines[1] == " 3 │   FROM tt"
+    assert lines[1].index("tt") == lines[2].index("^")
+    assert lines[3].startswith("Hint: ")
+
+
+def test_an_error_as_json(warehouse: str) -> None:
+    result = call("query", "-w", warehouse, "--json", "SELECT *\nFROM tt")
+    error = json.loads(result.stderr)["error"]
+    assert error["code"] == "PAL-201"
+    assert error["sqlstate"] == "42P01"
+    assert error["position"] == {"line": 2, "column": 6}
+    assert error["advice"]
+
+
+USAGE: list[list[str]] = [
+    ["query", "SELECT 1; SELECT 2", "-p", "1"],
+    ["query", "SELECT 1", "--json", "-t", "csv"],
+    ["query", "SELECT 1", "--dialect", "klingon"],
+    ["import", "nothing.csv", "t"],
+    ["export", "t", "x.csv", "--format", "papyrus"],
+    ["preview", "SELECT 1", "--layout", "flat"],
+    ["preview", "SELECT 1", "--key", "t"],
+    ["frobnicate"],
+]
+
+
+@pytest.mark.parametrize("args", USAGE, ids=" ".join)
+def test_wrong_use_is_2(args: list[str]) -> None:
+    assert call(*args).exit_code == 2
+
+
+def test_no_connection_is_3(tmp_path: Path) -> None:
+    missing = call("query", "-w", str(tmp_path / "none"), "SELECT 1")
+    assert missing.exit_code == 3
+    assert "palimpsest init" in missing.stderr
+    assert not (tmp_path / "none").exists()
+    wrong = call("query", "-w", "mysql://host/db", "SELECT 1", "--json")
+    assert wrong.exit_code == 3
+    assert json.loads(wrong.stderr)["error"]["code"] == "PAL-603"
+
+
+def test_import_and_export_round_trip(warehouse: str, tmp_path: Path) -> None:
+    source = tmp_path / "d.csv"
+    source.write_text("id,name,zip\n1,a,01234\n2,,00000\n")
+    told = json.loads(
+        done("import", str(source), "d", "-w", warehouse, "--create", "--key", "id", "--json")
+    )
+    assert told["rows"] == 2
+    assert told["created"] is True
+    assert told["columns"] == ["id", "name", "zip"]
+    again = call("import", str(source), "d", "-w", warehouse)
+    assert again.exit_code == 1
+    assert "PAL-301" in again.stderr
+    out = tmp_path / "d.parquet"
+    told = json.loads(done("export", "d", str(out), "-w", warehouse, "--json"))
+    assert told["rows"] == pq.read_table(out).num_rows == 2
+    done("query", "-w", warehouse, "DELETE FROM d")
+    assert "2 rows" in done("import", str(out), "d", "-w", warehouse)
+    back = tmp_path / "back.csv"
+    done("export", "SELECT * FROM d ORDER BY id", str(back), "-w", warehouse)
+    assert back.read_text() == source.read_text()
+
+
+def test_import_takes_the_types_of_the_table(warehouse: str, tmp_path: Path) -> None:
+    done("query", "-w", warehouse, "CREATE TABLE z (zip TEXT PRIMARY KEY, n INTEGER DEFAULT 7)")
+    source = tmp_path / "z.csv"
+    source.write_text("zip\n01234\n")
+    done("import", str(source), "z", "-w", warehouse)
+    assert done("query", "-w", warehouse, "-t", "csv", "SELECT * FROM z") == "zip,n\n01234,7\n"
+
+
+def test_import_refuses_columns_the_table_has_not(warehouse: str, tmp_path: Path) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text("a,c\n1,2\n")
+    result = call("import", str(source), "t", "-w", warehouse, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stderr)["error"]["code"] == "PAL-202"
+
+
+def test_flush_verify_and_what_damage_does(warehouse: str) -> None:
+    rows: list[dict[str, Any]] = json.loads(done("flush", "-w", warehouse, "--json"))
+    assert [(r["table"], r["rows"]) for r in rows] == [("main.t", 2)]
+    assert done("verify", "-w", warehouse).startswith("Clean: ")
+    (file,) = Path(warehouse).glob("*/*/*/*.parquet")
+    damaged = bytearray(file.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    file.write_bytes(damaged)
+    result = call("verify", "-w", warehouse, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["clean"] is False
+
+
+def test_log_lists_commits_latest_first(warehouse: str) -> None:
+    done("query", "-w", warehouse, "--user", "ada", "SET commit_message = 'mine'; DELETE FROM t")
+    found = json.loads(done("log", "-w", warehouse, "--json", "--limit", "1"))
+    assert len(found) == 1
+    assert found[0]["message"] == "mine"
+    assert "ada" in found[0].values()
+    assert json.loads(done("log", "none", "-w", warehouse, "--json")) == []
+
+
+def test_as_of_reads_the_past(warehouse: str) -> None:
+    version = json.loads(done("log", "-w", warehouse, "--json"))[0]["version"]
+    done("query", "-w", warehouse, "DELETE FROM t")
+    count = "SELECT count(*) AS n FROM t"
+    assert done("query", "-w", warehouse, "-t", "csv", count) == "n\n0\n"
+    then = done("query", "-w", warehouse, "-t", "csv", "--as-of", str(version), count)
+    assert then == "n\n2\n"
+
+
+def test_preview_of_a_warehouse_and_without_one(warehouse: str, tmp_path: Path) -> None:
+    told = json.loads(done("preview", "-w", warehouse, "--json", "DELETE FROM t WHERE a = 1"))
+    assert told["writes"] == ["main.t"]
+    assert told["steps"][0]["sql"]
+    schema = tmp_path / "s.sql"
+    schema.write_text("CREATE TABLE d (id INTEGER PRIMARY KEY, name TEXT)")
+    text = done("preview", "SELECT * FROM d", "--schema", str(schema), "--uncompacted")
+    assert "anti-join" in text
+    text = done("preview", "DELETE FROM d WHERE id = 1", "--key", "d=id", "--layout", "flat")
+    assert 'INSERT INTO "main"."d_journal"' in text
+    failed = call("preview", "SELECT * FROM e", "--schema", str(schema))
+    assert failed.exit_code == 1
+    assert "^" in failed.stderr

@@ -1,0 +1,176 @@
+"""The shell at a real (pseudo-)terminal: prompt, several lines, completion, Ctrl-C, Ctrl-D."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PATIENCE_S = 30
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
+
+
+class Terminal:
+    """A shell with a person at it."""
+
+    def __init__(self, root: Path, history: Path) -> None:
+        self._master, slave = pty.openpty()
+        ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
+        environment = {
+            **os.environ, "PALIMPSEST_HISTORY": str(history), "PYTHONPATH": str(ROOT),
+            "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1",
+        }  # fmt: skip
+        environment.pop("COLUMNS", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gateway.cli", "shell", str(root)],
+            stdin=slave, stdout=slave, stderr=slave, env=environment, close_fds=True,
+            preexec_fn=lambda: _control(slave),  # noqa: PLW1509 - this process has one thread
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = ""
+
+    def send(self, text: str) -> None:
+        """Type."""
+        os.write(self._master, text.encode())
+
+    def wait_for(self, text: str) -> str:
+        """What is written until ``text`` appears."""
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.seen:
+            assert time.monotonic() < deadline, f"no {text!r} in {self.seen!r}"
+            self._read(0.2)
+        before, _, self.seen = self.seen.partition(text)
+        return before
+
+    def _read(self, wait_s: float) -> None:
+        ready, _, _ = select.select([self._master], [], [], wait_s)
+        if not ready:
+            return
+        try:
+            piece = os.read(self._master, 65536).decode(errors="replace")
+        except OSError:
+            return
+        self.seen += _ESCAPES.sub("", piece)
+
+    def close(self) -> None:
+        """Go away."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._master)
+
+    def left(self) -> int:
+        """The exit code, once the shell has ended."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"still there: {self.seen!r}"
+            self._read(0.1)
+        return self.process.returncode
+
+
+def _control(terminal: int) -> None:
+    """Make the terminal the one whose Ctrl-C reaches the process."""
+    os.setsid()
+    ioctl(terminal, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """A shell on a new warehouse, at its first prompt."""
+    opened = Terminal(tmp_path / "w", tmp_path / "history")
+    opened.wait_for("to leave.")
+    opened.wait_for("w> ")
+    yield opened
+    opened.close()
+
+
+def test_a_statement_may_take_several_lines(terminal: Terminal) -> None:
+    terminal.send("select 40 + 2\r")
+    terminal.wait_for("-> ")
+    terminal.send("as answer;\r")
+    terminal.wait_for("(1 row)")
+    terminal.wait_for("w> ")
+    terminal.send("\x04")
+    assert terminal.left() == 0
+
+
+def test_the_prompt_shows_the_transaction(terminal: Terminal) -> None:
+    terminal.send("begin;\r")
+    terminal.wait_for("w*> ")
+    terminal.send("select * from nix;\r")
+    terminal.wait_for("PAL-201")
+    terminal.wait_for("^")
+    terminal.wait_for("w!> ")
+    terminal.send("rollback;\r")
+    terminal.wait_for("w> ")
+
+
+def test_ctrl_c_clears_the_line_and_stays(terminal: Terminal) -> None:
+    terminal.send("select nonsense")
+    terminal.wait_for("nonsense")
+    terminal.send("\x03")
+    terminal.wait_for("w> ")
+    terminal.send("select 6 * 7 as n;\r")
+    terminal.wait_for("(1 row)")
+
+
+def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> None:
+    slow = (
+        "select count(*) as n from range(3000000000) a, range(1000) b where a.range + b.range < 0;"
+    )
+    terminal.send(slow + "\r")
+    time.sleep(2)
+    terminal.send("\x03")
+    terminal.wait_for("PAL-407")
+    terminal.wait_for("w> ")
+    terminal.send("select 6 * 7 as n;\r")
+    terminal.wait_for("(1 row)")
+
+
+def test_tab_completes_tables(terminal: Terminal) -> None:
+    terminal.send("create table departments (deptno int primary key);\r")
+    terminal.wait_for("CREATE TABLE")
+    terminal.wait_for("w> ")
+    terminal.send("select * from dep")
+    time.sleep(0.5)
+    terminal.send("\t")
+    terminal.wait_for("artments")
+    terminal.send(";\r")
+    terminal.wait_for("(0 rows)")
+
+
+def test_leaving_with_an_open_transaction_says_what_becomes_of_it(terminal: Terminal) -> None:
+    terminal.send("create table t (a int); begin; insert into t values (1);\r")
+    terminal.wait_for("w*> ")
+    terminal.send("\\q\r")
+    terminal.wait_for("rolled back")
+    assert terminal.left() == 0
+
+
+def test_history_is_kept(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    opened = Terminal(tmp_path / "w", history)
+    opened.wait_for("w> ")
+    opened.send("select 1 as remembered;\r")
+    opened.wait_for("(1 row)")
+    opened.wait_for("w> ")
+    opened.send("\x04")
+    assert opened.left() == 0
+    opened.close()
+    assert "remembered" in history.read_text()
+    assert history.stat().st_mode & 0o077 == 0
