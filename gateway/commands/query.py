@@ -106,6 +106,9 @@ def command(
         for piece in pieces:
             with failing(piece, as_json=as_json):
                 _run(connection, piece, parameters, out, form, as_json, quiet)
+        if connection.in_transaction and not together:
+            connection.rollback()
+            click.echo("The transaction was not committed and is rolled back.", err=True)
 
 
 def _run(

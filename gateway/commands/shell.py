@@ -97,6 +97,8 @@ def command(
                 code = _run(shell, commands, files)
         finally:
             shell.close()
+            # Leaving the connection's block would commit what was left open.
+            connection.rollback()
     sys.exit(code)
 
 

@@ -33,7 +33,7 @@ class Teller:
 
     def say(self, text: str, style: str = "") -> None:
         """A sentence."""
-        self._console.print(text, style=style or None, markup=False)
+        self._console.print(text, style=style or None, markup=False, soft_wrap=True)
 
     def sql(self, text: str) -> None:
         """A statement, highlighted."""

@@ -111,6 +111,12 @@ def test_a_transaction_is_all_or_nothing(warehouse: str) -> None:
     assert done("query", "-w", warehouse, "-t", "csv", "SELECT count(*) AS n FROM t") == "n\n3\n"
 
 
+def test_a_transaction_left_open_is_rolled_back(warehouse: str) -> None:
+    result = call("query", "-w", warehouse, "BEGIN; DELETE FROM t")
+    assert "rolled back" in result.stderr
+    assert done("query", "-w", warehouse, "-t", "csv", "SELECT count(*) AS n FROM t") == "n\n2\n"
+
+
 def test_an_error_points_at_its_place(warehouse: str) -> None:
     result = call("query", "-w", warehouse, "SELECT 1;\nSELECT *\n  FROM tt")
     assert result.exit_code == 1
