@@ -11,7 +11,7 @@ from typing import Any
 from journal.catalog import apply
 from journal.journal import Statement
 from journal.plan import Query
-from journal.schema import CatalogSnapshot, Table, TableName
+from journal.schema import Table, TableName
 from rewriter.context import Describe, Dropped
 
 
@@ -30,17 +30,22 @@ def describer(statement: Statement, parameters: Mapping[str, Any]) -> Describe:
 
 
 def dropped_tables(statement: Statement) -> Dropped:
-    """Finds the table that had a name last, in the transaction itself or before it."""
+    """Finds the table that had a name last and is gone, in the transaction itself or before it."""
 
     def dropped(name: TableName) -> Table | None:
         transaction = statement.transaction
-        catalogs: list[CatalogSnapshot] = [transaction.snapshot.catalog]
+        snapshot = transaction.snapshot
+        catalogs = [*snapshot.catalogs_until(snapshot.version), snapshot.catalog]
         for _, change in transaction.changes():
             catalogs.append(apply(catalogs[-1], change))
-        for catalog in reversed(catalogs[1:]):
+        renamed: Table | None = None
+        for catalog in reversed(catalogs):
             found = catalog.get(name)
-            if isinstance(found, Table):
+            if not isinstance(found, Table):
+                continue
+            if transaction.catalog.by_id(found.id) is None:
                 return found
-        return transaction.snapshot.dropped_at(name, transaction.snapshot.version)
+            renamed = renamed or found
+        return renamed
 
     return dropped

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from journal.schema import CatalogSnapshot, Table, TableName
+from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.version import Version
 
@@ -71,10 +71,6 @@ class JournalState:
             found = snapshot
         return found
 
-    def dropped_at(self, name: TableName, point: Version) -> Table | None:
-        """The table of that name that was dropped last before ``point``, as it was then."""
-        for version, snapshot in reversed(self.history):
-            found = snapshot.get(name)
-            if version <= point and isinstance(found, Table):
-                return found
-        return None
+    def catalogs_until(self, point: Version) -> list[CatalogSnapshot]:
+        """Every catalog up to ``point``, oldest first."""
+        return [snapshot for version, snapshot in self.history if version <= point]

@@ -48,6 +48,13 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         name = table_name(node, context)
         found = catalog.get(name)
         if found is None:
+            if catalog.by_journal(name) is not None:
+                raise PalimpsestError(
+                    Code.JOURNAL_WRITE,
+                    f"{name} is a journal and cannot be dropped",
+                    advice="drop its table; the journal stays, so that UNDROP can bring it back",
+                    position=position_of(node),
+                )
             if ast.args.get("exists"):
                 continue
             raise unknown_table(name, catalog, node)
