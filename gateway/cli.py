@@ -49,20 +49,24 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="palimpsest")
 def main() -> None:
-    r"""Ordinary SQL tables over append-only journals, with every earlier version readable.
+    """Ordinary SQL tables over append-only journals, with every earlier version readable.
 
     \b
     Begin with:
-      palimpsest demo                           a year of real flights, changed and looked back upon
+      palimpsest demo                           a year of real flights, and its past
       palimpsest init                           a warehouse in ./warehouse
       palimpsest import flights.csv flights --create
       palimpsest query "SELECT count(*) FROM flights"
       palimpsest shell                          an interactive prompt
 
     \b
-    Exit codes: 0 done; 1 the statement failed, or a check found something wrong; 2 wrong use of the
-    command line; 3 no connection to the warehouse; 4 another transaction came first, try again;
-    130 interrupted.
+    Exit codes:
+      0    done
+      1    the statement failed, or a check found something wrong
+      2    wrong use of the command line
+      3    no connection to the warehouse
+      4    another transaction came first (40001): the same command may now succeed
+      130  interrupted
     """
 
 

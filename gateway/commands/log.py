@@ -28,9 +28,10 @@ _OF_TABLE = (
 @JSON_OPTION
 @access_options
 def command(table: str | None, limit: int, as_json: bool, access: Access) -> None:
-    """List the commits, or those that changed TABLE: version, time, user, application, message.
+    """List the commits, the latest first, or those that changed TABLE.
 
-    A version of the list can be read: --as-of VERSION.
+    Each with version, time, user, application, message and what it changed. What was current at a
+    version of the list can be read: --as-of VERSION.
 
     \b
     Examples:

@@ -63,9 +63,9 @@ def command(
     quiet: bool,
     access: Access,
 ) -> None:
-    r"""A SQL shell on a warehouse, which is made if it is not there.
+    """A SQL shell on a warehouse, which is made if it is not there.
 
-    Statements end with a semicolon and may take several lines; \? lists the backslash commands.
+    Statements end with a semicolon and may take several lines; \\? lists the backslash commands.
     Ctrl-C stops the statement that runs, Ctrl-D leaves. Without a terminal, or with -c or -f, the
     shell reads statements and leaves; then its exit code is 1 if any of them failed.
 
@@ -73,7 +73,7 @@ def command(
     Examples:
       palimpsest shell
       palimpsest shell palimpsest:////srv/sales
-      palimpsest shell -c '\dt' -c 'SELECT count(*) FROM hr.depts'
+      palimpsest shell -c '\\dt' -c 'SELECT count(*) FROM hr.depts'
       palimpsest shell -v ON_ERROR_STOP=1 -f load.sql
     """
     place = url or access.warehouse
