@@ -19,7 +19,7 @@ from gateway.commands.connecting import (
 from gateway.commands.failure import failing
 from gateway.commands.query import statement_text
 from gateway.errors import mapping
-from gateway.shell.previewing import as_object, preview_lines, preview_on
+from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
 from gateway.shell.splitting import Piece, split
 from journal.relations_flat import FlatShape
 from journal.schema import CatalogSnapshot
@@ -152,13 +152,4 @@ def _show(preview: Preview, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(as_object(preview), ensure_ascii=False))
         return
-    text = "\n".join(preview_lines(preview, original=True))
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.syntax import Syntax
-
-        Console().print(
-            Syntax(text, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
-        )
-    else:
-        click.echo(text)
+    write_sql("\n".join(preview_lines(preview, original=True)), sys.stdout)

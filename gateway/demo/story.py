@@ -110,7 +110,7 @@ def _look(connection: Connection, teller: Teller) -> None:
     teller.sql(preview_text(connection, REWRITTEN))
 
 
-REWRITTEN = "UPDATE planes SET seats = 200 WHERE tailnum = 'N10156'"
+REWRITTEN = "UPDATE airlines SET name = 'Envoy Air' WHERE carrier = 'MQ'"
 
 
 def _tell(teller: Teller, found: Look) -> None:
@@ -154,7 +154,7 @@ def _tell_comparison(
         verdict = "equal" if one.same_rows else "DIFFERENT"
         rows.append((one.table, "every row", _number(one.rows), _number(one.rows), verdict))
     verdict = "equal" if same_past else "DIFFERENT"
-    rows.append(("flights", "as of 7 February", "4 days", "4 days", verdict))
+    rows.append(("flights", "as of 7 February", "4 rows", "4 rows", verdict))
     teller.table(columns, rows)
     teller.say(f"  The ordinary run took {plain.seconds:.1f} s, in memory and without any history.")
 

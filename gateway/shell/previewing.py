@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
@@ -40,9 +43,17 @@ def preview_text(connection: Connection, sql: str) -> str:
 
 def show_preview(shell: Shell, sql: str) -> None:
     """Write a preview to the shell's output."""
-    lines = preview_lines(preview_on(shell.connection, sql))
-    shell.out.write("\n".join(lines) + "\n")
-    shell.out.flush()
+    write_sql("\n".join(preview_lines(preview_on(shell.connection, sql))), shell.out)
+
+
+def write_sql(text: str, out: TextIO) -> None:
+    """Write SQL, highlighted where that can be seen."""
+    if out.isatty():
+        shown = Syntax(text, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+        Console(file=out).print(shown)
+    else:
+        out.write(text + "\n")
+    out.flush()
 
 
 def preview_lines(preview: Preview, *, original: bool = False) -> list[str]:
