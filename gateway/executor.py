@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gateway.cancellation import Cancellation
 from gateway.config import Settings
 from gateway.definitions import describer, dropped_tables
 from gateway.plan_cache import CachedPlan, PlanCache
@@ -90,6 +91,7 @@ class Executor:
         parameters: Mapping[str, Any],
         settings: Settings,
         dialect: str,
+        cancellation: Cancellation,
         batch: pa.Table | None = None,
     ) -> Outcome:
         """Run one statement in a transaction; a query's rows are streamed."""
@@ -105,7 +107,8 @@ class Executor:
             statement.show_buffers(plan.tables)
             if batch is not None:
                 statement.session.show_arrow(BATCH, batch)
-            outcome = self._steps(statement, plan, parsed, parameters, settings)
+            with cancellation.watching(statement.session):
+                outcome = self._steps(statement, plan, parsed, parameters, settings)
         except BaseException:
             statement.close()
             raise
@@ -119,6 +122,7 @@ class Executor:
         parameters: Mapping[str, Any],
         settings: Settings,
         dialect: str,
+        cancellation: Cancellation,
         author: Author,
     ) -> Outcome | None:
         """Run a write inside the commit section if its plan is known to be bounded, else None.
@@ -136,8 +140,9 @@ class Executor:
             version = self._journal.clock.next()
             bound = self._bound(statement, plan, parameters, version)
             run = _Run(bound, version, direct=True)
-            for step in plan.steps:
-                self._step(statement, plan, step, run, settings)
+            with cancellation.watching(statement.session):
+                for step in plan.steps:
+                    self._step(statement, plan, step, run, settings)
             if run.appended:
                 digest = _digest(parsed)
                 self._journal.commit_direct(statement, version, run.appended, digest, author)
@@ -304,13 +309,17 @@ class Executor:
         session.execute(query, parameters)
         columns = session.columns()
         table = session.rest_as_arrow()
-        return Outcome("", table.num_rows, columns, HeldRows(table, self.rows_of))
+        return Outcome("", table.num_rows, columns, self.rows(table))
 
     def held(self, tag: str, table: pa.Table) -> Outcome:
         """An outcome whose rows the gateway itself has made."""
         with self._journal.reading_session() as session:
             columns = session.arrow_columns(table)
-        return Outcome(tag, table.num_rows, columns, HeldRows(table, self.rows_of))
+        return Outcome(tag, table.num_rows, columns, self.rows(table))
+
+    def rows(self, table: pa.Table) -> HeldRows:
+        """Rows that are in memory, to be fetched."""
+        return HeldRows(table, self.rows_of)
 
     def rows_of(self, table: pa.Table) -> list[Row]:
         """Arrow rows as Python values, converted by the store."""

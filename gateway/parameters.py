@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,37 +13,66 @@ from journal.plan import USER_PARAMETER
 from rewriter.parsing import Parsed
 
 Given = Sequence[Any] | Mapping[str, Any] | None
+_EXACT_IN_DOUBLE = 2**53
+_ADVICE = "give one value for each placeholder: a sequence for ? and %s, a mapping for names"
 
 
 def bind(parsed: Parsed, given: Given) -> dict[str, Any]:
     """Values by plan parameter; raises PARAMETERS when they do not fit."""
     wanted = parsed.parameters
-    if not wanted:
-        if given:
-            raise _wrong(f"the statement takes no parameters, {len(given)} were given")
-        return {}
     if isinstance(given, Mapping):
-        missing = [str(name) for name in wanted if str(name) not in given]
-        if missing:
-            raise _wrong(f"no value was given for parameter {', '.join(missing)}")
-        return {f"{USER_PARAMETER}{name}": given[str(name)] for name in wanted}
-    values = list(given or ())
+        return _by_name(wanted, given) if wanted else {}
+    values = _sequence(given)
+    if not wanted:
+        if values:
+            raise _wrong(f"the statement takes no parameters, {len(values)} were given")
+        return {}
     names = [name for name in wanted if isinstance(name, str)]
     if names:
         raise _wrong(f"the statement names its parameters ({', '.join(names)}), give a mapping")
     highest = max(int(place) for place in wanted) + 1
     if len(values) != highest:
         raise _wrong(f"the statement takes {highest} parameters, {len(values)} were given")
-    return {f"{USER_PARAMETER}{place}": values[int(place)] for place in wanted}
+    return {f"{USER_PARAMETER}{place}": _plain(values[int(place)]) for place in wanted}
+
+
+def _sequence(given: object) -> Sequence[Any]:
+    if given is None:
+        return ()
+    if isinstance(given, list | tuple):
+        return given
+    if isinstance(given, str | bytes | bytearray | set | frozenset):
+        raise _wrong(f"parameters are a sequence or a mapping, not {type(given).__name__}")
+    if isinstance(given, Iterable):
+        return list(given)
+    raise _wrong(f"parameters are a sequence or a mapping, not {type(given).__name__}")
+
+
+def _by_name(wanted: Sequence[int | str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Names that the statement does not mention are ignored; ``$2`` is the name "2"."""
+    shown = {name: name if isinstance(name, str) else str(name + 1) for name in wanted}
+    missing = [shown[name] for name in wanted if shown[name] not in given]
+    if missing:
+        raise _wrong(f"no value was given for parameter {', '.join(missing)}")
+    return {f"{USER_PARAMETER}{name}": _plain(given[shown[name]]) for name in wanted}
+
+
+def _plain(value: Any) -> Any:
+    """Bytes in whatever wrapping as bytes; anything else is the store's to judge."""
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 
 def batch_table(parsed: Parsed, rows: Sequence[Given]) -> pa.Table | None:
-    """The rows of an executemany as one Arrow table; None when their types do not mix."""
+    """The rows of an executemany as one Arrow table; None when their types do not mix.
+
+    A column must be of one Python type, so that each value arrives as it would by itself. Whole
+    numbers among floats are the exception, as far as a float holds them exactly.
+    """
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for name, value in bind(parsed, row).items():
             columns.setdefault(name, []).append(value)
-    if not columns:
+    if not columns or not all(_uniform(values) for values in columns.values()):
         return None
     try:
         return pa.table({name: pa.array(values) for name, values in columns.items()})
@@ -50,5 +80,16 @@ def batch_table(parsed: Parsed, rows: Sequence[Given]) -> pa.Table | None:
         return None
 
 
+def _uniform(values: list[Any]) -> bool:
+    kinds = set(map(type, values)) - {type(None)}
+    if len(kinds) <= 1:
+        if kinds & {dt.datetime, dt.time}:
+            return len({v.tzinfo is None for v in values if v is not None}) == 1
+        return True
+    return kinds == {int, float} and all(
+        -_EXACT_IN_DOUBLE <= v <= _EXACT_IN_DOUBLE for v in values if type(v) is int
+    )
+
+
 def _wrong(message: str) -> PalimpsestError:
-    return PalimpsestError(Code.PARAMETERS, message, advice="give one value for each placeholder")
+    return PalimpsestError(Code.PARAMETERS, message, advice=_ADVICE)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from journal.errors import Code, PalimpsestError
 from journal.journal import Statement
-from journal.stores.base import ResultColumn
+from journal.stores.base import ResultColumn, StoreSession
 
 Row = tuple[Any, ...]
 
@@ -23,6 +23,11 @@ class StreamedRows:
 
     def __init__(self, statement: Statement) -> None:
         self._statement: Statement | None = statement
+
+    @property
+    def store(self) -> StoreSession | None:
+        """The store's session that makes the rows; None after the last one."""
+        return None if self._statement is None else self._statement.session
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""

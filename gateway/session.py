@@ -17,12 +17,14 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from gateway.calls import call_procedure
+from gateway.cancellation import Cancellation
 from gateway.config import Settings
 from gateway.executor import Executor
 from gateway.parameters import bind
-from gateway.results import Outcome, StreamedRows
+from gateway.results import HeldRows, Outcome, StreamedRows
 from journal.errors import Code, PalimpsestError
 from journal.journal import Author, Journal
 from journal.transaction import Status, Transaction
@@ -36,6 +38,7 @@ from rewriter.statement import (
     Savepoint,
     SetSetting,
     ShowSetting,
+    SqlStatement,
 )
 
 _BACKOFF_S = 0.002
@@ -69,6 +72,7 @@ class Session:
         self.settings = settings
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
+        self.cancellation = Cancellation()
 
     @property
     def status(self) -> str:
@@ -93,6 +97,8 @@ class Session:
             try:
                 limits = self.settings.limits
                 found = parse(text, self.dialect, limits, placeholders=placeholders)
+                if not placeholders:
+                    _refuse_placeholders(found)
             except PalimpsestError:
                 self._failed()
                 raise
@@ -103,6 +109,11 @@ class Session:
         self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
     ) -> Outcome:
         """Run one parsed statement."""
+        with self.cancellation.running():
+            return self._run(parsed, parameters, batch)
+
+    def _run(self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None) -> Outcome:
+        self.cancellation.check()
         control = self._control(parsed)
         if control is not None:
             return control
@@ -126,10 +137,15 @@ class Session:
                 raise
         total = 0
         outcome = Outcome("EMPTY", 0)
+        returned: list[pa.Table] = []
         for row in rows:
-            outcome.close()
             outcome = self.run(parsed, row)
             total += max(outcome.row_count, 0)
+            if isinstance(outcome.rows, HeldRows):
+                returned.append(outcome.rows.arrow())
+        if outcome.columns is not None and returned:
+            together = pa.concat_tables(returned)
+            return Outcome(outcome.tag, total, outcome.columns, self.executor.rows(together))
         outcome.row_count = total
         return outcome
 
@@ -153,8 +169,8 @@ class Session:
         return outcome
 
     def cancel(self) -> None:
-        """Stop the statement that runs, from another thread."""
-        self.executor.cancel(self)
+        """Stop the statement that runs, from another thread; returns when it has stopped."""
+        self.cancellation.cancel()
 
     def _bind(self, parsed: Parsed, parameters: Parameters) -> dict[str, Any]:
         try:
@@ -170,7 +186,13 @@ class Session:
             self.transaction = self.journal.begin(message=self.settings.commit_message)
         try:
             return self.executor.run(
-                self.transaction, parsed, bound, self.settings, self.dialect, batch
+                self.transaction,
+                parsed,
+                bound,
+                self.settings,
+                self.dialect,
+                self.cancellation,
+                batch,
             )
         except BaseException:
             self._failed()
@@ -181,7 +203,9 @@ class Session:
     ) -> Outcome:
         if batch is None:
             author = Author(self.user, self.settings.application)
-            done = self.executor.run_direct(parsed, bound, self.settings, self.dialect, author)
+            done = self.executor.run_direct(
+                parsed, bound, self.settings, self.dialect, self.cancellation, author
+            )
             if done is not None:
                 self._seal(done.written)
                 return done
@@ -189,7 +213,13 @@ class Session:
             transaction = self.journal.begin(message=self.settings.commit_message)
             try:
                 outcome = self.executor.run(
-                    transaction, parsed, bound, self.settings, self.dialect, batch
+                    transaction,
+                    parsed,
+                    bound,
+                    self.settings,
+                    self.dialect,
+                    self.cancellation,
+                    batch,
                 )
                 if isinstance(outcome.rows, StreamedRows):
                     return outcome
@@ -314,3 +344,15 @@ def setting_text(value: Any) -> str:
     if value.key in {"literal", "column", "identifier", "var", "boolean"}:
         return str(value.name or value.sql())
     return str(value.sql(dialect="duckdb"))
+
+
+def _refuse_placeholders(statements: Iterable[Parsed]) -> None:
+    """Without parameters ``%s`` may be text; ``?`` and ``$1`` can only be an oversight."""
+    for parsed in statements:
+        if isinstance(parsed.statement, SqlStatement):
+            if parsed.statement.ast.find(exp.Placeholder, exp.Parameter) is not None:
+                raise PalimpsestError(
+                    Code.PARAMETERS,
+                    "the statement has placeholders, and no parameters were given",
+                    advice="give one value for each placeholder",
+                )

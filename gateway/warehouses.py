@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
 import tempfile
 import threading
@@ -33,6 +35,7 @@ class Warehouses:
 
     def __init__(self) -> None:
         self._open: dict[Path, OpenWarehouse] = {}
+        self._forsaken: list[dict[Path, OpenWarehouse]] = []
         self._lock = threading.Lock()
 
     def acquire(self, url: str) -> OpenWarehouse:
@@ -51,12 +54,20 @@ class Warehouses:
         """One connection fewer; the last one closes the warehouse."""
         with self._lock:
             warehouse.users -= 1
-            if warehouse.users == 0:
-                del self._open[warehouse.root]
-                warehouse.executor.close()
-                warehouse.journal.close()
-                if warehouse.temporary:
-                    shutil.rmtree(warehouse.root, ignore_errors=True)
+            if warehouse.users == 0 and self._open.pop(warehouse.root, None) is not None:
+                _close(warehouse)
+
+    def close_all(self) -> None:
+        """Close what is still open when the process ends."""
+        with self._lock:
+            while self._open:
+                _close(self._open.popitem()[1])
+
+    def forsake(self) -> None:
+        """In a forked child: the parent's warehouses are not this process's to touch or free."""
+        self._forsaken.append(self._open)
+        self._open = {}
+        self._lock = threading.Lock()
 
 
 def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
@@ -86,4 +97,13 @@ def _opened(root: Path, settings: dict[str, str], temporary: bool) -> OpenWareho
     return OpenWarehouse(root, journal, Executor(journal), temporary)
 
 
+def _close(warehouse: OpenWarehouse) -> None:
+    warehouse.executor.close()
+    warehouse.journal.close()
+    if warehouse.temporary:
+        shutil.rmtree(warehouse.root, ignore_errors=True)
+
+
 WAREHOUSES = Warehouses()
+atexit.register(WAREHOUSES.close_all)
+os.register_at_fork(after_in_child=WAREHOUSES.forsake)

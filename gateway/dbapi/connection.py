@@ -1,13 +1,22 @@
-"""PEP 249 connections."""
+"""PEP 249 connections.
+
+Threads may share one (threadsafety 2): its statements and fetches take turns; ``cancel`` alone
+does not wait. A connection belongs to the process that opened it and refuses to work in a fork.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from gateway import errors
 from gateway.config import Settings
+from gateway.dbapi import abandoned
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import Session
@@ -16,10 +25,7 @@ from journal.errors import Code, PalimpsestError
 
 
 class Connection:
-    """A connection to a warehouse: one session, any number of cursors.
-
-    Threads may share it; their statements take turns.
-    """
+    """A connection to a warehouse: one session, any number of cursors."""
 
     Warning = errors.Warning
     Error = errors.Error
@@ -44,6 +50,9 @@ class Connection:
     ) -> None:
         self.lock = threading.RLock()
         self._closed = False
+        self.process = os.getpid()
+        self._cursors: weakref.WeakSet[Cursor] = weakref.WeakSet()
+        abandoned.REAPER.start()
         with mapping():
             self._warehouse: OpenWarehouse = WAREHOUSES.acquire(url)
             try:
@@ -68,9 +77,15 @@ class Connection:
 
     @property
     def session(self) -> Session:
-        """The session; raises when the connection is closed."""
+        """The session; raises when the connection is closed or was opened by another process."""
         if self._closed:
             raise PalimpsestError(Code.CLOSED, "the connection is closed", advice="connect again")
+        if self.process != os.getpid():
+            raise PalimpsestError(
+                Code.INTERFACE,
+                f"the connection belongs to process {self.process}, this is {os.getpid()}",
+                advice="connect after forking, or start processes with spawn",
+            )
         return self._session
 
     @property
@@ -87,22 +102,40 @@ class Connection:
                     "autocommit cannot change inside a transaction",
                     advice="commit or roll back first",
                 )
-            self.session.autocommit = value
+            self.session.autocommit = bool(value)
 
     @property
     def in_transaction(self) -> bool:
         """True while a transaction is open or failed."""
         return self._session.transaction is not None
 
+    @contextmanager
+    def reading_as_of(self, point: object) -> Iterator[Connection]:
+        """Inside the block, statements read the past: a time or a version, as in ``SET as_of``."""
+        with mapping(), self.lock:
+            before = self.session.settings
+            self.session.settings = before.changed("as_of", point)
+        try:
+            yield self
+        finally:
+            with self.lock:
+                self._session.settings = self._session.settings.changed("as_of", before.as_of)
+
     def cursor(self) -> Cursor:
         """A new cursor."""
-        with mapping():
+        with mapping(), self.lock:
             self.session  # noqa: B018 - raises when closed
-        return Cursor(self)
+            cursor = Cursor(self)
+            self._cursors.add(cursor)
+            return cursor
 
     def execute(self, sql: str, parameters: Any = None) -> Cursor:
         """A new cursor on which the statement has run."""
         return self.cursor().execute(sql, parameters)
+
+    def executemany(self, sql: str, rows: Any) -> Cursor:
+        """A new cursor on which the statement has run for each row of parameters."""
+        return self.cursor().executemany(sql, rows)
 
     def commit(self) -> None:
         """Commit the transaction, if there is one."""
@@ -115,16 +148,20 @@ class Connection:
             self.session.rollback()
 
     def cancel(self) -> None:
-        """Stop the statement that runs, from another thread."""
+        """Stop the statement that runs, from another thread; fine when none runs."""
         with mapping():
             self.session.cancel()
 
     def close(self) -> None:
-        """Roll back and close; closing twice is fine."""
+        """Roll back and close, with every cursor; closing twice is fine."""
         with self.lock:
             if self._closed:
                 return
             self._closed = True
+            if self.process != os.getpid():
+                return
+            for cursor in list(self._cursors):
+                cursor.discard()
             try:
                 with mapping():
                     self._session.close()
@@ -152,5 +189,18 @@ class Connection:
             self.close()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and hasattr(self, "_session"):
-            self.close()
+        # A half-made connection has no session, and its warehouse was released already.
+        if getattr(self, "_closed", True) or not hasattr(self, "_session"):
+            return
+        if self.process == os.getpid():
+            abandoned.REAPER.put(_closing(self._session, self._warehouse))
+
+
+def _closing(session: Session, warehouse: OpenWarehouse) -> Any:
+    def close() -> None:
+        try:
+            session.close()
+        finally:
+            WAREHOUSES.release(warehouse)
+
+    return close

@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
+from gateway.dbapi import abandoned
 from gateway.errors import mapping
 from gateway.parameters import batch_table
-from gateway.results import Outcome, Row
+from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from journal.errors import Code, PalimpsestError
+from rewriter.parsing import Parsed
 from rewriter.statement import SqlStatement
 
 if TYPE_CHECKING:
     from gateway.dbapi.connection import Connection
+    from gateway.session import Session
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024
 
 
 class Cursor:
-    """Runs statements of its connection and holds one result."""
+    """Runs statements of its connection and holds one result.
+
+    A result outlives the transaction it was read in: it can be fetched after COMMIT and ROLLBACK.
+    """
+
+    lastrowid = None
+    """PEP 249 has it for databases with row ids; use RETURNING."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.arraysize = 1
+        self.rownumber: int | None = None
+        """Index of the row that the next fetch gives; None without a result."""
         self._outcome = Outcome("NONE")
         self._ahead: list[Row] = []
         self._next = 0
         self._closed = False
-        self.rownumber: int | None = None
+
+    @property
+    def closed(self) -> bool:
+        """True after ``close`` of the cursor or its connection."""
+        return self._closed
 
     @property
     def rowcount(self) -> int:
@@ -54,52 +72,59 @@ class Cursor:
         """Run one or more statements; the result is that of the last one."""
         with mapping(), self.connection.lock:
             self._reset()
-            self._take(self.connection.session.execute(sql, parameters))
+            session = self.connection.session
+            with session.cancellation.running():
+                self._take(session.execute(_text(sql), parameters))
         return self
 
-    def executemany(self, sql: str, rows: Sequence[Any]) -> Cursor:
-        """Run one statement for each row of parameters, as one transaction's work."""
+    def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor:
+        """Run one statement for each row of parameters, all of them or none.
+
+        With RETURNING, the result holds what each row gave, one after the other.
+        """
         with mapping(), self.connection.lock:
             self._reset()
             session = self.connection.session
-            parameter_rows = list(rows)
-            if not parameter_rows:
-                self._outcome = Outcome("EMPTY", 0)
-                return self
-            statements = session.parse(sql)
+            statements = session.parse(_text(sql))
             if len(statements) != 1:
                 raise PalimpsestError(
                     Code.INTERFACE, "executemany takes one statement", advice="call it for each"
                 )
             parsed = statements[0]
-            if _can_batch(parsed.statement):
-                batch = batch_table(parsed, parameter_rows)
-                if batch is not None:
-                    self._take(session.run(parsed, None, batch))
-                    return self
-            self._take(session.run_each(parsed, parameter_rows))
+            if _is_query(parsed.statement):
+                raise PalimpsestError(
+                    Code.INTERFACE,
+                    "executemany runs changes, not queries",
+                    advice="call execute for each row of parameters, or join with a VALUES list",
+                )
+            parameter_rows = _listed(rows)
+            if not parameter_rows:
+                self._outcome = Outcome("EMPTY", 0)
+                return self
+            with session.cancellation.running():
+                self._take(_run_many(session, parsed, parameter_rows))
         return self
 
-    def callproc(self, name: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
-        """CALL a procedure; its report is the result set."""
-        marks = ", ".join("?" for _ in parameters)
-        self.execute(f"CALL {name}({marks})", list(parameters))
-        return parameters
+    def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
+        """CALL a procedure; its report is the result set, the parameters come back unchanged."""
+        values = list(parameters)
+        marks = ", ".join("?" for _ in values)
+        self.execute(f"CALL {procname}({marks})", values)
+        return values
 
     def fetchone(self) -> Row | None:
         """The next row, or None."""
-        with mapping():
-            rows = self._rows(1)
+        rows = self.fetchmany(1)
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next ``size`` rows (``arraysize`` by default)."""
-        with mapping():
+        with mapping(), self.connection.lock:
             return self._rows(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
-        with mapping():
+        with mapping(), self.connection.lock:
             found: list[Row] = []
             while rows := self._rows(_ITERATION_ROWS * 16):
                 found += rows
@@ -107,7 +132,7 @@ class Cursor:
 
     def fetch_arrow(self) -> pa.Table:
         """All rows that are left, as an Arrow table."""
-        with mapping():
+        with mapping(), self.connection.lock:
             rows = self._result().rows
             assert rows is not None
             if self._next < len(self._ahead):
@@ -116,7 +141,10 @@ class Cursor:
                     "some rows were fetched one by one already",
                     advice="call fetch_arrow first, or use fetchmany throughout",
                 )
-            return rows.arrow()
+            with self._watched(rows):
+                table = rows.arrow()
+            self.rownumber = (self.rownumber or 0) + table.num_rows
+            return table
 
     def fetch_df(self) -> Any:
         """All rows that are left, as a pandas DataFrame; needs the pandas extra."""
@@ -124,22 +152,36 @@ class Cursor:
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
         """Nothing to do; types come from the values."""
+        self._check_open()
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
         """Nothing to do; values are never cut."""
+        self._check_open()
 
     def nextset(self) -> None:
         """There is never another result set."""
+        self._check_open()
 
     def close(self) -> None:
         """Let go of the result; closing twice is fine."""
-        self._reset()
+        with mapping(), self.connection.lock:
+            self.discard()
+
+    def discard(self) -> None:
+        """What ``close`` does, for the connection that closes all its cursors."""
         self._closed = True
+        self._forget()
 
     def __iter__(self) -> Iterator[Row]:
         return self
 
     def __next__(self) -> Row:
+        # The rows at hand are given out without ceremony: this is the loop over millions of them.
+        place = self._next
+        if place < len(self._ahead) and self.rownumber is not None:
+            self._next = place + 1
+            self.rownumber += 1
+            return self._ahead[place]
         row = self.fetchone()
         if row is None:
             raise StopIteration
@@ -156,9 +198,27 @@ class Cursor:
     ) -> None:
         self.close()
 
-    def _reset(self) -> None:
+    def __del__(self) -> None:
+        outcome = getattr(self, "_outcome", None)
+        if outcome is not None and isinstance(outcome.rows, StreamedRows):
+            if self.connection.process == os.getpid():
+                abandoned.REAPER.put(outcome.close)
+
+    def _check_open(self) -> None:
+        with mapping():
+            self._open_session()
+
+    def _open_session(self) -> Session:
+        session = self.connection.session
         if self._closed:
             raise PalimpsestError(Code.CLOSED, "the cursor is closed", advice="open another one")
+        return session
+
+    def _reset(self) -> None:
+        self._open_session()
+        self._forget()
+
+    def _forget(self) -> None:
         self._outcome.close()
         self._outcome = Outcome("NONE")
         self._ahead = []
@@ -170,9 +230,7 @@ class Cursor:
         self.rownumber = 0 if outcome.columns is not None else None
 
     def _result(self) -> Outcome:
-        if self._closed:
-            raise PalimpsestError(Code.CLOSED, "the cursor is closed", advice="open another one")
-        self.connection.session  # noqa: B018 - raises when closed
+        self._open_session()
         if self._outcome.rows is None:
             raise PalimpsestError(
                 Code.NO_RESULT,
@@ -184,23 +242,70 @@ class Cursor:
     def _rows(self, size: int) -> list[Row]:
         rows = self._result().rows
         assert rows is not None
+        if size < 0:
+            raise PalimpsestError(
+                Code.INTERFACE, f"{size} rows cannot be fetched", advice="give 0 or more"
+            )
         found = self._ahead[self._next : self._next + size]
         self._next += len(found)
         if len(found) < size:
-            self._ahead = rows.take(max(size - len(found), _ITERATION_ROWS))
-            self._next = size - len(found)
+            with self._watched(rows):
+                self._ahead = rows.take(max(size - len(found), _ITERATION_ROWS))
+            self._next = min(size - len(found), len(self._ahead))
             found += self._ahead[: self._next]
-            self._next = min(self._next, len(self._ahead))
         self.rownumber = (self.rownumber or 0) + len(found)
         return found
+
+    @contextmanager
+    def _watched(self, rows: StreamedRows | HeldRows) -> Iterator[None]:
+        """The store may work for this fetch, so ``cancel`` must find it."""
+        cancellation = self.connection.session.cancellation
+        store = rows.store if isinstance(rows, StreamedRows) else None
+        with cancellation.running():
+            if store is None:
+                yield
+            else:
+                with cancellation.watching(store):
+                    yield
+
+
+def _text(sql: object) -> str:
+    if not isinstance(sql, str):
+        raise PalimpsestError(
+            Code.INTERFACE,
+            f"a statement is text, not {type(sql).__name__}",
+            advice="pass a str",
+        )
+    return sql
+
+
+def _listed(rows: object) -> list[Any]:
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise PalimpsestError(
+            Code.PARAMETERS,
+            f"executemany takes one sequence of parameters per row, not {type(rows).__name__}",
+            advice="give a list of tuples or of mappings",
+        )
+    return list(rows)
+
+
+def _run_many(session: Session, parsed: Parsed, rows: list[Any]) -> Outcome:
+    if _can_batch(parsed.statement):
+        batch = batch_table(parsed, rows)
+        if batch is not None:
+            return session.run_batch(parsed, rows, batch)
+    return session.run_each(parsed, rows)
+
+
+def _is_query(statement: object) -> bool:
+    return isinstance(statement, SqlStatement) and isinstance(statement.ast, exp.Query)
 
 
 def _can_batch(statement: object) -> bool:
     if not isinstance(statement, SqlStatement) or statement.ast.key != "insert":
         return False
     values = statement.ast.expression
-    simple = values is not None and values.key == "values" and len(values.expressions) == 1
-    return simple and not statement.ast.args.get("conflict")
+    return values is not None and values.key == "values" and len(values.expressions) == 1
 
 
 def _described(name: str, kind: str) -> Description:
