@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
@@ -15,21 +16,26 @@ Writer = Callable[[Result, TextIO, Style], int]
 
 def write_csv(result: Result, out: TextIO, style: Style, delimiter: str = ",") -> int:
     """Comma-separated values with a header; NULL is an empty cell, empty text a quoted one."""
-    out.write(delimiter.join(_csv_cell(c.name, delimiter) for c in result.columns) + "\n")
+    risky = re.compile(f'["\\r\\n{re.escape(delimiter)}]|^\\s|\\s$|^$')
+
+    def cell(value: object) -> str:
+        kind = type(value)
+        if kind is int:
+            return str(value)
+        if value is None:
+            return ""
+        text = value if isinstance(value, str) else plain(value)
+        return f'"{text.replace(_QUOTE, _QUOTE * 2)}"' if risky.search(text) else text
+
+    out.write(delimiter.join(cell(c.name) for c in result.columns) + "\n")
     count = 0
     for row in result.rows:
-        out.write(delimiter.join(_csv_cell(v, delimiter) for v in row) + "\n")
+        out.write(delimiter.join([cell(v) for v in row]) + "\n")
         count += 1
     return count
 
 
-def _csv_cell(value: object, delimiter: str) -> str:
-    if value is None:
-        return ""
-    text = plain(value)
-    if not text or any(c in text for c in (delimiter, '"', "\n", "\r")) or text != text.strip():
-        return '"' + text.replace('"', '""') + '"'
-    return text
+_QUOTE = '"'
 
 
 def write_tsv(result: Result, out: TextIO, style: Style) -> int:
@@ -43,7 +49,7 @@ def write_json(result: Result, out: TextIO, style: Style) -> int:
     count = 0
     out.write("[")
     for row in result.rows:
-        pairs = (f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True))
+        pairs = [f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True)]
         out.write((",\n " if count else "\n ") + "{" + ", ".join(pairs) + "}")
         count += 1
     out.write("\n]\n" if count else "]\n")
@@ -55,7 +61,7 @@ def write_jsonl(result: Result, out: TextIO, style: Style) -> int:
     names = _keys(result.columns)
     count = 0
     for row in result.rows:
-        pairs = (f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True))
+        pairs = [f"{n}: {to_json(v)}" for n, v in zip(names, row, strict=True)]
         out.write("{" + ", ".join(pairs) + "}\n")
         count += 1
     return count

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _CONTROL = {n: f"\\x{n:02x}" for n in (*range(32), *range(127, 160))}
 _CONTROL |= {9: "\\t", 10: "↵", 13: "\\r"}
 
@@ -49,8 +50,11 @@ def _moment(value: dt.datetime) -> str:
 
 def to_json(value: Any) -> str:
     """A value as JSON text."""
-    if value is None or isinstance(value, bool | int | str):
-        return json.dumps(value, ensure_ascii=False)
+    kind = type(value)
+    if kind is int:
+        return str(value)
+    if kind is str or value is None or kind is bool:
+        return _encode(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else json.dumps(str(value))
     if isinstance(value, Decimal):
