@@ -104,7 +104,13 @@ def _unique(raw: dict[str, Any]) -> Unique:
 
 def _column(raw: dict[str, Any]) -> Column:
     identity = raw["identity"]
-    return Column(**{**raw, "identity": None if identity is None else Identity(**identity)})
+    return Column(
+        **{
+            **raw,
+            "identity": None if identity is None else Identity(**identity),
+            "earlier_types": tuple(raw.get("earlier_types", ())),
+        }
+    )
 
 
 def _view(raw: dict[str, Any]) -> View:

@@ -53,6 +53,7 @@ class Column:
 
     ``physical`` is its name in the journal and never changes; ``name`` is what clients see.
     ``initial`` is the value (SQL text) that rows written before the column existed show.
+    ``earlier_types`` are the types it had before, oldest first; no type comes twice.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Column:
     initial: str | None = None
     comment: str | None = None
     generated: str | None = None
+    earlier_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,15 +143,17 @@ class Alteration:
                 "create a table with the other type and INSERT INTO it .. SELECT",
                 node,
             )
-        if using is None:
-            self._replace(index, type=wanted)
+        known_type = wanted in stored.earlier_types or wanted == stored.type
+        if using is None and not known_type:
+            earlier = (*stored.earlier_types, stored.type)
+            self._replace(index, type=wanted, earlier_types=earlier)
             before = self.values.get(stored.physical, column(stored.physical, "t"))
             self.values[stored.physical] = exp.cast(before.copy(), wanted, dialect="duckdb")
             self.concerned.add(stored.physical)
             return
         physical = self.draft.new_physical(stored.name)
-        value = self._over_old_row(using, node)
-        self._replace(index, type=wanted, physical=physical, initial=None)
+        value = self._over_old_row(using or exp.column(stored.name, quoted=True), node)
+        self._replace(index, type=wanted, physical=physical, initial=None, earlier_types=())
         self._forget(stored.physical)
         self._rename_physical(stored.physical, physical)
         self.values[physical] = exp.cast(exp.paren(value), wanted, dialect="duckdb")

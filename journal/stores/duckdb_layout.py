@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, version_type
-from journal.schema import Table
+from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
 from journal.stores.duckdb import DuckDBSession
 
@@ -132,19 +132,29 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
         if kind is None:
             initial = stored.initial or "NULL"
             literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
-            value = exp.cast(literal, stored.type, dialect=_DIALECT)
+            value = literal
+            for later in (*stored.earlier_types, stored.type):
+                value = exp.cast(value, later, dialect=_DIALECT)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             written_as = parquet_type(kind) if sealed else kind
             if written_as != kind:
                 value = exp.cast(value, kind, dialect=_DIALECT)
-            value = exp.TryCast(this=value, to=exp.DataType.build(stored.type, dialect=_DIALECT))
+            for later in _types_since(stored, kind):
+                value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
         elif sealed and parquet_type(kind) != kind:
             value = exp.cast(value, stored.type, dialect=_DIALECT)
         outputs.append(exp.alias_(value, ident(stored.physical)))
     for name in (table.format.version_column, table.format.subsequent_column):
         outputs.append(exp.alias_(column(name, "p"), ident(name)))
     return exp.select(*outputs).from_(source)
+
+
+def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
+    """The types through which values written as ``kind`` became what the column shows now."""
+    if kind not in stored.earlier_types:
+        return (stored.type,)
+    return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)
 
 
 def _create_view(session: DuckDBSession, name: exp.Table, parts: Sequence[exp.Query]) -> None:
