@@ -20,6 +20,7 @@ from gateway.shell.splitting import Piece
 from gateway.shell.table import screen_width
 
 STATEMENT, USAGE, CONNECTION, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 130
+_BY_STATE = {"40001": CONFLICT, "57014": INTERRUPTED}
 _CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-603", "PAL-604"})
 
 
@@ -27,7 +28,7 @@ def exit_code(error: errors.Error) -> int:
     """The exit code an error stands for."""
     if error.code in _CONNECTING:
         return CONNECTION
-    return CONFLICT if error.sqlstate == "40001" else STATEMENT
+    return _BY_STATE.get(error.sqlstate, STATEMENT)
 
 
 def fail(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import COMMANDS, main
+from tests.conftest import ROOT
 
 
 def call(*args: str, stdin: str | None = None) -> Result:
@@ -245,3 +250,16 @@ def test_preview_of_a_warehouse_and_without_one(warehouse: str, tmp_path: Path) 
     failed = call("preview", "SELECT * FROM e", "--schema", str(schema))
     assert failed.exit_code == 1
     assert "^" in failed.stderr
+
+
+def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
+    slow = "SELECT count(*) FROM range(3000000000) a, range(1000) b WHERE a.range + b.range < 0"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gateway.cli", "query", "-w", warehouse, slow],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(3)
+    running.send_signal(signal.SIGINT)
+    _, complaint = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "PAL-407" in complaint
