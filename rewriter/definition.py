@@ -44,6 +44,14 @@ def canonical(node: exp.Expr) -> str:
 def type_text(node: exp.Expr) -> str:
     """A column's type as canonical text; raises for types nobody knows."""
     text = canonical(node)
+    kinds = {part.this for part in node.find_all(exp.DataType)}
+    if exp.DType.UNION in kinds:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"columns of type {text} are not supported",
+            advice="use a STRUCT with one field for each alternative",
+            position=position_of(node),
+        )
     try:
         exp.DataType.build(text if text.upper() not in _SERIAL else "INT", dialect="duckdb")
     except ParseError:

@@ -9,6 +9,7 @@ through the gateway. Builds AST and runs it in the session it is given; commits 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 
@@ -28,9 +29,34 @@ _AS_TEXT = frozenset(
         exp.DType.INTERVAL,
         exp.DType.TIMETZ,
         exp.DType.BIT,
+        exp.DType.BIGNUM,
+        exp.DType.ENUM,
     }
 )
-_AS_TEXT_NAMES = frozenset({"HUGEINT", "UHUGEINT", "BIT", "TIMETZ", "BIGNUM", "VARINT"})
+_RETURNED_AS_WRITTEN = frozenset(
+    {
+        exp.DType.BOOLEAN,
+        exp.DType.TINYINT,
+        exp.DType.SMALLINT,
+        exp.DType.INT,
+        exp.DType.BIGINT,
+        exp.DType.UTINYINT,
+        exp.DType.USMALLINT,
+        exp.DType.UINT,
+        exp.DType.UBIGINT,
+        exp.DType.FLOAT,
+        exp.DType.DOUBLE,
+        exp.DType.DECIMAL,
+        exp.DType.TEXT,
+        exp.DType.VARCHAR,
+        exp.DType.DATE,
+        exp.DType.TIME,
+        exp.DType.TIMESTAMP,
+        exp.DType.TIMESTAMPTZ,
+        exp.DType.UUID,
+    }
+)
+"""Types that a Parquet file gives back as they were; values of others are cast when read."""
 
 
 def fields_of(table: Table) -> Fields:
@@ -38,6 +64,7 @@ def fields_of(table: Table) -> Fields:
     return tuple((c.physical, c.type) for c in table.stored)
 
 
+@lru_cache(maxsize=4096)
 def parquet_type(kind: str) -> str:
     """The type under which values of ``kind`` survive Parquet unchanged.
 
@@ -45,10 +72,16 @@ def parquet_type(kind: str) -> str:
     """
     data_type = exp.DataType.build(kind, dialect=_DIALECT)
     for leaf in list(data_type.find_all(exp.DataType)):
-        if leaf.this in _AS_TEXT or leaf.name.upper() in _AS_TEXT_NAMES:
+        if leaf.this in _AS_TEXT:
             leaf.set("this", exp.DType.TEXT)
             leaf.set("expressions", None)
     return data_type.sql(dialect=_DIALECT)
+
+
+@lru_cache(maxsize=4096)
+def _is_cast_when_read(kind: str) -> bool:
+    """True for types that a Parquet file gives back as something else."""
+    return exp.DataType.build(kind, dialect=_DIALECT).this not in _RETURNED_AS_WRITTEN
 
 
 def head_table(table_id: int, head: Head) -> exp.Table:
@@ -142,7 +175,7 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
                 value = exp.cast(value, kind, dialect=_DIALECT)
             for later in _types_since(stored, kind):
                 value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
-        elif sealed and parquet_type(kind) != kind:
+        elif sealed and _is_cast_when_read(kind):
             value = exp.cast(value, stored.type, dialect=_DIALECT)
         outputs.append(exp.alias_(value, ident(stored.physical)))
     for name in (table.format.version_column, table.format.subsequent_column):

@@ -24,7 +24,7 @@ from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Relation, Table, fold
 from rewriter.changes import ChangeSet, append_step, new_name
 from rewriter.context import RewriteContext
-from rewriter.definition import LIKE_PARTS, Draft
+from rewriter.definition import LIKE_PARTS, Draft, type_text
 from rewriter.names import find_table, position_of
 from rewriter.new_relations import (
     check_journal_name,
@@ -152,7 +152,8 @@ def _columns(ast: exp.Create, draft: Draft, found: Collection[tuple[str, str]]) 
         shown = given[index].name if index < len(given) else _free(name, draft)
         draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
         # A column of NULLs alone has no type of its own.
-        stored = kind.replace('"NULL"', "INTEGER")
+        spelled = kind.replace('"NULL"', "INTEGER")
+        stored = type_text(exp.DataType.build(spelled, dialect="duckdb"))
         draft.columns.append(Column(shown, draft.new_physical(shown), stored))
 
 

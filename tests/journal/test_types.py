@@ -1,0 +1,75 @@
+"""Every type comes back as it was: from heads, from segments, and from buffered files."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.client import Client
+
+VALUES = {
+    "BOOLEAN": "true",
+    "TINYINT": "-128",
+    "BIGINT": "9223372036854775807",
+    "HUGEINT": "-170141183460469231731687303715884105727",
+    "UBIGINT": "18446744073709551615",
+    "UHUGEINT": "340282366920938463463374607431768211455",
+    "FLOAT": "'nan'",
+    "DOUBLE": "'-inf'",
+    "DECIMAL(4, 1)": "999.9",
+    "DECIMAL(38, 10)": "1.0000000001",
+    "VARCHAR": "'ä😀 '",
+    "BLOB": "'\\x00\\xFF'::BLOB",
+    "DATE": "'infinity'",
+    "TIME": "'23:59:59.999999'",
+    "TIMESTAMP": "'0001-02-28 12:00:00.000001'",
+    "TIMESTAMP_S": "'2024-02-29 12:00:00'",
+    "TIMESTAMP_MS": "'2024-02-29 12:00:00.001'",
+    "TIMESTAMP_NS": "'2024-02-29 12:00:00.000000001'",
+    "TIMESTAMPTZ": "'2024-02-29 12:00:00+03'",
+    "TIMETZ": "'12:00:00+03'",
+    "INTERVAL": "INTERVAL '1 month 2 days 3 microseconds'",
+    "UUID": "'00000000-0000-0000-0000-00000000000f'",
+    "BIT": "'0101'",
+    "JSON": "'{\"a\": 1}'",
+    "ENUM('x', 'y')": "'y'",
+    "INTEGER[]": "[1, NULL, 3]",
+    "INTEGER[2]": "[1, 2]",
+    "VARCHAR[][]": "[['a'], [], NULL]",
+    "STRUCT(a INTEGER, b VARCHAR)": "{'a': 1, 'b': NULL}",
+    "MAP(VARCHAR, HUGEINT)": "MAP {'k': 1}",
+    "STRUCT(e ENUM('x', 'y'), u UUID[], i INTERVAL)": (
+        "{'e': 'x', 'u': ['00000000-0000-0000-0000-00000000000f'], 'i': INTERVAL '1 day'}"
+    ),
+    "BIGNUM": "'123456789012345678901234567890'",
+}
+
+
+@pytest.mark.parametrize("kind", list(VALUES))
+def test_values_come_back_as_they_were(run: Client, kind: str) -> None:
+    run(f"CREATE TABLE t (k INTEGER PRIMARY KEY, v {kind})")
+    run(f"INSERT INTO t VALUES (1, {VALUES[kind]}), (2, NULL)")
+    query = "SELECT typeof(v), v, v::VARCHAR FROM t ORDER BY k"
+    first = repr(run(query))
+    for change in (
+        "CALL system.flush('t')",
+        "UPDATE t SET k = k + 10",
+        "CALL system.flush('t')",
+        "ALTER TABLE t ADD COLUMN w INTEGER",
+        "UPDATE t SET w = 1",
+    ):
+        run(change)
+        assert repr(run(query)) == first
+
+
+@pytest.mark.parametrize("kind", list(VALUES))
+def test_values_come_back_from_buffered_files(run: Client, kind: str) -> None:
+    run("SET memory_rows = 1")
+    run(f"CREATE TABLE t (k INTEGER PRIMARY KEY, v {kind})")
+    run("BEGIN")
+    run(f"INSERT INTO t VALUES (1, {VALUES[kind]}), (2, NULL), (3, {VALUES[kind]})")
+    query = "SELECT typeof(v), v::VARCHAR FROM t ORDER BY k"
+    first = repr(run(query))
+    run("UPDATE t SET k = k + 1 WHERE k = 3")
+    assert repr(run(query)) == first
+    run("COMMIT")
+    assert repr(run(query)) == first
