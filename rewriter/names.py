@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -9,7 +10,8 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import STORE_SCHEMA
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
-from rewriter.context import RewriteContext
+from journal.version import Version, to_datetime
+from rewriter.context import RewriteContext, TimePoint
 
 SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
 
@@ -76,8 +78,10 @@ def _visible_inside(with_: exp.With, child: exp.Expr) -> set[str]:
     return names
 
 
-def find_relation(table: exp.Table, context: RewriteContext) -> Relation:
-    """The table or view a reference names; raises UNKNOWN_TABLE."""
+def find_relation(
+    table: exp.Table, context: RewriteContext, point: TimePoint | None = None
+) -> Relation:
+    """The table or view a reference names, at a point if one is given; raises UNKNOWN_TABLE."""
     name = table_name(table, context)
     if fold(name.schema) == STORE_SCHEMA:
         raise PalimpsestError(
@@ -88,8 +92,37 @@ def find_relation(table: exp.Table, context: RewriteContext) -> Relation:
         )
     found = context.catalog.get(name)
     if found is None:
+        created = None if point is None else point.created(name)
+        if point is not None and created is not None:
+            raise _not_yet(name, created, point, table)
         raise unknown_table(name, context.catalog, table)
     return found
+
+
+def _not_yet(
+    name: TableName, created: Version, point: TimePoint, node: exp.Expr
+) -> PalimpsestError:
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {name} did not exist at {to_datetime(point.version).isoformat()}"
+        f" (version {point.version})",
+        advice=f"it was created at {to_datetime(created).isoformat()} (version {created})",
+        position=position_of(node),
+    )
+
+
+def missing_relation(
+    name: TableName, known: Iterable[str], node: exp.Expr | None
+) -> PalimpsestError:
+    """The error for a name that is none of ``known``."""
+    shown = {fold(k): k for k in known}
+    close = get_close_matches(fold(str(name)), list(shown), n=3)
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {name} does not exist",
+        advice="there are " + ", ".join(shown[c] for c in close or shown),
+        position=position_of(node),
+    )
 
 
 def find_table(table: exp.Table, context: RewriteContext) -> Table:

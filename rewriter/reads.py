@@ -6,37 +6,85 @@ columns under their logical names, so stars need no expansion. Pure: AST in, AST
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import P_SNAPSHOT, Kind, Shape, StatementPlan, Step
-from journal.relations import Output, Reader, business_outputs, ident, version_value
-from journal.schema import Table, TableName, View
-from rewriter.context import RewriteContext, TimePoint
+from journal.plan import (
+    P_FILES,
+    P_SNAPSHOT,
+    P_TIME,
+    PHYSICAL,
+    Kind,
+    Lookup,
+    PointRequest,
+    Shape,
+    StatementPlan,
+    Step,
+)
+from journal.relations import (
+    Output,
+    Reader,
+    business_outputs,
+    column,
+    ident,
+    version_type,
+    version_value,
+)
+from journal.schema import Table, TableName, View, fold
+from journal.segment import Tier
+from rewriter.context import RewriteContext, Sight, TimePoint
+from rewriter.functions import check_function, check_table_function, function_name
+from rewriter.history import Past
 from rewriter.key_lookup import Keys, pinned_keys
-from rewriter.names import find_relation, is_cte, position_of, table_name
+from rewriter.linear import split_aggregate
+from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.parsing import DIALECTS
+from rewriter.scopes import Scopes, is_named
+from rewriter.system import system_relation
+from rewriter.time_travel import (
+    HISTORY_FUNCTIONS,
+    Clause,
+    Span,
+    clause_of,
+    history_call,
+    session_point,
+)
 
+SETTLED = "settled"
+"""Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
-_FUNCTIONS = frozenset(
+_TABLE_PARTS = frozenset(
     {
-        "generate_series",
-        "range",
-        "unnest",
-        "read_csv",
-        "read_csv_auto",
-        "read_parquet",
-        "read_json",
-        "read_json_auto",
-        "glob",
-        "repeat_row",
-        "json_each",
-        "json_tree",
+        *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
+        *("version", "when", "hints", "indexed", "only", "rows_from"),
     }
 )
+_FILES = {
+    "csv": "read_csv",
+    "tsv": "read_csv",
+    "parquet": "read_parquet",
+    "json": "read_json",
+    "jsonl": "read_json",
+    "ndjson": "read_json",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time of the statement, and the parameter that holds its version."""
+
+    point: TimePoint
+    parameter: str
+
+    @property
+    def version(self) -> exp.Placeholder:
+        """The version, a BIGINT."""
+        return exp.Placeholder(this=self.parameter)
 
 
 @dataclass(slots=True)
@@ -48,17 +96,63 @@ class Reads:
     names: set[TableName] = field(default_factory=set)
     shapes: list[Shape] = field(default_factory=list)
     system: set[str] = field(default_factory=set)
+    lookups: list[Lookup] = field(default_factory=list)
+    points: list[PointRequest] = field(default_factory=list)
+    _moment: Moment | None = None
+    _session_moment: Moment | None = None
+    _scopes: Scopes | None = None
     _depth: int = 0
 
     def rewrite(self, query: exp.Expr) -> exp.Expr:
         """``query`` with every logical table replaced; the AST given is changed in place."""
-        for table in list(query.find_all(exp.Table)):
-            self._replace(table)
-        for column in query.find_all(exp.Column):
-            if column.args.get("db") is not None:
-                column.set("db", None)
-                column.set("catalog", None)
+        moment = self._moment or self._of_session()
+        if moment is None:
+            self._split_aggregates(query)
+        _check_shape(query)
+        outer = self._scopes
+        with self._looking_back(moment):
+            self._scopes = Scopes.of(query, self.context)
+            self._scopes.resolve()
+            for table in self._scopes.tables:
+                self._replace(table)
+        self._scopes = outer
         return query
+
+    def point(self, request: PointRequest) -> Moment:
+        """A point in time as a parameter of the plan."""
+        found = self.context.times(request)
+        self.points.append(request)
+        return Moment(found, f"{P_TIME}{len(self.points) - 1}")
+
+    def _of_session(self) -> Moment | None:
+        if self._session_moment is None and self.context.as_of is not None:
+            found = session_point(self.context.as_of, DIALECTS[self.context.dialect])
+            self._session_moment = self.point(found)
+        return self._session_moment
+
+    @contextmanager
+    def _looking_back(self, moment: Moment | None) -> Iterator[None]:
+        """Let names mean what they meant at a moment; None leaves things as they are."""
+        before, context = self._moment, self.context
+        if moment is not None:
+            self._moment = moment
+            self.context = replace(context, catalog=moment.point.catalog)
+        try:
+            yield
+        finally:
+            self._moment, self.context = before, context
+
+    def _split_aggregates(self, query: exp.Expr) -> None:
+        for select in list(query.find_all(exp.Select)):
+            if select.parent is None or select.find(exp.AggFunc) is None:
+                continue
+            found = split_aggregate(select, self.context)
+            if found is not None:
+                replacement, table = found
+                select.replace(replacement)
+                self.tables[table.id] = table
+                self.names.add(table.name)
+                self._shape(table, "split aggregate", "base as it is, changes with a sign")
 
     def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
         """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
@@ -87,7 +181,9 @@ class Reads:
             tag,
             frozenset(self.tables),
             frozenset(self.system),
-            bounded,
+            bounded and not self.points,
+            points=tuple(self.points),
+            lookups=tuple(self.lookups),
         )
 
     def relation(
@@ -104,7 +200,7 @@ class Reads:
             return reader.as_of(outputs, point)
         if keys is not None:
             self._shape(table, "key lookup", "the whole key is given")
-            return reader.by_key(outputs, keys)
+            return reader.by_key(outputs, keys, self._lookups(table, sight, keys))
         if reader.is_plain():
             self._shape(table, "base", "nothing is uncompacted")
         else:
@@ -112,38 +208,139 @@ class Reads:
             self._shape(table, "anti-join", f"open rows that no closing row names; tiers: {tiers}")
         return reader.current(outputs)
 
+    def _lookups(self, table: Table, sight: Sight, keys: Keys) -> dict[Tier, str]:
+        names: dict[Tier, str] = {}
+        for tier in sorted(sight.by_file):
+            name = f"{P_FILES}{len(self.lookups)}"
+            self.lookups.append(Lookup(table.id, tier, name, keys[table.key[0]]))
+            names[tier] = name
+        return names
+
     def _shape(self, table: Table, shape: str, reason: str) -> None:
         self.shapes.append(Shape(table.name, shape, reason))
 
     def _replace(self, table: exp.Table) -> None:
-        if not isinstance(table.this, exp.Identifier):
-            self._check_function(table)
+        if table.meta.get(PHYSICAL) or table.meta.get(SETTLED) or table.args.get("rows_from"):
             return
-        if is_cte(table):
+        unknown = [a for a, v in table.args.items() if v and a not in _TABLE_PARTS]
+        if unknown:
+            raise _refused(f"{unknown[0].upper()} behind a table", table)
+        if not is_named(table):
+            self._function(table)
             return
-        journal = self.context.catalog.by_journal(table_name(table, self.context))
-        if journal is not None and self.context.catalog.get(table_name(table, self.context)) is None:
-            sight = self.context.sights(journal.id)
-            self.tables[journal.id] = journal
-            self.names.add(journal.journal_name)
-            self._shape(journal, "journal", "the journal itself was named")
-            self._put(table, Reader(journal, sight.tiers).journal())
-            return
-        found = find_relation(table, self.context)
-        if isinstance(found, View):
-            self._put(table, self._view(found, table))
+        clause = clause_of(table)
+        name = table_name(table, self.context)
+        if self._scopes is not None and id(table) in self._scopes.ctes:
+            if clause is not None:
+                raise _refused("time travel on a CTE", table)
+        elif fold(name.schema) in SYSTEM_SCHEMAS:
+            if clause is not None:
+                raise _refused("time travel on a system relation", table)
+            self._put(table, self._system(name, table))
+        elif clause is None:
+            self._put(table, self._relation(table))
+        elif clause.span is Span.AS_OF:
+            with self._looking_back(self.point(clause.points[0])):
+                self._put(table, self._relation(table))
         else:
-            self._put(table, self._table(found, table))
+            self._put(table, self._versions(table, clause))
+
+    def _relation(self, table: exp.Table) -> exp.Query:
+        """The relation a name stands for at the moment that is looked at."""
+        name = table_name(table, self.context)
+        catalog = self.context.catalog
+        found = catalog.get(name) or self._present_view(name)
+        if found is None:
+            journal = catalog.by_journal(name)
+            if journal is not None:
+                return self._journal(journal)
+            file = _file_function(table)
+            if file is not None:
+                return exp.select("*").from_(file)
+            found = find_relation(table, self.context, self._moment and self._moment.point)
+        if isinstance(found, View):
+            return self._view(found, table)
+        return self._table(found, table)
+
+    def _present_view(self, name: TableName) -> View | None:
+        """A view that did not exist at the moment is used as it is now, over the tables of then."""
+        if self._moment is None or not self._moment.point.history:
+            return None
+        found = self._moment.point.history[-1][1].get(name)
+        return found if isinstance(found, View) else None
+
+    def _journal(self, journal: Table) -> exp.Query:
+        if self._moment is not None:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{journal.journal_name} is a journal, which holds all of its past already",
+                advice="read it without a point in time, and compare its version columns",
+            )
+        sight = self.context.sights(journal.id)
+        self.tables[journal.id] = journal
+        self.names.add(journal.journal_name)
+        self._shape(journal, "journal", "the journal itself was named")
+        return Reader(journal, sight.tiers).journal()
+
+    def _system(self, name: TableName, node: exp.Table) -> exp.Query:
+        relation, query = system_relation(name, node)
+        if relation is not None:
+            self.system.add(relation)
+        return query
 
     def _table(self, table: Table, node: exp.Table) -> exp.Query:
-        point = self.context.as_of
-        if point is not None:
-            return self._past(table, point)
-        keys = pinned_keys(node, table)
-        return self.relation(table, business_outputs(table.columns), keys)
+        outputs = business_outputs(table.columns)
+        if self._scopes is not None and self._scopes.names_version(node, table):
+            outputs += _current_versions(table)
+        if self._moment is not None:
+            self._shape(table, "as of", "a point in time was named")
+            return self._past(table).at(self._moment.version, outputs)
+        return self.relation(table, outputs, pinned_keys(node, table))
 
-    def _past(self, table: Table, point: TimePoint) -> exp.Query:
-        raise PalimpsestError(Code.NOT_SUPPORTED, "time travel is not supported here")
+    def _past(self, table: Table) -> Past:
+        sight = self.context.sights(table.id)
+        self.tables[table.id] = table
+        self.names.add(table.name)
+        limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
+        return Past(table, sight.tiers, limit)
+
+    def _versions(self, node: exp.Table, clause: Clause) -> exp.Query:
+        """The row versions of a table in a span of time, under the schema of the span's end."""
+        moments = [self.point(p) for p in clause.points]
+        with self._looking_back(moments[-1] if moments else None):
+            found = find_relation(node, self.context, moments[-1].point if moments else None)
+        if isinstance(found, View):
+            raise PalimpsestError(
+                Code.WRONG_OBJECT,
+                f"{found.name} is a view, whose rows have no versions",
+                advice="name its tables, or read the view AS OF a point",
+                position=position_of(node),
+            )
+        self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
+        versioned = self._scopes is not None and self._scopes.names_version(node, found)
+        return self._past(found).span(clause.span, [m.version for m in moments], versioned)
+
+    def _function(self, node: exp.Table) -> None:
+        name = function_name(node.this)
+        if name not in HISTORY_FUNCTIONS:
+            check_table_function(node.this)
+            return
+        call = history_call(node.this)
+        moments = [self.point(p) for p in call.points]
+        with self._looking_back(moments[-1] if moments else None):
+            found = find_relation(call.table, self.context, moments[-1].point if moments else None)
+        if isinstance(found, View):
+            raise PalimpsestError(
+                Code.WRONG_OBJECT,
+                f"{found.name} is a view, whose rows have no versions",
+                advice="name one of its tables",
+                position=position_of(node),
+            )
+        self._shape(found, "row versions", name)
+        past = self._past(found)
+        versions = [m.version for m in moments]
+        query = past.changes(versions[0], versions[1]) if versions else past.lives()
+        self._put(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:
@@ -153,33 +350,74 @@ class Reads:
                 advice="define the view over fewer layers",
                 position=position_of(node),
             )
-        self._depth += 1
         query = sqlglot.parse_one(view.query, read="duckdb")
         assert isinstance(query, exp.Query)
-        self.rewrite(query)
-        self._depth -= 1
+        root = exp.Subquery(this=query)
+        outer, self._depth = self.context, self._depth + 1
+        self.context = replace(outer, default_schema=view.name.schema)
+        self.rewrite(root)
+        self.context, self._depth = outer, self._depth - 1
+        query = root.this
         self.names.add(view.name)
         if view.columns:
             alias = exp.TableAlias(this=ident("v"), columns=[ident(c) for c in view.columns])
             return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
         return query
 
-    def _put(self, table: exp.Table, query: exp.Query) -> None:
-        alias = table.args.get("alias") or exp.TableAlias(this=ident(table.name))
+    def _put(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
+        alias = table.args.get("alias") or exp.TableAlias(this=ident(name or _source_name(table)))
         subquery = exp.Subquery(this=query, alias=alias)
         for arg in ("joins", "laterals", "pivots", "sample"):
             if table.args.get(arg):
                 subquery.set(arg, table.args[arg])
         table.replace(subquery)
 
-    def _check_function(self, table: exp.Table) -> None:
-        function = table.this
-        name = function.name if isinstance(function, exp.Anonymous) else function.key
-        known = name.lower().replace("_", "") in {f.replace("_", "") for f in _FUNCTIONS}
-        if not known and not isinstance(function, exp.Values | exp.Explode | exp.GenerateSeries):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"table function {name} is not supported",
-                advice="supported are " + ", ".join(sorted(_FUNCTIONS)),
-                position=position_of(table),
-            )
+
+def _current_versions(table: Table) -> list[Output]:
+    """The version columns of current rows: when they were written, and no end yet."""
+    end = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    return [
+        (column(table.format.version_column), table.format.version_column),
+        (end, table.format.subsequent_column),
+    ]
+
+
+def _check_shape(query: exp.Expr) -> None:
+    """Refuse what would change the answer if it were left out, and calls that reach outside."""
+    for node in query.find_all(exp.Select, exp.Lateral, exp.Anonymous, exp.NextValueFor):
+        if isinstance(node, exp.Select):
+            for part in ("into", "locks"):
+                if node.args.get(part):
+                    raise _refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
+        elif isinstance(node, exp.Lateral):
+            if not isinstance(node.this, exp.Subquery | exp.Query):
+                check_table_function(node.this)
+        else:
+            check_function(node)
+
+
+def _file_function(table: exp.Table) -> exp.Table | None:
+    """The table function that reads a file named in FROM, or None."""
+    name = table.name
+    quoted = isinstance(table.this, exp.Identifier) and table.this.quoted
+    ending = name.lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")
+    if not quoted or table.db or not ending[1] or ending[2] not in _FILES:
+        return None
+    call = exp.Anonymous(this=_FILES[ending[2]], expressions=[exp.Literal.string(name)])
+    return exp.Table(this=call)
+
+
+def _source_name(table: exp.Table) -> str:
+    """The name by which columns of a source are qualified when it has no alias."""
+    if table.db or _file_function(table) is None:
+        return table.name
+    return table.name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+
+
+def _refused(what: str, node: exp.Expr) -> PalimpsestError:
+    advice = "see docs/sql.md for what is"
+    if what == "FOR UPDATE":
+        advice = "leave it out: the second of two writers of a row gets a serialization failure"
+    return PalimpsestError(
+        Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=position_of(node)
+    )

@@ -1,0 +1,119 @@
+"""Which functions a client may call: an allow-list as sources of rows, a deny-list elsewhere.
+
+Table functions of a store can read its catalog, run SQL text or scan memory, so only known ones
+pass. Scalar functions pass unless they reach outside the statement. Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from rewriter.names import position_of
+
+TABLE_FUNCTIONS = (
+    "generate_series",
+    "range",
+    "unnest",
+    "read_csv",
+    "read_csv_auto",
+    "read_parquet",
+    "parquet_scan",
+    "read_json",
+    "read_json_auto",
+    "read_ndjson",
+    "read_ndjson_auto",
+    "glob",
+    "repeat",
+    "repeat_row",
+    "json_each",
+    "json_tree",
+)
+_KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
+_REACHING_OUT = frozenset(
+    {
+        "add_parquet_key",
+        "arrow_scan",
+        "arrow_scan_dumb",
+        "checkpoint",
+        "current_setting",
+        "currval",
+        "disable_logging",
+        "enable_logging",
+        "force_checkpoint",
+        "from_substrait",
+        "from_substrait_json",
+        "getenv",
+        "getvariable",
+        "index_scan",
+        "json_execute_serialized_sql",
+        "lastval",
+        "nextval",
+        "pandas_scan",
+        "pg_read_file",
+        "python_map_function",
+        "query",
+        "query_table",
+        "read_blob",
+        "read_text",
+        "seq_scan",
+        "set_config",
+        "setseed",
+        "setval",
+        "sql_auto_complete",
+        "summary",
+        "which_secret",
+        "write_log",
+    }
+)
+_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "mysql_query", "mysql_execute", "postgres_", "iceberg_")
+
+
+def function_name(node: exp.Expr) -> str:
+    """The name under which the store knows a function."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    if isinstance(node, exp.Func):
+        return str(node.sql_name()).lower()
+    return str(node.key).lower()
+
+
+def check_functions(tree: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED if anything in ``tree`` calls a function that reaches outside."""
+    for node in tree.find_all(exp.Anonymous, exp.NextValueFor):
+        check_function(node)
+
+
+def check_function(node: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED for one call of a function that reaches outside."""
+    if reaches_out(node):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the function {function_name(node)} is not supported",
+            advice="it would read or change what no statement of a client may",
+            position=position_of(node),
+        )
+
+
+def reaches_out(node: exp.Expr) -> bool:
+    """True for a call of a function on the deny-list."""
+    if isinstance(node, exp.NextValueFor):
+        return True
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = function_name(node)
+    return name in _REACHING_OUT or name.startswith(_PREFIXES)
+
+
+def check_table_function(node: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED unless a call may be a source of rows."""
+    name = function_name(node)
+    if isinstance(node, exp.Values | exp.Explode | exp.GenerateSeries | exp.Unnest):
+        return
+    if name.replace("_", "") not in _KNOWN:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the table function {name} is not supported",
+            advice="supported are " + ", ".join(TABLE_FUNCTIONS),
+            position=position_of(node),
+        )

@@ -1,0 +1,54 @@
+"""The relations that describe the warehouse: schema ``system``, and ``information_schema``.
+
+What the store keeps itself (transactions) is read there. The rest the gateway supplies as rows when
+a plan names it; ``SUPPLIED`` says under which relation. Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.plan import STORE_SCHEMA
+from journal.relations import column, ident
+from journal.schema import TableName
+from rewriter.names import missing_relation
+
+SUPPLIED = {
+    ("system", "tables"): "sys_tables",
+    ("system", "columns"): "sys_columns",
+    ("system", "journals"): "sys_journals",
+    ("system", "segments"): "sys_segments",
+    ("system", "settings"): "sys_settings",
+    ("information_schema", "schemata"): "info_schemata",
+    ("information_schema", "tables"): "info_tables",
+    ("information_schema", "columns"): "info_columns",
+    ("information_schema", "views"): "info_views",
+    ("information_schema", "table_constraints"): "info_table_constraints",
+    ("information_schema", "key_column_usage"): "info_key_column_usage",
+    ("information_schema", "referential_constraints"): "info_referential_constraints",
+}
+"""Relation names by folded schema and name."""
+_TRANSACTIONS = {
+    "version": "version",
+    "first_version": "first_version",
+    "committed_at": "committed_at",
+    "user_name": "user",
+    "application": "application",
+    "statements": "statements",
+    "statement_digest": "statement_digest",
+    "message": "message",
+    "tables": "tables",
+    "rows_written": "rows_written",
+}
+
+
+def system_relation(name: TableName, node: exp.Table) -> tuple[str | None, exp.Query]:
+    """What a system relation shows, and the name under which the gateway must supply it."""
+    if name.key == ("system", "transactions"):
+        outputs = [exp.alias_(column(old), ident(new)) for old, new in _TRANSACTIONS.items()]
+        return None, exp.select(*outputs).from_(exp.table_("transactions", db=STORE_SCHEMA))
+    relation = SUPPLIED.get(name.key)
+    if relation is None:
+        known = [f"{s}.{n}" for s, n in (*SUPPLIED, ("system", "transactions"))]
+        raise missing_relation(name, known, node)
+    return relation, exp.select("*").from_(relation)

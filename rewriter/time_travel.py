@@ -1,0 +1,218 @@
+"""Time travel clauses of a table reference, and the points in time they name.
+
+    t FOR SYSTEM_TIME AS OF x | FROM x TO y | BETWEEN x AND y | CONTAINED IN (x, y) | ALL
+    t FOR SYSTEM_VERSION AS OF n      t VERSION AS OF n      t TIMESTAMP AS OF x
+    t AT (TIMESTAMP => x)             t AT (VERSION => n)
+
+A point is a fixed expression: the store evaluates it once per statement. This module finds clauses
+and says what to evaluate; it evaluates nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from journal.errors import Code, PalimpsestError, Position
+from journal.plan import Edge, PointRequest, Query
+from rewriter.functions import check_functions
+from rewriter.names import position_of
+
+
+class Span(Enum):
+    """Which rows a clause asks for."""
+
+    AS_OF = "as of"
+    FROM = "from .. to"
+    BETWEEN = "between"
+    CONTAINED = "contained in"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A time travel clause: its span, and none, one or two points."""
+
+    span: Span
+    points: tuple[PointRequest, ...]
+
+
+HISTORY_FUNCTIONS = {"table_history": (1, 1), "table_changes": (2, 3)}
+"""Table functions over the past, with the least and the most arguments they take."""
+_USAGE = {
+    "table_history": "a table: table_history('t')",
+    "table_changes": "a table and one or two points: table_changes('t', from, to)",
+}
+_LAST_VERSION = 2**63 - 1
+_KINDS = {
+    "AS OF": Span.AS_OF,
+    "FROM": Span.FROM,
+    "BETWEEN": Span.BETWEEN,
+    "CONTAINED IN": Span.CONTAINED,
+    "ALL": Span.ALL,
+}
+_EDGES = {
+    Span.AS_OF: (Edge.AT,),
+    Span.FROM: (Edge.AT, Edge.BEFORE),
+    Span.BETWEEN: (Edge.AT, Edge.AT),
+    Span.CONTAINED: (Edge.BEFORE, Edge.AT),
+    Span.ALL: (),
+}
+
+
+def clause_of(table: exp.Table) -> Clause | None:
+    """The time travel clause of a table reference, or None."""
+    version, when = table.args.get("version"), table.args.get("when")
+    if version is None and when is None:
+        return None
+    if version is not None and when is not None:
+        raise _refused(table, "two points in time for one table", "name one")
+    if when is not None:
+        return _historical(when, table)
+    span = _KINDS.get(str(version.args.get("kind")).upper())
+    if span is None:
+        raise _refused(table, f"the clause {version.sql(dialect='duckdb')}", "use AS OF")
+    given = version.expression
+    parts = list(given.expressions) if isinstance(given, exp.Tuple) else [given]
+    edges = _EDGES[span]
+    if span is not Span.ALL and (len(parts) != len(edges) or None in parts):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f"{span.value.upper()} needs {len(edges)} points in time",
+            advice="see docs/sql.md for the spellings of time travel",
+            position=position_of(table),
+        )
+    by_number = str(version.this).upper() == "VERSION"
+    where = position_of(table)
+    points = [
+        request(part, edge, by_number=by_number, position=where)
+        for part, edge in zip(parts if edges else [], edges, strict=True)
+    ]
+    return Clause(span, tuple(points))
+
+
+def _historical(when: exp.HistoricalData, table: exp.Table) -> Clause:
+    prefix = str(when.this if isinstance(when.this, str) else when.name).upper()
+    kind = str(when.args.get("kind")).upper()
+    if prefix != "AT" or kind not in {"TIMESTAMP", "VERSION"}:
+        raise _refused(
+            table,
+            f"{prefix} ({kind} => ..)",
+            "use AT (TIMESTAMP => ..) or AT (VERSION => ..)",
+        )
+    point = request(
+        when.expression, Edge.AT, by_number=kind == "VERSION", position=position_of(table)
+    )
+    return Clause(Span.AS_OF, (point,))
+
+
+def request(
+    expression: exp.Expr, edge: Edge, *, by_number: bool, position: Position | None
+) -> PointRequest:
+    """The request for a point; ``by_number`` takes version numbers as well as timestamps."""
+    expression = expression.copy()
+    text = expression.sql(dialect="duckdb")
+    found = next(expression.find_all(exp.Query, exp.Table, exp.Column, exp.AggFunc), None)
+    if found is not None:
+        raise PalimpsestError(
+            Code.TIME_POINT,
+            f"{text} is no fixed point in time",
+            advice="use literals, parameters and functions of them, such as"
+            " now() - INTERVAL '1 day'",
+            position=position_of(found) or position,
+        )
+    check_functions(expression)
+    if by_number:
+        shown = exp.cast(expression, "VARCHAR", dialect="duckdb")
+        number: exp.Expr = exp.Coalesce(
+            this=exp.TryCast(this=shown, to=exp.DataType.build("BIGINT")),
+            expressions=[_microseconds(exp.cast(shown.copy(), "TIMESTAMPTZ", dialect="duckdb"))],
+        )
+    else:
+        number = _microseconds(exp.cast(expression, "TIMESTAMPTZ", dialect="duckdb"))
+    query = Query.of(exp.select(exp.alias_(number, "version")))
+    return PointRequest(query, edge, text, position)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCall:
+    """A call of table_history or table_changes: the table, and none or two points."""
+
+    table: exp.Table
+    points: tuple[PointRequest, ...]
+
+
+def history_call(call: exp.Expr) -> HistoryCall:
+    """What a call of one of HISTORY_FUNCTIONS asks for."""
+    arguments = list(call.expressions)
+    name = str(call.name).lower()
+    least, most = HISTORY_FUNCTIONS[name]
+    if not least <= len(arguments) <= most:
+        raise _wrong_call(call, f"{name} takes {_USAGE[name]}")
+    first = arguments[0]
+    if not (isinstance(first, exp.Literal) and first.is_string):
+        raise _wrong_call(call, f"{name} takes the table's name as a string")
+    try:
+        table = exp.to_table(first.name, dialect="duckdb")
+    except SqlglotError as error:
+        raise _wrong_call(call, f"'{first.name}' is no name of a table") from error
+    if name == "table_history":
+        return HistoryCall(table, ())
+    where = position_of(call)
+    last = arguments[2] if len(arguments) > 2 else exp.Literal.number(_LAST_VERSION)
+    points = (
+        request(arguments[1], Edge.BEFORE, by_number=True, position=where),
+        request(last, Edge.AT, by_number=True, position=where),
+    )
+    return HistoryCall(table, points)
+
+
+def _wrong_call(call: exp.Expr, message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.UNKNOWN_FUNCTION,
+        message,
+        advice="see docs/sql.md for how the past is read",
+        position=position_of(call),
+    )
+
+
+def session_point(text: str, dialect: str) -> PointRequest:
+    """The point of the setting ``as_of``: a version, a timestamp, or an expression."""
+    if text.isdigit():
+        number = exp.Literal.number(int(text))
+        return request(number, Edge.AT, by_number=True, position=None)
+    literal = exp.Literal.string(text)
+    return request(_expression(text, dialect) or literal, Edge.AT, by_number=False, position=None)
+
+
+def _expression(text: str, dialect: str) -> exp.Expr | None:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        parsed = sqlglot.parse_one(text, read=dialect)
+    except SqlglotError:
+        return None
+    calls = parsed.find(exp.Func, exp.Cast, exp.Interval) is not None
+    return parsed if calls else None
+
+
+def _microseconds(moment: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="epoch_us", expressions=[moment])
+
+
+def _refused(table: exp.Table, what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{what} is not supported",
+        advice=advice,
+        position=position_of(table),
+    )
