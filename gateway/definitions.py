@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from journal.catalog import apply
-from journal.journal import Statement
 from journal.plan import Query
 from journal.schema import Table, TableName
+from journal.statement import Statement
 from rewriter.context import Describe, Dropped
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from journal.errors import Code, PalimpsestError
-from journal.journal import Statement
+from journal.statement import Statement
 from journal.stores.base import ResultColumn, StoreSession
 
 Row = tuple[Any, ...]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 
 from journal import commit as section
 from journal import direct
@@ -28,11 +28,10 @@ from journal.plan import PutRelation
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
+from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
-from journal.stores.duckdb_layout import refresh_tiers
 from journal.stores.duckdb_public import refresh_views
-from journal.stores.duckdb_rows import show_rows
 from journal.transaction import Transaction
 from journal.version import HybridClock, Version
 from journal.warehouse import DATABASE_FILE, Warehouse
@@ -41,68 +40,6 @@ from journal.warehouse import DATABASE_FILE, Warehouse
 def wall_clock_us() -> int:
     """Wall time in microseconds since the epoch."""
     return time.time_ns() // 1000
-
-
-class Statement:
-    """One statement's stay in the store: a session inside a transaction, and what it sees."""
-
-    def __init__(
-        self,
-        journal: Journal,
-        session: DuckDBSession,
-        committed: JournalState,
-        transaction: Transaction,
-    ) -> None:
-        self._journal = journal
-        self._open = True
-        self._shown: set[int] = set()
-        self.session = session
-        self.committed = committed
-        self.transaction = transaction
-
-    def show_buffers(self, table_ids: Iterable[int]) -> None:
-        """Let queries see the transaction's own rows of these tables."""
-        for table_id in table_ids:
-            table = self.transaction.catalog.by_id(table_id)
-            if table is None or table_id in self._shown:
-                continue
-            self._shown.add(table_id)
-            self._show_layout(table)
-            rows = self.transaction.buffered(table_id)
-            if rows:
-                show_rows(self.session, table, f"tx{table_id}_buffer", rows)
-
-    def _show_layout(self, table: Table) -> None:
-        """Make the tiers readable under a layout that this transaction has made itself."""
-        state = self.committed.tables.get(table.id)
-        if state is None or any(t.layout == table.layout for t in state.layouts):
-            return
-        refresh_tiers(self.session, table, state.manifest, self._journal.root)
-
-    def check_segments(self, table_ids: Iterable[int]) -> None:
-        """Raise if a segment that will be read is missing or damaged."""
-        for table_id in table_ids:
-            state = self.committed.tables.get(table_id)
-            if state is not None and state.manifest.segments:
-                self._journal.checker.check(state.manifest.segments)
-
-    def close(self) -> None:
-        """End the stay; nothing staged in it survives."""
-        if self._open:
-            self._open = False
-            self.session.rollback()
-            self._journal.store.release(self.session)
-
-    def __enter__(self) -> Statement:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Journal:
@@ -422,9 +359,14 @@ class Journal:
             session.begin()
             yield session
 
-    def settle(self, point: Version) -> None:
-        """Note that a read was answered for the past up to ``point``; commits stay above it."""
-        self.clock.settle(min(point, self.clock.now()))
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack.
+        """
+        with self.commit_lock:
+            self.clock.settle(min(point, self.clock.now()))
+            return self.state.version == seen.version
 
     def close(self) -> None:
         """Close the store; open transactions are lost."""

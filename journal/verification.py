@@ -12,12 +12,13 @@ from typing import Any
 
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
-from journal.journal import Journal, Statement
+from journal.journal import Journal
 from journal.recovery import unlisted_files
 from journal.row_checks import row_checks
 from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment, SegmentFile
 from journal.state import TableState
+from journal.statement import Statement
 from journal.stores import duckdb_layout as layout
 from journal.stores.base import Progress
 

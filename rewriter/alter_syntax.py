@@ -27,10 +27,12 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
     start = _after_name(tokens)
     if start >= len(tokens):
         raise _error(tokens[-1], Code.SYNTAX, "ALTER TABLE needs an action")
-    header, found = tokens[:start], None
+    header = tokens[:start]
+    found: exp.Alter | None = None
     for part in _parts(tokens[start:]):
-        ast = _schema_move(part) or _constraint(part, parse)
-        ast = ast or parse([*header, *_with_column(part)])
+        ast: exp.Expr | None = _schema_move(part) or _constraint(part, parse)
+        if ast is None:
+            ast = parse([*header, *_with_column(part)])
         if isinstance(ast, exp.AlterRename | exp.AddConstraint):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):

@@ -29,7 +29,6 @@ from journal.stores.duckdb_errors import translate
 DIALECT = "duckdb"
 _READ_BYTES = 1 << 20
 _IDLE_SESSIONS_MAX = 64
-_COLUMNS_MAX = 100_000
 _FILES_MAX = 1_000_000
 
 
@@ -182,7 +181,8 @@ class DuckDBSession:
         """The columns a query would have; it is not run."""
         described = Query(exp.Describe(this=query.ast.copy()), query.parameters)
         self.execute(described, parameters)
-        return [ResultColumn(row[0], row[1]) for row in self.fetch_many(_COLUMNS_MAX)]
+        rows = self._connection.fetchall()
+        return [ResultColumn(row[0], row[1]) for row in rows]
 
     def count(self, name: str) -> int:
         """Rows of a staged relation."""

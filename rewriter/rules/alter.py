@@ -1,8 +1,8 @@
 """ALTER TABLE: a new definition, rows checked against it, and rewritten only where they must be.
 
 Rows stay as they were written: columns keep their physical names, added ones show their default,
-and old versions are read with the definition of then. Only values that no constant and no cast can give
-(``DEFAULT random()``, ``USING ..``) are written, as a new version of every row.
+and old versions are read with the definition of then. Only values that no constant and no cast can
+give (``DEFAULT random()``, ``USING ..``) are written, as a new version of every row.
 """
 
 from __future__ import annotations

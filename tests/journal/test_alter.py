@@ -1,4 +1,4 @@
-"""Definitions that change: buffers, segments and the past are read in the columns that are asked."""
+"""Definitions that change: buffers, segments and the past are read in the columns asked for."""
 
 from __future__ import annotations
 

@@ -11,20 +11,21 @@ import pytest
 
 from tests.support.client import Client
 
+WITH_OPTIONS = (
+    "WITH (journal_version_type='BIGINT', journal_suffix='_hist', version_column='vn',"
+    " subsequent_version_column='svn')"
+)
+TABLE_PROPERTIES = (
+    "TBLPROPERTIES ('journal_version_type'='bigint', 'journal_suffix'='_hist',"
+    " 'version_column'='vn', 'subsequent_version_column'='svn')"
+)
+
 
 @pytest.mark.parametrize(
     ("dialect", "options"),
     [
-        (
-            "duckdb",
-            "WITH (journal_version_type='BIGINT', journal_suffix='_hist', version_column='vn',"
-            " subsequent_version_column='svn')",
-        ),
-        (
-            "spark",
-            "TBLPROPERTIES ('journal_version_type'='bigint', 'journal_suffix'='_hist',"
-            " 'version_column'='vn', 'subsequent_version_column'='svn')",
-        ),
+        ("duckdb", WITH_OPTIONS),
+        ("spark", TABLE_PROPERTIES),
     ],
 )
 def test_journal_options(connect: Callable[..., Client], dialect: str, options: str) -> None:

@@ -1,4 +1,4 @@
-"""Damaged, moved, locked and foreign warehouses: always an error that says what, never less rows."""
+"""Damaged, moved, locked and foreign warehouses: an error that says what, never fewer rows."""
 
 from __future__ import annotations
 
