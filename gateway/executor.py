@@ -18,6 +18,7 @@ from gateway.config import Settings
 from gateway.definitions import describer, dropped_tables
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
+from gateway.time_points import TimePoints, check_present
 from journal import lookup
 from journal.appending import append_rows
 from journal.commit import Author
@@ -96,19 +97,28 @@ class Executor:
     ) -> Outcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
+        times = TimePoints(self._journal, parameters)
         statement = self._journal.statement(transaction)
         try:
             plan = self._plan(
-                statement, parsed, parameters, settings, dialect, batch is not None
+                statement, parsed, parameters, settings, dialect, batch is not None, times
             )
+            if not times.settle(statement.committed):
+                statement.close()
+                statement = self._journal.statement(transaction)
+                plan = self._plan(
+                    statement, parsed, parameters, settings, dialect, batch is not None, times
+                )
             if plan.kind is not Kind.READ:
+                check_present(settings, plan)
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
             statement.show_buffers(plan.tables)
             if batch is not None:
                 statement.session.show_arrow(BATCH, batch)
             with cancellation.watching(statement.session):
-                outcome = self._steps(statement, plan, parsed, parameters, settings)
+                bound = {**parameters, **times.bind(statement, plan)}
+                outcome = self._steps(statement, plan, parsed, bound, settings)
         except BaseException:
             statement.close()
             raise
@@ -130,10 +140,11 @@ class Executor:
         For autocommit only: what it wrote is committed when this returns.
         """
         key = _key(parsed, settings, dialect, batch=False)
-        if not self._cache.is_bounded(key):
+        if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
         with self._journal.direct(settings.commit_message) as statement:
-            plan = self._plan(statement, parsed, parameters, settings, dialect, batch=False)
+            times = TimePoints(self._journal, parameters)
+            plan = self._plan(statement, parsed, parameters, settings, dialect, False, times)
             if not plan.bounded:
                 return None
             statement.check_segments(plan.tables)
@@ -156,6 +167,7 @@ class Executor:
         settings: Settings,
         dialect: str,
         batch: bool,
+        times: TimePoints,
     ) -> StatementPlan:
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
@@ -171,7 +183,8 @@ class Executor:
             return sight
 
         key = _key(parsed, settings, dialect, batch=batch)
-        plan = self._cache.plan(key, transaction.catalog, sights)
+        find = times.of(statement)
+        plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:
             return plan
         seen.clear()
@@ -180,6 +193,8 @@ class Executor:
             sights,
             dialect=dialect,
             default_schema=settings.schema,
+            times=find,
+            as_of=settings.as_of,
             describe=describer(statement, parameters),
             dropped=dropped_tables(statement),
             new_table_id=self._journal.new_table_id() if _creates(parsed) else 0,
@@ -188,7 +203,9 @@ class Executor:
         )
         plan = rewrite_statement(parsed.statement, context)
         if plan.kind is not Kind.DDL:
-            self._cache.keep_plan(key, CachedPlan(plan, transaction.catalog, dict(seen)))
+            catalogs = tuple(find(point).catalog for point in plan.points)
+            entry = CachedPlan(plan, transaction.catalog, dict(seen), catalogs)
+            self._cache.keep_plan(key, entry)
         return plan
 
     def _steps(
@@ -340,7 +357,7 @@ class Executor:
 
 
 def _key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:
-    return (parsed.text, dialect, settings.schema, batch, settings.limits)
+    return (parsed.text, dialect, settings.schema, settings.as_of, batch, settings.limits)
 
 
 def _digest(parsed: Parsed) -> str:

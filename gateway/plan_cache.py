@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from journal.plan import StatementPlan
 from journal.schema import CatalogSnapshot
-from rewriter.context import Sight, Sights
+from rewriter.context import Sight, Sights, Times
 from rewriter.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -26,6 +26,8 @@ class CachedPlan:
     plan: StatementPlan
     catalog: CatalogSnapshot
     sights: dict[int, Sight]
+    catalogs: tuple[CatalogSnapshot, ...] = ()
+    """Those at the plan's points in time, in their order."""
 
 
 class PlanCache:
@@ -56,7 +58,9 @@ class PlanCache:
         entry = self._plans.get(key)
         return entry is not None and entry.plan.bounded
 
-    def plan(self, key: Hashable, catalog: CatalogSnapshot, sights: Sights) -> StatementPlan | None:
+    def plan(
+        self, key: Hashable, catalog: CatalogSnapshot, sights: Sights, times: Times
+    ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
         with self._lock:
             entry = self._plans.get(key)
@@ -66,6 +70,9 @@ class PlanCache:
         if entry.catalog is not catalog:
             return None
         if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
+            return None
+        points = zip(entry.plan.points, entry.catalogs, strict=True)
+        if any(times(point).catalog is not then for point, then in points):
             return None
         return entry.plan
 
