@@ -16,7 +16,8 @@ EVE = date(2013, 2, 7)
 """The evening before the blizzard; 472 flights of the next day were cancelled."""
 AFTER = date(2013, 2, 10)
 
-LIFE = """SELECT status, tailnum, dep_delay, arr_delay, valid_from, valid_to, message
+LIFE = """SELECT status, dep_delay, strftime(valid_from, '%H:%M:%S.%g') AS valid_from,
+  strftime(valid_to, '%H:%M:%S.%g') AS valid_to, message
 FROM table_history('flights')
 WHERE day = DATE '2013-01-09' AND carrier = 'HA' AND flight = 51 ORDER BY valid_from"""
 

@@ -1,0 +1,46 @@
+"""The demonstration comes out right, leaves other folders alone, and says what it lacks."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+
+
+def demo(*args: str) -> tuple[int, str, str]:
+    """Run the demonstration: exit code, output, errors."""
+    result = CliRunner().invoke(main, ["demo", *args], prog_name="palimpsest")
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_folder_that_is_not_its_own_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    code, _, complaint = demo("--warehouse", str(tmp_path))
+    assert code == 1
+    assert "not a demonstration's" in complaint
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_without_the_data_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    code, _, complaint = demo("--json", "--warehouse", str(tmp_path / "w"))
+    assert code == 1
+    assert "palimpsest-gateway[demo]" in json.loads(complaint)["error"]["advice"]
+
+
+@pytest.mark.slow
+def test_the_year_comes_out_equal(tmp_path: Path) -> None:
+    code, output, complaint = demo("--json", "--warehouse", str(tmp_path / "w"))
+    assert code == 0, complaint
+    summary = json.loads(output)
+    assert summary["equal"] is True
+    assert summary["loaded"]["flights"] == 336_776
+    assert summary["replay"]["commits"] == 365
+    assert summary["replay"]["updated"] + summary["replay"]["deleted"] == 336_776
