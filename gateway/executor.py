@@ -126,6 +126,17 @@ class Executor:
             statement.close()
         return outcome
 
+    def plan(
+        self, transaction: Transaction, parsed: Parsed, settings: Settings, dialect: str
+    ) -> StatementPlan:
+        """The plan a statement would have now; nothing runs."""
+        statement = self._journal.statement(transaction)
+        try:
+            times = TimePoints(self._journal, {})
+            return self._plan(statement, parsed, {}, settings, dialect, False, times)
+        finally:
+            statement.close()
+
     def run_direct(
         self,
         parsed: Parsed,
