@@ -88,13 +88,16 @@ class Reader:
         changes = [t for t in _CHANGES if t in self.tiers]
         if not changes:
             return self._select(self._physical(Tier.BASE), outputs)
-        branches: list[exp.Query] = []
-        if Tier.BASE in self.tiers:
-            base = self._physical(Tier.BASE)
-            branches.append(self._survivors(base, outputs, None, self._union(changes)))
-        opens = self._union(changes)
-        branches.append(self._survivors(opens, outputs, self._is_open(), self._union(changes)))
-        return union_all(branches)
+        if Tier.BASE not in self.tiers:
+            opens = self._union(changes)
+            return self._survivors(opens, outputs, self._is_open(), self._union(changes))
+        # One anti-join over both, so that the closing rows are read and hashed once.
+        rows: list[exp.Query] = [self._whole(Tier.BASE)]
+        for tier in changes:
+            opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
+            rows.append(self._whole(tier).where(opened, copy=False))
+        candidates = union_all(rows).subquery(copy=False)
+        return self._survivors(candidates, outputs, None, self._union(changes))
 
     def base(self, outputs: Sequence[Output]) -> exp.Query:
         """The base alone: what was current when it was written."""
@@ -234,9 +237,12 @@ class Reader:
     def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
         if len(tiers) == 1:
             return self._physical(tiers[0])
+        return union_all([self._whole(t) for t in tiers]).subquery(copy=False)
+
+    def _whole(self, tier: Tier) -> exp.Select:
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
-        selects = [exp.select(*[column(n) for n in names], copy=False).from_(self._physical(t), copy=False) for t in tiers]
-        return union_all(selects).subquery(copy=False)
+        outputs = [column(name) for name in names]
+        return exp.select(*outputs, copy=False).from_(self._physical(tier), copy=False)
 
     def _is_open(self) -> exp.Expr:
         return exp.Is(this=column(self._subsequent, "o"), expression=exp.Null())
