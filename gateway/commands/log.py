@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
+from sqlglot import exp
 
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
 from gateway.commands.rows import show
 from gateway.shell.files import table_name
 
-_ALL = "SELECT * FROM system.transactions ORDER BY version DESC LIMIT ?"
-_OF_TABLE = (
-    "SELECT * FROM system.transactions WHERE list_contains(tables, ?) ORDER BY version DESC LIMIT ?"
+_SHOWN = (
+    "version",
+    "committed_at",
+    "user",
+    "application",
+    "array_to_string(tables, ', ') AS tables",
+    "rows_written",
+    "message",
 )
 
 
@@ -39,10 +47,14 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
       palimpsest log hr.depts --limit 5
       palimpsest log --json | jq '.[0].version'
     """
-    with connected(access, "log", as_json=as_json) as connection, failing(as_json=as_json):
+    own = replace(access, dialect="duckdb")
+    with connected(own, "log", as_json=as_json) as connection, failing(as_json=as_json):
         cursor = connection.cursor()
-        if table is None:
-            cursor.execute(_ALL, [limit])
-        else:
-            cursor.execute(_OF_TABLE, [str(table_name(connection, table)), limit])
+        query = exp.select(*(["*"] if as_json else _SHOWN), dialect="duckdb")
+        query = query.from_("system.transactions").order_by("version DESC").limit(limit)
+        values = []
+        if table is not None:
+            query = query.where("list_contains(tables, ?)", dialect="duckdb")
+            values.append(str(table_name(connection, table)))
+        cursor.execute(query.sql(dialect="duckdb"), values)
         show(cursor, connection, as_json=as_json)

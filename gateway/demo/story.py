@@ -18,7 +18,7 @@ from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.source import SourceFiles, find_files
 from gateway.demo.telling import Teller
 from gateway.errors import mapping
-from gateway.shell.previewing import preview_text
+from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import Column
 from journal.errors import Code, PalimpsestError
 from journal.warehouse import DATABASE_FILE
@@ -75,12 +75,13 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         with plain.database:
             compared = compare(connection, plain.database)
         past = looking.before_blizzard(connection)
+        eve = looking.version_after(connection, looking.EVE)
     same_past = past.rows == plain.before
     _tell_comparison(teller, compared, plain, same_past)
     summary = _summary(root, loads, replayed, sizes, compared, same_past)
     summary["seconds"] = round(time.perf_counter() - started, 2)
     summary["plain_seconds"] = round(plain.seconds, 2)
-    _farewell(teller, root, summary)
+    _farewell(teller, root, summary, eve)
     return summary
 
 
@@ -107,7 +108,7 @@ def _look(connection: Connection, teller: Teller) -> None:
     teller.say("The client says:")
     teller.sql(REWRITTEN)
     teller.say("The store gets:")
-    teller.sql(preview_text(connection, REWRITTEN))
+    teller.sql("\n".join(preview_lines(preview_on(connection, REWRITTEN))))
 
 
 REWRITTEN = "UPDATE airlines SET name = 'Envoy Air' WHERE carrier = 'MQ'"
@@ -208,7 +209,7 @@ def _summary(
     }
 
 
-def _farewell(teller: Teller, root: Path, summary: dict[str, Any]) -> None:
+def _farewell(teller: Teller, root: Path, summary: dict[str, Any], eve: int) -> None:
     teller.say("")
     if not summary["equal"]:
         teller.say("The two runs DIFFER; please report this with the output above.", "bold red")
@@ -220,14 +221,14 @@ def _farewell(teller: Teller, root: Path, summary: dict[str, Any]) -> None:
     )
     teller.say(f"  palimpsest shell {root}")
     for line in TRY_NEXT:
-        teller.say(f"    {line}")
+        teller.say(f"    {line.format(eve=eve)}")
     teller.say(f"  palimpsest verify -w {root}")
 
 
 TRY_NEXT = (
     "\\d flights",
     "SELECT * FROM flights WHERE carrier = 'HA' AND dep_delay > 120;",
-    "SELECT count(*) FROM flights FOR SYSTEM_TIME AS OF now() - INTERVAL 1 MINUTE;",
-    "SELECT * FROM system.transactions ORDER BY version DESC LIMIT 5;",
+    "SELECT status, count(*) FROM flights FOR SYSTEM_VERSION AS OF {eve} GROUP BY status;",
+    "SELECT version, message FROM system.transactions ORDER BY version DESC LIMIT 5;",
     "\\preview DELETE FROM airports WHERE arrivals = 0",
 )

@@ -44,7 +44,7 @@ class Teller:
             self._console.print(Padding(shown, (0, 0, 0, 2)))
         else:
             for line in text.splitlines():
-                self._console.print("  " + line, markup=False, soft_wrap=True)
+                self._console.print(f"  {line}".rstrip(), markup=False, soft_wrap=True)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
         """Rows."""

@@ -36,11 +36,6 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
                 session.journal.rollback(transaction)
 
 
-def preview_text(connection: Connection, sql: str) -> str:
-    """Just the SQL that a statement becomes."""
-    return preview_on(connection, sql).sql
-
-
 def show_preview(shell: Shell, sql: str) -> None:
     """Write a preview to the shell's output."""
     write_sql("\n".join(preview_lines(preview_on(shell.connection, sql))), shell.out)
