@@ -1,0 +1,72 @@
+"""A catalog's tables in the structures that SQLAlchemy's inspector wants. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from gateway.sqlalchemy_dialect.types import reflected
+from journal.schema import CatalogSnapshot, Column, Table, View, fold
+
+
+def column_info(column: Column) -> dict[str, Any]:
+    """One column for ``get_columns``."""
+    info: dict[str, Any] = {
+        "name": column.name,
+        "type": reflected(column.type),
+        "nullable": not column.not_null,
+        "default": column.default,
+        "autoincrement": column.identity is not None,
+        "comment": column.comment,
+    }
+    if column.identity is not None:
+        info["identity"] = {
+            "always": column.identity.always,
+            "start": column.identity.start,
+            "increment": column.identity.increment,
+        }
+    if column.generated is not None:
+        info["computed"] = {"sqltext": column.generated, "persisted": True}
+    return info
+
+
+def key_info(table: Table) -> dict[str, Any]:
+    """The primary key for ``get_pk_constraint``."""
+    columns = [] if table.hidden_key else _logical(table, table.key)
+    return {"constrained_columns": columns, "name": table.key_name}
+
+
+def unique_infos(table: Table) -> list[dict[str, Any]]:
+    """The constraints for ``get_unique_constraints``, in order of their names."""
+    return [
+        {"name": unique.name, "column_names": _logical(table, unique.columns)}
+        for unique in sorted(table.uniques, key=lambda unique: unique.name)
+    ]
+
+
+def check_infos(table: Table) -> list[dict[str, Any]]:
+    """The constraints for ``get_check_constraints``, in order of their names."""
+    names = {c.physical: c.name for c in table.columns}
+    found = []
+    for check in table.checks:
+        condition = sqlglot.parse_one(check.expression, read="duckdb")
+        for used in condition.find_all(exp.Column):
+            name = names.get(used.name, used.name)
+            used.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+        found.append({"name": check.name, "sqltext": condition.sql(dialect="duckdb")})
+    return sorted(found, key=lambda info: str(info["name"]))
+
+
+def relation_names(catalog: CatalogSnapshot, schema: str, kind: type[Table | View]) -> list[str]:
+    """Tables or views of a schema."""
+    return sorted(
+        r.name.name
+        for r in catalog.relations.values()
+        if isinstance(r, kind) and r.name.key[0] == fold(schema)
+    )
+
+
+def _logical(table: Table, physical: tuple[str, ...]) -> list[str]:
+    return [table.by_physical(name).name for name in physical]
