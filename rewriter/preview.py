@@ -182,12 +182,13 @@ def _shown_name(parameter: str) -> str:
     return str(int(bare) + 1) if bare.isdigit() else bare
 
 
-def _step(step: planned.Step, tables: Mapping[int, Table], dialect: str) -> PreviewStep:
+def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewStep:
     match step:
         case planned.Stage(name, query):
             return PreviewStep(f'keep as "{name}"', to_sql(query.ast, dialect))
         case planned.Guard(query, code, message):
-            note = f"{code.value.code} ({code.value.sqlstate}) if it returns a row: {message}"
+            shown = message.replace("{0}", "..").replace("{1}", "..")
+            note = f"{code.value.code} ({code.value.sqlstate}) if it returns a row: {shown}"
             return PreviewStep("check", to_sql(query.ast, dialect), note)
         case planned.Append():
             table = tables.get(step.table_id)
@@ -206,8 +207,8 @@ def _step(step: planned.Step, tables: Mapping[int, Table], dialect: str) -> Prev
             return PreviewStep(f"change the catalog: {_change(change)}")
         case _:
             found = getattr(step, "query", None)
-            shown = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
-            return PreviewStep(type(step).__name__.lower(), shown)
+            text = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
+            return PreviewStep(type(step).__name__.lower(), text)
 
 
 def _change(change: planned.CatalogChange) -> str:

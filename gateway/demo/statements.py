@@ -33,10 +33,12 @@ _SAME = """f.day = ? AND o.month = ? AND o.day = ?
 DELAYS = f"""UPDATE flights AS f
 SET status = 'flown', tailnum = o.tailnum, dep_delay = o.dep_delay, arr_delay = o.arr_delay
 FROM operations AS o
-WHERE {_SAME} AND o.dep_time IS NOT NULL"""  # noqa: S608 - two constants of this module
+WHERE {_SAME}
+  AND o.dep_time IS NOT NULL"""  # noqa: S608 - two constants of this module
 
 CANCELLATIONS = f"""DELETE FROM flights AS f USING operations AS o
-WHERE {_SAME} AND o.dep_time IS NULL"""  # noqa: S608 - two constants of this module
+WHERE {_SAME}
+  AND o.dep_time IS NULL"""  # noqa: S608 - two constants of this module
 
 PLANES = """MERGE INTO planes AS p
 USING (
@@ -82,5 +84,6 @@ GROUP BY a.name ORDER BY flights DESC LIMIT 5"""
 
 BLIZZARD = """SELECT day, count(*) AS flights, count(*) FILTER (WHERE status = 'flown') AS flown,
   round(avg(dep_delay), 1) AS mean_delay
-FROM flights{past} WHERE day BETWEEN DATE '2013-02-07' AND DATE '2013-02-10'
+FROM flights{past}
+WHERE day BETWEEN DATE '2013-02-07' AND DATE '2013-02-10'
 GROUP BY day ORDER BY day"""

@@ -213,7 +213,7 @@ def _clause(text: str) -> str:
     """The keyword that began the list the cursor is in."""
     for token in reversed(_TOKENS.findall(text)):
         if token.upper() in _BEFORE_TABLES | _BEFORE_COLUMNS:
-            return token.upper()
+            return str(token).upper()
     return ""
 
 
