@@ -5,14 +5,21 @@ Each function makes a callback for the rewriter, bound to one statement's stay i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
+
+from gateway.system import ViewColumns
 from journal.catalog import apply
-from journal.plan import Query
-from journal.schema import Table, TableName
+from journal.errors import PalimpsestError
+from journal.plan import Fetch, Query
+from journal.relations import ident
+from journal.schema import Table, TableName, View
 from journal.statement import Statement
-from rewriter.context import Describe, Dropped
+from rewriter.context import Describe, Dropped, RewriteContext
+from rewriter.rewriter import rewrite_statement
+from rewriter.statement import SqlStatement
 
 
 def describer(statement: Statement, parameters: Mapping[str, Any]) -> Describe:
@@ -49,3 +56,21 @@ def dropped_tables(statement: Statement) -> Dropped:
         return renamed
 
     return dropped
+
+
+def view_columns(statement: Statement, context: RewriteContext) -> ViewColumns:
+    """Finds names and types of a view's columns; of one that no longer works, the names alone."""
+    describe = describer(statement, {})
+
+    def columns(view: View) -> Sequence[tuple[str, str]]:
+        name = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
+        query = exp.select("*").from_(name)
+        try:
+            plan = rewrite_statement(SqlStatement(query), context)
+            (step,) = plan.steps
+            assert isinstance(step, Fetch)
+            return describe(step.query.ast, plan.tables)
+        except PalimpsestError:
+            return [(name, "NULL") for name in view.columns]
+
+    return columns

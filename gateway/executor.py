@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
-from gateway.definitions import describer, dropped_tables
+from gateway.definitions import describer, dropped_tables, view_columns
+from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
+from gateway.system import Seen, system_rows
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
 from journal.appending import append_rows
@@ -48,10 +50,10 @@ from journal.sealer import Sealer
 from journal.segment import RowCounts, Tier
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
-from rewriter.context import RewriteContext, Sight
+from rewriter.context import RewriteContext, Sight, Sights
 from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
-from rewriter.statement import SqlStatement
+from rewriter.statement import Explain, SqlStatement
 
 
 @dataclass(slots=True)
@@ -109,11 +111,14 @@ class Executor:
                 plan = self._plan(
                     statement, parsed, parameters, settings, dialect, batch is not None, times
                 )
+            if isinstance(parsed.statement, Explain):
+                return self._explained(statement, plan, parameters, settings, times)
             if plan.kind is not Kind.READ:
                 check_present(settings, plan)
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
             statement.show_buffers(plan.tables)
+            self._supply(statement, plan, settings, times)
             if batch is not None:
                 statement.session.show_arrow(BATCH, batch)
             with cancellation.watching(statement.session):
@@ -182,17 +187,7 @@ class Executor:
     ) -> StatementPlan:
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
-
-        def sights(table_id: int) -> Sight:
-            sight = seen.get(table_id)
-            if sight is None:
-                sight = seen[table_id] = Sight(
-                    transaction.tiers(table_id, statement.committed),
-                    transaction.is_pinned(table_id, statement.committed),
-                    self._by_file(statement, table_id),
-                )
-            return sight
-
+        sights = self._sights(statement, seen)
         key = _key(parsed, settings, dialect, batch=batch)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
@@ -243,6 +238,38 @@ class Executor:
             rows, changes = tuple(run.rows), tuple(run.changes)
             transaction.record(StatementWrites(version, rows, changes, _digest(parsed)))
         return _outcome(plan, run)
+
+    def _sights(self, statement: Statement, seen: dict[int, Sight]) -> Sights:
+        """Looks journals up as a statement sees them, and notes in ``seen`` what it found."""
+        transaction = statement.transaction
+
+        def sights(table_id: int) -> Sight:
+            sight = seen.get(table_id)
+            if sight is None:
+                sight = seen[table_id] = Sight(
+                    transaction.tiers(table_id, statement.committed),
+                    transaction.is_pinned(table_id, statement.committed),
+                    self._by_file(statement, table_id),
+                )
+            return sight
+
+        return sights
+
+    def _supply(
+        self, statement: Statement, plan: StatementPlan, settings: Settings, times: TimePoints
+    ) -> None:
+        """Make the system relations of a plan readable."""
+        if not plan.system:
+            return
+        catalog = statement.transaction.catalog
+        find = times.of(statement)
+        if settings.as_of is not None:
+            catalog = find(plan.points[0]).catalog
+        context = RewriteContext(catalog, self._sights(statement, {}), times=find)
+        columns = view_columns(statement, context)
+        seen = Seen(catalog, statement.committed, settings, columns)
+        for name in sorted(plan.system):
+            statement.session.show_arrow(name, system_rows(name, seen))
 
     def _by_file(self, statement: Statement, table_id: int) -> frozenset[Tier]:
         table = statement.transaction.catalog.by_id(table_id)
@@ -331,6 +358,27 @@ class Executor:
                 total = rows.counts.total
         if step.per_change is not None:
             run.count = total // step.per_change.total
+
+    def _explained(
+        self,
+        statement: Statement,
+        plan: StatementPlan,
+        parameters: Mapping[str, Any],
+        settings: Settings,
+        times: TimePoints,
+    ) -> Outcome:
+        """The plan itself as the result, and what the store makes of its query."""
+        text = None
+        if plan.kind is Kind.READ:
+            statement.show_buffers(plan.tables)
+            self._supply(statement, plan, settings, times)
+            (step,) = plan.steps
+            assert isinstance(step, Fetch)
+            bound = self._bound(statement, plan, parameters, 0)
+            bound |= times.bind(statement, plan)
+            text = statement.session.explain(step.query, bound)
+        statement.close()
+        return self.held("EXPLAIN", explained(plan, text))
 
     def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
         session = statement.session

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
+from rewriter import show_syntax
 from rewriter.alter_syntax import recognise_alter
 from rewriter.statement import (
     Begin,
@@ -23,7 +24,6 @@ from rewriter.statement import (
     Rollback,
     Savepoint,
     SetSetting,
-    ShowSetting,
     Statement,
     Undrop,
 )
@@ -150,15 +150,6 @@ def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     return SetSetting("".join(t.text for t in tokens[1:]), None)
 
 
-_SHOWN = frozenset({"TABLES", "COLUMNS", "CREATE", "DATABASES", "SCHEMAS", "VIEWS", "ALL", "FULL"})
-
-
-def _show(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    if len(tokens) < 2 or tokens[1].text.upper() in _SHOWN:
-        return None
-    return ShowSetting("".join(t.text for t in tokens[1:]))
-
-
 def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     opening = next((i for i, t in enumerate(tokens) if t.text == "("), None)
     if opening is None or tokens[-1].text != ")":
@@ -230,7 +221,8 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "RELEASE": _release,
     "SET": _set,
     "RESET": _reset,
-    "SHOW": _show,
+    "SHOW": show_syntax.show,
+    "EXPLAIN": show_syntax.explain,
     "CALL": _call,
     "RESTORE": _restore,
     "UNDROP": _undrop,

@@ -60,6 +60,10 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
     ]
 
 
+_RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
+"""Tokens behind which some dialects read raw text."""
+
+
 def _tokens(text: str, dialect: str) -> list[Token]:
     """Tokens of ``text``; words behind which sqlglot reads raw text are tokenised as well."""
     masked = text
@@ -73,7 +77,7 @@ def _tokens(text: str, dialect: str) -> list[Token]:
                 _first_line(str(error)),
                 advice="check that every quote and comment is closed",
             ) from error
-        command = next((t for t in tokens if t.token_type is TokenType.COMMAND), None)
+        command = next((t for t in tokens if t.token_type in _RAW), None)
         if command is None:
             break
         words[command.start] = command.text

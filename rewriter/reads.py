@@ -35,7 +35,7 @@ from journal.relations import (
     version_type,
     version_value,
 )
-from journal.schema import Table, TableName, View, fold
+from journal.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.functions import check_function, check_table_function, function_name
@@ -129,6 +129,17 @@ class Reads:
             found = session_point(self.context.as_of, DIALECTS[self.context.dialect])
             self._session_moment = self.point(found)
         return self._session_moment
+
+    def seen_catalog(self) -> CatalogSnapshot:
+        """The catalog that the session looks at: the present one, or that of its point in time."""
+        moment = self._of_session()
+        return self.context.catalog if moment is None else moment.point.catalog
+
+    @contextmanager
+    def at_session(self) -> Iterator[None]:
+        """Let names mean what they mean to the session."""
+        with self._looking_back(self._of_session()):
+            yield
 
     @contextmanager
     def _looking_back(self, moment: Moment | None) -> Iterator[None]:

@@ -7,6 +7,7 @@ through unrewritten. Pure: no driver, clock, randomness or I/O.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -26,10 +27,11 @@ from rewriter.rules import (
     delete,
     restore,
     select,
+    show,
     undrop,
     view,
 )
-from rewriter.statement import Restore, SqlStatement, Statement, Undrop
+from rewriter.statement import Explain, Restore, Show, SqlStatement, Statement, Undrop
 
 Rule = Callable[[Any, RewriteContext], StatementPlan]
 """Takes the kind of node it stands beside in RULES."""
@@ -39,6 +41,9 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.SetOperation, "", select.rewrite_select),
     (exp.Subquery, "", select.rewrite_select),
     (exp.Values, "", select.rewrite_select),
+    (exp.Pivot, "", select.rewrite_select),
+    (exp.Describe, "", show.rewrite_describe),
+    (exp.Summarize, "", show.rewrite_summarize),
     (exp.Insert, "", rewrite_parts),
     (exp.Update, "", rewrite_parts),
     (exp.Delete, "", rewrite_parts),
@@ -63,6 +68,11 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     match statement:
         case SqlStatement(ast):
             return rewrite(ast.copy(), context)
+        case Explain(inner):
+            explained = rewrite_statement(inner, context)
+            return replace(explained, tag="EXPLAIN", bounded=False)
+        case Show():
+            plan = show.rewrite_show(statement, context)
         case Restore():
             plan = restore.rewrite_restore(statement, context)
         case Undrop():

@@ -90,5 +90,21 @@ class Undrop:
     table: exp.Table
 
 
+@dataclass(frozen=True, slots=True)
+class Show:
+    """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
+
+    what: str
+    table: exp.Table | None = None
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN statement."""
+
+    statement: SqlStatement
+
+
 SessionStatement = Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call
-Statement = SqlStatement | SessionStatement | Restore | Undrop
+Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain

@@ -103,6 +103,13 @@ class DuckDBSession:
         with _mapped():
             self._connection.execute(render(query), self._bound(query, parameters))
 
+    def explain(self, query: Query, parameters: Parameters) -> str:
+        """The store's plan of a query, which does not run."""
+        with _mapped():
+            bound = self._bound(query, parameters)
+            rows = self._connection.execute(f"EXPLAIN {render(query)}", bound).fetchall()
+            return "\n".join(str(row[1]) for row in rows)
+
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
         with _mapped():

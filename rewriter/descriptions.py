@@ -1,0 +1,131 @@
+"""Tables described for people and tools: DESCRIBE's rows, constraints, the CREATE TABLE they had.
+
+Reads definitions and nothing else. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import sqlglot
+from sqlglot import exp
+
+from journal.relations import ident
+from journal.schema import Column, Identity, Table, View
+
+Constraint = tuple[str, str, Sequence[str]]
+_WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')
+_DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
+_SHOWN = {
+    "INT": "INTEGER",
+    "TEXT": "VARCHAR",
+    "REAL": "FLOAT",
+    "BOOL": "BOOLEAN",
+    "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
+    "TIMETZ": "TIME WITH TIME ZONE",
+    "VARBINARY": "BLOB",
+    "INT128": "HUGEINT",
+}
+
+
+def shown_type(kind: str) -> str:
+    """A type under the name the embedded store gives it in results."""
+    shown = _WORD.sub(lambda m: _SHOWN.get(m[0], m[0]), kind)
+    return _DECIMAL.sub(r"DECIMAL(\1,\2)", shown)
+
+
+def constraints(table: Table) -> Iterator[Constraint]:
+    """Kind, name and logical columns of each constraint."""
+    names = {c.physical: c.name for c in table.columns}
+    if not table.hidden_key:
+        yield "PRIMARY KEY", key_name(table), [names[p] for p in table.key]
+    for unique in table.uniques:
+        kind = "PRIMARY KEY" if unique.primary else "UNIQUE"
+        yield kind, unique.name, [names[p] for p in unique.columns]
+    for check in table.checks:
+        yield "CHECK", check.name, []
+
+
+def key_name(table: Table) -> str:
+    """The name of the primary key."""
+    return table.key_name or f"{table.name.name}_pkey"
+
+
+def referenced_default(found: Table | View, column: Column) -> str | None:
+    """The default as SQL text; a generated number shows as the next value of its column."""
+    if column.identity is not None and isinstance(found, Table):
+        return f"nextval('{found.name.name}_{column.name}_seq')"
+    return column.default
+
+
+def described(table: Table) -> list[tuple[str | None, ...]]:
+    """Name, type, null, key, default and extra of each column, as DESCRIBE shows them."""
+    primary = {p for u in table.uniques if u.primary for p in u.columns} | set(table.key)
+    unique = {u.columns[0] for u in table.uniques if len(u.columns) == 1}
+    rows: list[tuple[str | None, ...]] = []
+    for column in table.columns:
+        in_key = column.physical in primary
+        key = "PRI" if in_key else "UNI" if column.physical in unique else None
+        null = "NO" if in_key or column.not_null else "YES"
+        extra = "auto_increment" if column.identity is not None else None
+        rows.append((column.name, shown_type(column.type), null, key, column.default, extra))
+    return rows
+
+
+def create_table(table: Table) -> str:
+    """The CREATE TABLE that makes a table like this one, in the canonical dialect."""
+    names = {c.physical: c.name for c in table.columns}
+    parts: list[exp.Expr] = [_column(c) for c in table.columns]
+    for kind, name, columns in constraints(table):
+        if kind != "CHECK":
+            identifiers = [ident(c) for c in columns]
+            body: exp.Expr = exp.UniqueColumnConstraint(this=exp.Schema(expressions=identifiers))
+            if kind == "PRIMARY KEY":
+                body = exp.PrimaryKey(expressions=identifiers)
+            shown = kind == "PRIMARY KEY" and table.key_name is None and not table.hidden_key
+            parts.append(body if shown else exp.Constraint(this=ident(name), expressions=[body]))
+    for check in table.checks:
+        condition = sqlglot.parse_one(check.expression, read="duckdb")
+        for used in condition.find_all(exp.Column):
+            used.set("this", ident(names.get(used.name, used.name)))
+        parts.append(
+            exp.Constraint(
+                this=ident(check.name), expressions=[exp.CheckColumnConstraint(this=condition)]
+            )
+        )
+    target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    schema = exp.Schema(this=target, expressions=parts)
+    return exp.Create(this=schema, kind="TABLE").sql(dialect="duckdb", pretty=True)
+
+
+def create_view(view: View) -> str:
+    """The CREATE VIEW that makes this view."""
+    target: exp.Expr = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
+    if view.columns:
+        target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
+    query = sqlglot.parse_one(view.query, read="duckdb")
+    created = exp.Create(this=target, kind="VIEW", expression=query)
+    return created.sql(dialect="duckdb", pretty=True)
+
+
+def _column(column: Column) -> exp.ColumnDef:
+    found: list[exp.Expr] = []
+    if column.identity is not None:
+        found.append(_identity(column.identity))
+    elif column.not_null:
+        found.append(exp.NotNullColumnConstraint())
+    if column.default is not None:
+        default = sqlglot.parse_one(column.default, read="duckdb")
+        found.append(exp.DefaultColumnConstraint(this=default))
+    wrapped = [exp.ColumnConstraint(kind=c) for c in found]
+    kind = exp.DataType.build(column.type, dialect="duckdb", udt=True)
+    return exp.ColumnDef(this=ident(column.name), kind=kind, constraints=wrapped)
+
+
+def _identity(identity: Identity) -> exp.Expr:
+    return exp.GeneratedAsIdentityColumnConstraint(
+        this=identity.always,
+        start=exp.Literal.number(identity.start),
+        increment=exp.Literal.number(identity.increment),
+    )

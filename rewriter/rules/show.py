@@ -1,0 +1,151 @@
+"""SHOW, DESCRIBE and SUMMARIZE: what tables there are and what they look like.
+
+Answers come from the catalog as constant rows, in the shape clients of the input dialect expect;
+queries are described by the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Fetch, Kind, Query, StatementPlan
+from journal.relations import ident
+from journal.schema import Relation, Table, View, fold
+from rewriter.context import RewriteContext
+from rewriter.descriptions import create_table, create_view, described
+from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.reads import Reads
+from rewriter.statement import Show
+
+Values = Sequence[str | bool | None]
+_DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")
+_MYSQL = ("Field", "Type", "Null", "Key", "Default", "Extra")
+_SPARK = frozenset({"spark", "hive"})
+
+
+def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
+    """The plan of SHOW TABLES, COLUMNS, CREATE TABLE, SCHEMAS and their like."""
+    reads = Reads(context)
+    catalog = reads.seen_catalog()
+    match statement.what:
+        case "TABLES" | "VIEWS" | "ALL TABLES":
+            query = _tables(statement, reads)
+        case "COLUMNS":
+            return _columns(statement, reads)
+        case "CREATE":
+            query = _create(statement, reads)
+        case "SCHEMAS":
+            names = sorted(catalog.schemas.values())
+            title = "Database" if context.dialect == "mysql" else "namespace"
+            if context.dialect in _SPARK or context.dialect == "mysql":
+                query = _rows((title,), [(n,) for n in names])
+            else:
+                here = fold(context.default_schema)
+                rows = [("palimpsest", n, fold(n) == here) for n in names]
+                query = _rows(("database_name", "schema_name", "current"), rows)
+        case _:
+            query = _rows(("database_name",), [("palimpsest",)])
+    return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "SHOW")
+
+
+def rewrite_describe(ast: exp.Describe, context: RewriteContext) -> StatementPlan:
+    """The plan of DESCRIBE of a table or a query."""
+    reads = Reads(context)
+    if isinstance(ast.this, exp.Table):
+        return _columns(Show("COLUMNS", ast.this), reads)
+    if not isinstance(ast.this, exp.Query):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "DESCRIBE takes a table or a query",
+            advice="see docs/sql.md",
+            position=position_of(ast),
+        )
+    return _asked(ast.this, reads, exp.Describe)
+
+
+def rewrite_summarize(ast: exp.Summarize, context: RewriteContext) -> StatementPlan:
+    """The plan of SUMMARIZE of a table or a query."""
+    query = ast.this
+    if isinstance(query, exp.Table):
+        query = exp.select("*").from_(query)
+    return _asked(query, Reads(context), exp.Summarize)
+
+
+def _asked(
+    query: exp.Expr, reads: Reads, question: type[exp.Describe | exp.Summarize]
+) -> StatementPlan:
+    root = exp.Subquery(this=query)
+    reads.rewrite(root)
+    asked = question(this=root.this)
+    return reads.plan(Kind.READ, [Fetch(Query.of(asked))], None, question.__name__.upper())
+
+
+def _tables(statement: Show, reads: Reads) -> exp.Query:
+    context = reads.context
+    found = sorted(reads.seen_catalog().relations.values(), key=lambda r: r.name.key)
+    if statement.what == "ALL TABLES":
+        rows = [("palimpsest", r.name.schema, r.name.name) for r in found]
+        return _rows(("database", "schema", "name"), rows)
+    schema = statement.schema or context.default_schema
+    inside = [r for r in found if r.name.key[0] == fold(schema)]
+    if statement.what == "VIEWS":
+        inside = [r for r in inside if isinstance(r, View)]
+    if context.dialect in _SPARK:
+        spark = [(r.name.schema, r.name.name, False) for r in inside]
+        return _rows(("namespace", "tableName", "isTemporary"), spark)
+    title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
+    return _rows((title,), [(r.name.name,) for r in inside])
+
+
+def _columns(statement: Show, reads: Reads) -> StatementPlan:
+    context = reads.context
+    assert statement.table is not None
+    system = fold(table_name(statement.table, context).schema) in SYSTEM_SCHEMAS
+    found = None if system else _relation(statement, reads)
+    if not isinstance(found, Table):
+        return _asked(exp.select("*").from_(statement.table), reads, exp.Describe)
+    rows = described(found)
+    if context.dialect in _SPARK:
+        comments = [c.comment for c in found.columns]
+        shown = [(r[0], r[1], c) for r, c in zip(rows, comments, strict=True)]
+        query = _rows(("col_name", "data_type", "comment"), shown)
+    else:
+        query = _rows(_MYSQL if context.dialect == "mysql" else _DESCRIBED, rows)
+    return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "DESCRIBE")
+
+
+def _create(statement: Show, reads: Reads) -> exp.Query:
+    found = _relation(statement, reads)
+    text = create_table(found) if isinstance(found, Table) else create_view(found)
+    if reads.context.dialect == "mysql":
+        kind = "Table" if isinstance(found, Table) else "View"
+        return _rows((kind, f"Create {kind}"), [(found.name.name, text)])
+    title = "createtab_stmt" if reads.context.dialect in _SPARK else "sql"
+    return _rows((title,), [(text,)])
+
+
+def _relation(statement: Show, reads: Reads) -> Relation:
+    assert statement.table is not None
+    with reads.at_session():
+        return find_relation(statement.table, reads.context)
+
+
+def _rows(names: Sequence[str], rows: Sequence[Values]) -> exp.Query:
+    """Constant rows under column names; text unless a value is true or false."""
+    if not rows:
+        nothing = [exp.alias_(exp.cast(exp.Null(), "VARCHAR"), ident(n)) for n in names]
+        return exp.select(*nothing).where(exp.false())
+    tuples = [exp.Tuple(expressions=[_value(v) for v in row]) for row in rows]
+    alias = exp.TableAlias(this=ident("shown"), columns=[ident(n) for n in names])
+    return exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
+
+
+def _value(value: str | bool | None) -> exp.Expr:
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if value is None:
+        return exp.cast(exp.Null(), "VARCHAR")
+    return exp.Literal.string(value)

@@ -1,0 +1,86 @@
+"""SHOW and EXPLAIN, recognised by their tokens: sqlglot knows them in few dialects.
+
+    SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
+    SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
+    EXPLAIN [PLAN FOR] statement
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from journal.errors import Code, PalimpsestError, Position
+from rewriter.statement import Explain, Show, ShowSetting, SqlStatement
+
+Parse = Callable[..., exp.Expr]
+_FROM = frozenset({"FROM", "IN"})
+
+
+def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
+    """What a SHOW asks for; the name of a setting if it is none of the above."""
+    words = [t.text.upper() for t in tokens]
+    rest, named = words[1:], tokens[1:]
+    while rest[:1] in (["FULL"], ["EXTENDED"]):
+        rest, named = rest[1:], named[1:]
+    match rest:
+        case []:
+            return Show("TABLES")
+        case ["ALL", "TABLES"]:
+            return Show("ALL TABLES")
+        case ["TABLES" | "VIEWS" as what]:
+            return Show(what)
+        case ["TABLES" | "VIEWS" as what, word, _] if word in _FROM:
+            return Show(what, schema=named[2].text)
+        case ["SCHEMAS" | "DATABASES" as what]:
+            return Show(what)
+        case ["COLUMNS" | "FIELDS", word, *_] if word in _FROM and len(rest) > 2:
+            return Show("COLUMNS", _table(_of_schema(named[2:]), parse))
+        case ["CREATE", "TABLE" | "VIEW", _, *_]:
+            return Show("CREATE", _table(named[2:], parse))
+        case ["TABLES" | "VIEWS" | "COLUMNS" | "SCHEMAS" | "DATABASES" | "CREATE", *_]:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"SHOW {' '.join(rest)} is not supported",
+                advice="query information_schema or the system schema, with WHERE as you like",
+                position=_position(tokens[0]),
+            )
+        case _:
+            return ShowSetting("".join(t.text for t in tokens[1:]))
+
+
+def _of_schema(tokens: Sequence[Token]) -> list[Token]:
+    """MySQL's ``t FROM schema`` leaves the table's own name; a dotted name is taken as it is."""
+    end = next((i for i, t in enumerate(tokens) if t.text.upper() in _FROM), len(tokens))
+    return list(tokens[:end])
+
+
+def explain(tokens: list[Token], parse: Parse) -> Explain:
+    """The statement to be explained."""
+    rest = tokens[1:]
+    if [t.text.upper() for t in rest[:2]] == ["PLAN", "FOR"]:
+        rest = rest[2:]
+    if not rest:
+        raise PalimpsestError(
+            Code.SYNTAX, "EXPLAIN needs a statement", position=_position(tokens[0])
+        )
+    if rest[0].text.upper() in {"ANALYZE", "ANALYSE"}:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "EXPLAIN ANALYZE is not supported",
+            advice="use EXPLAIN, which runs nothing",
+            position=_position(rest[0]),
+        )
+    return Explain(SqlStatement(parse(rest)))
+
+
+def _table(tokens: Sequence[Token], parse: Parse) -> exp.Table:
+    found = parse(list(tokens), exp.Table)
+    assert isinstance(found, exp.Table)
+    return found
+
+
+def _position(token: Token) -> Position:
+    return Position(token.line, max(1, token.col - len(token.text) + 1))
