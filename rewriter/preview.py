@@ -190,10 +190,6 @@ def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewSte
             shown = message.replace("{0}", "..").replace("{1}", "..")
             note = f"{code.value.code} ({code.value.sqlstate}) if it returns a row: {shown}"
             return PreviewStep("check", to_sql(query.ast, dialect), note)
-        case planned.Append():
-            table = tables.get(step.table_id)
-            target = "the journal" if table is None else str(table.journal_name)
-            return PreviewStep(f"append to {target}", to_sql(step.query.ast, dialect))
         case planned.Fetch(query):
             return PreviewStep("result", to_sql(query.ast, dialect))
         case planned.Count(query):
@@ -208,6 +204,9 @@ def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewSte
         case _:
             found = getattr(step, "query", None)
             text = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
+            table = tables.get(getattr(step, "table_id", -1))
+            if text is not None and table is not None:
+                return PreviewStep(f"append to {table.journal_name}", text)
             return PreviewStep(type(step).__name__.lower(), text)
 
 
@@ -236,8 +235,8 @@ def _put(plan: StatementPlan) -> Iterator[Table | View]:
 
 
 def _ids(plan: StatementPlan) -> set[int]:
-    written = {s.table_id for s in plan.steps if isinstance(s, planned.Append | planned.Number)}
-    return written | set(plan.tables)
+    written = {getattr(step, "table_id", None) for step in plan.steps} - {None}
+    return {int(i) for i in written if i is not None} | set(plan.tables)
 
 
 def _asts(plan: StatementPlan) -> list[exp.Expr]:
