@@ -208,6 +208,11 @@ def _with_definition(
         return known
     manifest = old.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
+    newest = old.manifest.heads[-1:]
+    if not any(count_head(session, table, head).total for head in newest):
+        for head in newest:
+            layout.drop_head(session, table.id, head)
+        manifest = manifest.sealed(newest, ())
     return replace(known, manifest=manifest)
 
 
@@ -295,8 +300,13 @@ def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> Row
     """How many rows of each kind a journal's heads hold."""
     counts = RowCounts()
     for head in manifest.heads:
-        counts = counts + layout.count_rows(session, table, layout.head_table(table.id, head))
+        counts = counts + count_head(session, table, head)
     return counts
+
+
+def count_head(session: DuckDBSession, table: Table, head: Head) -> RowCounts:
+    """How many rows of each kind one head holds."""
+    return layout.count_rows(session, table, layout.head_table(table.id, head))
 
 
 def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:

@@ -34,7 +34,8 @@ class Sealer:
         """Have a table sealed if its heads hold more than ``rows_max`` rows; 0 means never."""
         if not is_full(self._journal, table_id, rows_max):
             return
-        if is_full(self._journal, table_id, rows_max * _BEHIND):
+        held = self._journal.state.tables[table_id].head_counts.total
+        if held > rows_max * _BEHIND:
             self._seal(table_id)
             return
         with self._changed:

@@ -27,10 +27,18 @@ from journal.stores.duckdb import DuckDBSession
 from journal.version import VersionType
 
 
+_HEADS_MAX = 8
+
+
 def is_full(journal: Journal, table_id: int, rows_max: int) -> bool:
-    """True when a table's heads hold more than ``rows_max`` rows; 0 means never."""
+    """True when a table has more than ``rows_max`` rows in heads, or many heads; 0 means never.
+
+    Every change of a table's columns leaves a head behind if that holds rows.
+    """
     state = journal.state.tables.get(table_id)
-    return state is not None and bool(rows_max) and state.head_counts.total > rows_max
+    if state is None or not rows_max:
+        return False
+    return state.head_counts.total > rows_max or len(state.manifest.heads) > _HEADS_MAX
 
 
 def seal(journal: Journal, table_id: int) -> tuple[Segment, ...]:
@@ -119,8 +127,7 @@ def _versions(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[in
     outputs: list[exp.Expr] = [exp.Min(this=written), exp.Max(this=written.copy())]
     if table.format.version_type is VersionType.TIMESTAMP:
         outputs = [exp.Anonymous(this="epoch_us", expressions=[o]) for o in outputs]
-    session.execute(Query(exp.select(*outputs).from_(rows.subquery("v")), ()), {})
-    low, high = session.fetch_many(1)[0]
+    low, high = session.row(Query(exp.select(*outputs).from_(rows.subquery("v")), ()), {})
     return int(low), int(high)
 
 

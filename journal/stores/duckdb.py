@@ -184,11 +184,19 @@ class DuckDBSession:
                 for name, kind in zip(relation.columns, relation.types, strict=True)
             ]
 
+    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
+        """The single row of a query, which is finished then."""
+        self.execute(query, parameters)
+        with _mapped():
+            (found,) = self._connection.fetchall()
+        return tuple(found)
+
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
         described = Query(exp.Describe(this=query.ast.copy()), query.parameters)
         self.execute(described, parameters)
-        rows = self._connection.fetchall()
+        with _mapped():
+            rows = self._connection.fetchall()
         return [ResultColumn(row[0], row[1]) for row in rows]
 
     def count(self, name: str) -> int:

@@ -167,20 +167,20 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
             literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
             value = literal
             for later in (*stored.earlier_types, stored.type):
-                value = exp.cast(value, later, dialect=_DIALECT)
+                value = exp.cast(value, later, dialect=_DIALECT, copy=False)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             written_as = parquet_type(kind) if sealed else kind
             if written_as != kind:
-                value = exp.cast(value, kind, dialect=_DIALECT)
+                value = exp.cast(value, kind, dialect=_DIALECT, copy=False)
             for later in _types_since(stored, kind):
                 value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
         elif sealed and _is_cast_when_read(kind):
-            value = exp.cast(value, stored.type, dialect=_DIALECT)
-        outputs.append(exp.alias_(value, ident(stored.physical)))
+            value = exp.cast(value, stored.type, dialect=_DIALECT, copy=False)
+        outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
     for name in (table.format.version_column, table.format.subsequent_column):
-        outputs.append(exp.alias_(column(name, "p"), ident(name)))
-    return exp.select(*outputs).from_(source)
+        outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
+    return exp.select(*outputs, copy=False).from_(source, copy=False)
 
 
 def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
 
 
 def _create_view(session: DuckDBSession, name: exp.Table, parts: Sequence[exp.Query]) -> None:
-    body = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
+    body = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
     _run(session, exp.Create(this=name, kind="VIEW", replace=True, expression=body))
 
 
@@ -205,8 +205,8 @@ def count_rows(session: DuckDBSession, table: Table, source: exp.Expr) -> RowCou
     opened = exp.Is(this=end.copy(), expression=exp.Null())
     ended = exp.EQ(this=end.copy(), expression=start.copy())
     outputs = [_count(None), _count(opened), _count(ended)]
-    session.execute(Query(exp.select(*outputs).from_(source), ()), {})
-    total, opens, tombstones = session.fetch_many(1)[0]
+    query = Query(exp.select(*outputs).from_(source), ())
+    total, opens, tombstones = session.row(query, {})
     return RowCounts(opens, total - opens - tombstones, tombstones)
 
 
