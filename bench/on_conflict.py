@@ -30,7 +30,7 @@ def measure(options: Options) -> Report:
     """Upsert into tables of growing size, all open at once, taking turns."""
     sizes = _QUICK_SIZES if options.quick else SIZES
     report = Report("INSERT .. ON CONFLICT as the table grows", sizes[-1])
-    keys = random.Random(13)  # noqa: S311
+    keys = random.Random(13)
     with ExitStack() as stack:
         ours = stack.enter_context(fresh_gateway(options.work / "on_conflict"))
         ours.run("CREATE SCHEMA c")

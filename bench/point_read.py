@@ -23,7 +23,7 @@ def measure(options: Options) -> Report:
     """Read random keys before and after many small commits, then after a flush."""
     report = Report("point read by key", options.rows)
     source = lineitem.lineitem_file(options.work, options.rows)
-    keys = random.Random(7)  # noqa: S311
+    keys = random.Random(7)
     with (
         loaded_gateway(options.work / "point_read", source) as ours,
         native(options.work, "point_read", source, key=True) as table,

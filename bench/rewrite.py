@@ -15,12 +15,12 @@ from bench.measure import OURS, Promise, Report, timed
 from bench.options import Options, read_options
 from gateway.config import Settings
 from gateway.plan_cache import CachedPlan, PlanCache
-from journal.plan import StatementPlan
+from journal.plan import PointRequest, StatementPlan
 from journal.stores.duckdb import render
 from journal.transaction import Transaction
-from rewriter.context import RewriteContext, Sight
+from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.parsing import parse
-from rewriter.rewriter import rewrite
+from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
 
 _COLD_MS, _CACHED_MS = 1.0, 0.05
@@ -75,6 +75,10 @@ def measure(options: Options) -> Report:
     return report
 
 
+def _no_times(request: PointRequest) -> TimePoint:
+    raise AssertionError(request)
+
+
 def _many(run: Callable[[], object], times: int) -> Callable[[], float]:
     def batch() -> None:
         for _ in range(times):
@@ -104,7 +108,7 @@ class Rewriting:
         parsed = parse(text, "duckdb", self.settings.limits)[0]
         assert isinstance(parsed.statement, SqlStatement)
         context = RewriteContext(self.transaction.catalog, self.sights)
-        plan = rewrite(parsed.statement.ast.copy(), context)
+        plan = rewrite_statement(parsed.statement, context)
         for step in plan.steps:
             query = getattr(step, "query", None)
             if query is not None:
@@ -122,7 +126,7 @@ class Rewriting:
     def cached(self, text: str) -> StatementPlan:
         """The plan of a statement seen before."""
         parsed = self.cache.parsed(self._key(text))
-        plan = self.cache.plan(self._key(text), self.transaction.catalog, self.sights)
+        plan = self.cache.plan(self._key(text), self.transaction.catalog, self.sights, _no_times)
         assert parsed is not None
         assert plan is not None
         return plan

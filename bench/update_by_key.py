@@ -25,7 +25,7 @@ def measure(options: Options) -> Report:
     """Update random keys."""
     report = Report("single-row UPDATE by key", options.rows)
     source = lineitem.lineitem_file(options.work, options.rows)
-    keys = random.Random(11)  # noqa: S311
+    keys = random.Random(11)
     with (
         loaded_gateway(options.work / "update_by_key", source) as ours,
         native(options.work, "update_plain", source, key=False) as table,
