@@ -69,6 +69,7 @@ def view_columns(statement: Statement, context: RewriteContext) -> ViewColumns:
             plan = rewrite_statement(SqlStatement(query), context)
             (step,) = plan.steps
             assert isinstance(step, Fetch)
+            assert isinstance(step.query.ast, exp.Query)
             return describe(step.query.ast, plan.tables)
         except PalimpsestError:
             return [(name, "NULL") for name in view.columns]

@@ -16,6 +16,7 @@ import pyarrow as pa
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
 from gateway.definitions import describer, dropped_tables, view_columns
+from gateway.diagnosis import diagnosed
 from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
@@ -124,6 +125,9 @@ class Executor:
             with cancellation.watching(statement.session):
                 bound = {**parameters, **times.bind(statement, plan)}
                 outcome = self._steps(statement, plan, parsed, bound, settings)
+        except PalimpsestError as error:
+            statement.close()
+            raise diagnosed(error, parsed, dialect) from error
         except BaseException:
             statement.close()
             raise

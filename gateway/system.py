@@ -1,4 +1,4 @@
-"""The rows of the system relations that the gateway supplies: ``system`` and ``information_schema``.
+"""Rows of the system relations the gateway supplies: ``system`` and ``information_schema``.
 
 Made on demand from a catalog, the published state and the session's settings. They show logical
 tables and views only; nothing here reads the store.

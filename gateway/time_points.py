@@ -14,9 +14,10 @@ from typing import Any
 
 from gateway.config import Settings
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal, Statement
+from journal.journal import Journal
 from journal.plan import P_TIME, Edge, PointRequest, StatementPlan
 from journal.state import JournalState
+from journal.statement import Statement
 from journal.version import Version
 from rewriter.context import TimePoint, Times
 

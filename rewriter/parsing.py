@@ -88,6 +88,14 @@ def _tokens(text: str, dialect: str) -> list[Token]:
     )
 
 
+def find_text(text: str, wanted: str, dialect: str) -> Position | None:
+    """Where a word, quoted name or literal first stands in a statement's text."""
+    for token in _tokens(text, dialect):
+        if token.text.casefold() == wanted.casefold():
+            return position_of(token)
+    return None
+
+
 def _split(tokens: list[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for token in tokens:

@@ -268,7 +268,8 @@ class Reads:
             file = _file_function(table)
             if file is not None:
                 return exp.select("*").from_(file)
-            found = find_relation(table, self.context, self._moment and self._moment.point)
+            point = None if self._moment is None else self._moment.point
+            found = find_relation(table, self.context, point)
         if isinstance(found, View):
             return self._view(found, table)
         return self._table(found, table)

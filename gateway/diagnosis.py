@@ -1,0 +1,96 @@
+"""Errors of the store in the client's own terms: where in its text, and without internal names.
+
+The store sees rewritten SQL, so its positions mean nothing to a client and its hints may name
+relations no client knows. What it complains of is a name or a value that stands in the client's
+text, where it is looked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError, Position
+from journal.schema import fold
+from rewriter.names import position_of
+from rewriter.parsing import Parsed, find_text
+
+_FOUND = frozenset(
+    {
+        Code.UNKNOWN_COLUMN,
+        Code.AMBIGUOUS_COLUMN,
+        Code.UNKNOWN_FUNCTION,
+        Code.UNKNOWN_TABLE,
+        Code.TYPE_MISMATCH,
+        Code.GROUPING,
+        Code.BIND,
+        Code.CONVERSION,
+        Code.OUT_OF_RANGE,
+        Code.DATA,
+        Code.SYNTAX,
+        Code.STORE,
+    }
+)
+_NAMES = (
+    re.compile(r'column named "([^"]+)"', re.I),
+    re.compile(r'(?:column|table|name) "([^"]+)"', re.I),
+    re.compile(r"with name ([\w.]+) does not exist", re.I),
+    re.compile(r"No function matches the given name and argument types '(\w+)\(", re.I),
+    re.compile(r"from source column (\w+)", re.I),
+    re.compile(r"(?:string|value) '([^']*)'", re.I),
+    re.compile(r'"([^"]+)"'),
+)
+_CANDIDATES = re.compile(r"(?:Candidate (?:bindings|tables)|Did you mean):?\s*(.+)", re.I)
+_INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
+_REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
+
+
+def diagnosed(error: PalimpsestError, parsed: Parsed, dialect: str) -> PalimpsestError:
+    """The error with a position in the client's text, as far as it can be found."""
+    if error.code not in _FOUND or error.position is not None:
+        return error
+    message, advice = _in_clients_terms(error)
+    position = None
+    for pattern in _NAMES:
+        match = pattern.search(error.message)
+        position = None if match is None else _find(match[1], parsed, dialect)
+        if position is not None:
+            break
+    return PalimpsestError(error.code, message, advice=advice, position=position)
+
+
+def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
+    first, *rest = [line.strip() for line in error.message.splitlines() if line.strip()]
+    advice = error.advice
+    for line in rest:
+        match = _CANDIDATES.match(line)
+        if match is None:
+            continue
+        names = [n.strip(' "?') for n in match[1].split(",")]
+        known = [n for n in names if n and not _INTERNAL.search(n)]
+        if known:
+            advice = "did you mean " + " or ".join(known) + "?"
+    named = re.match(r'Referenced column "([^"]+)" (?:was )?not found', first)
+    if named is not None:
+        first = f'column "{named[1]}" does not exist'
+    named = re.match(r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"', first)
+    if named is not None:
+        first = f'"{named[1]}" has no column "{named[2]}"'
+    named = re.match(r'Referenced table "([^"]+)" not found', first)
+    if named is not None:
+        first = f'"{named[1]}" names no table of this query'
+    return _REFERENCE.sub("a table", first).rstrip("!"), advice
+
+
+def _find(name: str, parsed: Parsed, dialect: str) -> Position | None:
+    """Where a name or value stands; of ``t.x`` the last part."""
+    wanted = fold(name.rpartition(".")[2])
+    ast = getattr(parsed.statement, "ast", None)
+    if isinstance(ast, exp.Expr):
+        for node in ast.find_all(exp.Identifier):
+            if fold(node.name) == wanted:
+                position = position_of(node)
+                if position is not None:
+                    return position
+    return find_text(parsed.text, name, dialect)
