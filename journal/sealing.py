@@ -26,7 +26,6 @@ from journal.stores import duckdb_layout as layout
 from journal.stores.duckdb import DuckDBSession
 from journal.version import VersionType
 
-
 _HEADS_MAX = 8
 
 
