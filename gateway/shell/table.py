@@ -18,6 +18,7 @@ from gateway.shell.values import shown
 
 _MEASURED_ROWS = 5000
 _NARROW = 10
+_UNFOLDED_ROWS = 20
 _ALWAYS_EXPANDED_ROWS = 50
 _DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 
@@ -63,17 +64,29 @@ def write_table(result: Result, out: TextIO, style: Style) -> int:
     rows = result.rows if not style.rows else islice(result.rows, style.rows)
     first = list(islice(rows, _MEASURED_ROWS))
     more = bool(style.rows) and len(first) == style.rows and next(result.rows, None) is not None
-    cells = [[shown(value, style.null) for value in row] for row in first]
+    drawn = _unfolded(first) if len(first) <= _UNFOLDED_ROWS else first
+    cells = [[shown(value, style.null) for value in row] for row in drawn]
     widths = _natural(result.columns, cells)
     if style.expanded == "on" or _should_expand(widths, len(first), style):
         count = _expanded(result.columns, chain(first, rows), out, style)
         places = list(range(len(widths)))
     else:
         widths, places = _fitted(widths, style.width)
-        count = _table(result.columns, first, cells, rows, widths, places, out, style)
+        count = _table(result.columns, drawn, cells, rows, widths, places, out, style)
+        count -= len(drawn) - len(first)
     if style.footer:
         out.write(_dim(_footer(count, more, len(places), len(result.columns)), style) + "\n")
     return count
+
+
+def _unfolded(rows: Sequence[Row]) -> list[Row]:
+    """Rows whose texts have several lines, as several rows: for plans, definitions and the like."""
+    found: list[Row] = []
+    for row in rows:
+        parts = [v.split("\n") if isinstance(v, str) else [v] for v in row]
+        for number in range(max((len(p) for p in parts), default=1)):
+            found.append(tuple(p[number] if number < len(p) else "" for p in parts))
+    return found
 
 
 def _should_expand(widths: Sequence[int], rows: int, style: Style) -> bool:

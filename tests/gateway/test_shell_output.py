@@ -80,10 +80,20 @@ def test_rows_left_out_are_mentioned() -> None:
 
 
 def test_nothing_a_terminal_would_obey_is_drawn() -> None:
-    text = drawn(TWO, [(1, "\x1b[31mred\nnew\tline\x07")], Style())
+    text = drawn(TWO, [(1, "\x1b[31mred\tline\x07")] * 30, Style())
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "\\x1b[31mred↵new\\tline\\x07" in text
+    assert "\\x1b[31mred\\tline\\x07" in text
+
+
+def test_lines_of_few_rows_are_kept_and_of_many_marked() -> None:
+    assert drawn(TWO, [(1, "two\nlines"), (2, "one")], Style()).splitlines()[2:] == [
+        "  1 │ two",
+        "    │ lines",
+        "  2 │ one",
+        "(2 rows)",
+    ]
+    assert "two↵lines" in drawn(TWO, [(i, "two\nlines") for i in range(30)], Style())
 
 
 VALUES = [
