@@ -55,7 +55,7 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
         )
     return [
         _statement(text, part, dialect, limits, placeholders)
-        for part in _split(_tokens(text, dialect))
+        for part in _split(_apart(_tokens(text, dialect)))
         if part
     ]
 
@@ -94,6 +94,21 @@ def find_text(text: str, wanted: str, dialect: str) -> Position | None:
         if token.text.casefold() == wanted.casefold():
             return position_of(token)
     return None
+
+
+def _apart(tokens: list[Token]) -> list[Token]:
+    """``?::``, which sqlglot takes for one operator, as a placeholder and the cast behind it."""
+    if all(token.token_type is not TokenType.QDCOLON for token in tokens):
+        return tokens
+    result: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.QDCOLON:
+            result.append(token)
+            continue
+        start, line, col = token.start, token.line, token.col
+        result.append(Token(TokenType.PLACEHOLDER, "?", line, col - 2, start, start))
+        result.append(Token(TokenType.DCOLON, "::", line, col, start + 1, token.end))
+    return result
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:

@@ -35,7 +35,7 @@ class Reaper:
                 self._thread.start()
 
     def stop(self) -> None:
-        """At the end of the process, when warehouses are closed whole, nothing is taken any more."""
+        """The process ends and warehouses are closed whole: nothing is taken any more."""
         self._stopped = True
         self._queue = queue.SimpleQueue()
 

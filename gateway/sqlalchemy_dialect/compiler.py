@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import sql
+from sqlalchemy import exc, sql
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects.postgresql.base import PGCompiler
-from sqlalchemy.sql.compiler import SQLCompiler
 
 
 class PalimpsestCompiler(PGCompiler):
@@ -15,7 +14,8 @@ class PalimpsestCompiler(PGCompiler):
 
     def visit_array(self, element: Any, **kw: Any) -> str:
         """A list; an empty one gets its type from where it is used."""
-        return f"[{self.visit_clauselist(element, **kw)}]"
+        items = ", ".join(self.process(item, **kw) for item in element.clauses)
+        return f"[{items}]"
 
     def _json_item(self, binary: Any, **kw: Any) -> str:
         left = self.process(binary.left, **kw)
@@ -43,7 +43,7 @@ class PalimpsestCompiler(PGCompiler):
         flags = binary.modifiers["flags"]
         arguments = [self.process(binary.left, **kw), self.process(binary.right, **kw)]
         if flags is not None:
-            arguments.append(self.render_literal_value(flags, sqltypes.STRINGTYPE))
+            arguments.append(self._text(flags))
         return f"regexp_matches({', '.join(arguments)})"
 
     def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
@@ -61,7 +61,7 @@ class PalimpsestCompiler(PGCompiler):
         arguments = [self.process(part, **kw) for part in parts]
         flags = binary.modifiers["flags"]
         if flags is not None:
-            arguments.append(self.render_literal_value(flags, sqltypes.STRINGTYPE))
+            arguments.append(self._text(flags))
         return f"regexp_replace({', '.join(arguments)})"
 
     def visit_bitwise_xor_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
@@ -90,6 +90,9 @@ class PalimpsestCompiler(PGCompiler):
                 return f"{name} {hint} AS {alias}"
         return f"{sqltext} {hint}"
 
-    def visit_sequence(self, seq: Any, **kw: Any) -> str:
-        """There are no sequences; SQLAlchemy's own message says so."""
-        return SQLCompiler.visit_sequence(self, seq, **kw)
+    def visit_sequence(self, seq: Any, **kw: Any) -> str:  # type: ignore[override]
+        """There are no sequences."""
+        raise exc.CompileError("there are no sequences; use Identity()")
+
+    def _text(self, value: str) -> str:
+        return "'" + value.replace("'", "''") + "'"

@@ -72,7 +72,13 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         """Left out: not enforced here; None would be right, the signature says text."""
         return None  # type: ignore[return-value]
 
-    def visit_create_index(self, create: Any, **kw: Any) -> str:
+    def visit_create_index(
+        self,
+        create: Any,
+        include_schema: bool = False,
+        include_table_schema: bool = True,
+        **kw: Any,
+    ) -> str:
         """A unique index is a constraint; for any other a comment says that there is none."""
         index = create.element
         if not index.unique:

@@ -1,4 +1,4 @@
-"""The dialect itself: URLs, connections, transactions, and reflection from the session's catalog."""
+"""The dialect itself: URLs, connections, transactions; reflection from the session's catalog."""
 
 from __future__ import annotations
 
@@ -79,8 +79,6 @@ class PalimpsestDialect(default.DefaultDialect):
     _backslash_escapes = False
     _supports_jsonb_subscripting = False
 
-    construct_arguments = []
-
     def __init__(
         self, json_serializer: Any = None, json_deserializer: Any = None, **kwargs: Any
     ) -> None:
@@ -143,7 +141,7 @@ class PalimpsestDialect(default.DefaultDialect):
     def reset_isolation_level(self, dbapi_conn: Any) -> None:
         """Back to transactions, or to what the engine was told."""
         dbapi_conn.rollback()
-        super().reset_isolation_level(dbapi_conn)
+        super().reset_isolation_level(dbapi_conn)  # type: ignore[no-untyped-call]
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
         """What holds now."""
@@ -168,9 +166,7 @@ class PalimpsestDialect(default.DefaultDialect):
         with _reading(cursor, context):
             cursor.execute(statement, parameters or None)
 
-    def do_execute_no_params(
-        self, cursor: Any, statement: str, context: Any | None = None
-    ) -> None:
+    def do_execute_no_params(self, cursor: Any, statement: str, context: Any | None = None) -> None:
         """Run a statement that has no placeholders."""
         with _reading(cursor, context):
             cursor.execute(statement)
@@ -202,11 +198,20 @@ class PalimpsestDialect(default.DefaultDialect):
         """Whether there is a schema of that name."""
         return schema_name.casefold() in self._catalog(connection).schemas
 
-    def has_index(self, connection: Any, table_name: str, index_name: str, **kw: Any) -> bool:
+    def has_index(
+        self,
+        connection: Any,
+        table_name: str,
+        index_name: str,
+        schema: str | None = None,
+        **kw: Any,
+    ) -> bool:
         """There are no indexes."""
         return False
 
-    def has_sequence(self, connection: Any, sequence_name: str, **kw: Any) -> bool:
+    def has_sequence(
+        self, connection: Any, sequence_name: str, schema: str | None = None, **kw: Any
+    ) -> bool:
         """There are no sequences."""
         return False
 
@@ -227,11 +232,15 @@ class PalimpsestDialect(default.DefaultDialect):
         wanted = self._name("", schema).schema
         return shapes.relation_names(self._catalog(connection), wanted, View)
 
-    def get_temp_table_names(self, connection: Any, **kw: Any) -> list[str]:
+    def get_temp_table_names(
+        self, connection: Any, schema: str | None = None, **kw: Any
+    ) -> list[str]:
         """There are no temporary tables."""
         return []
 
-    def get_temp_view_names(self, connection: Any, **kw: Any) -> list[str]:
+    def get_temp_view_names(
+        self, connection: Any, schema: str | None = None, **kw: Any
+    ) -> list[str]:
         """There are no temporary views."""
         return []
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 import sqlglot
-from sqlalchemy.sql import sqltypes
 from sqlalchemy.dialects.sqlite import json as sqlite_json
+from sqlalchemy.sql import sqltypes
 from sqlalchemy.sql.type_api import NativeForEmulated
 from sqlalchemy.types import TypeEngine
 from sqlglot import exp
@@ -36,7 +36,7 @@ class INTERVAL(NativeForEmulated, sqltypes._AbstractInterval):
     native = True
 
     @classmethod
-    def adapt_emulated_to_native(cls, interval: Any, **kw: Any) -> INTERVAL:
+    def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> AnyType:
         """The native type for a generic ``Interval``."""
         return cls()
 
@@ -84,7 +84,7 @@ COLSPECS: dict[type[AnyType], type[AnyType]] = {
 }
 
 _Kind = exp.DataType.Type
-_PLAIN: dict[exp.DataType.Type, Callable[[], AnyType]] = {
+_PLAIN: dict[Any, Callable[[], AnyType]] = {
     _Kind.TINYINT: TINYINT,
     _Kind.SMALLINT: sqltypes.SMALLINT,
     _Kind.INT: sqltypes.INTEGER,
@@ -129,7 +129,9 @@ def _reflected(kind: exp.DataType) -> AnyType:
     if name in _TEXTS:
         return sqltypes.VARCHAR(numbers[0] if numbers else None)
     if name is _Kind.DECIMAL:
-        return sqltypes.DECIMAL(*(numbers or [18, 3]))
+        precision, scale = (*numbers, 0)[:2] if numbers else (18, 3)
+        decimal: AnyType = sqltypes.DECIMAL(precision, scale)
+        return decimal
     if name is _Kind.ENUM:
         return sqltypes.Enum(*(e.name for e in kind.expressions))
     if name in {_Kind.LIST, _Kind.ARRAY} and kind.expressions:

@@ -61,7 +61,9 @@ def test_in_changes_too(connect: Callable[..., Connection], dialect: str) -> Non
 
 
 def test_literals_are_left_alone(con: Connection) -> None:
-    row = con.execute("SELECT '?', '%s', ':a', \"$1\", ? FROM (SELECT 4 AS \"$1\")", (5,)).fetchone()
+    row = con.execute(
+        "SELECT '?', '%s', ':a', \"$1\", ? FROM (SELECT 4 AS \"$1\")", (5,)
+    ).fetchone()
     assert row == ("?", "%s", ":a", 4, 5)
 
 
@@ -76,9 +78,27 @@ def test_values_never_become_text(con: Connection) -> None:
     assert con.execute("SELECT a FROM t WHERE a = ?", (nasty,)).fetchall() == [(nasty,)]
 
 
-@pytest.mark.parametrize("cast", ["?::INTEGER", "CAST(? AS INTEGER)"])
-def test_casts_behind_placeholders(con: Connection, cast: str) -> None:
-    assert con.execute(f"SELECT {cast} + 1", ["4"]).fetchone() == (5,)
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize(
+    ("cast", "values"),
+    [
+        ("?::INTEGER", ["4"]),
+        ("?:: INTEGER", ["4"]),
+        ("CAST(? AS INTEGER)", ["4"]),
+        ("%s::INTEGER", ["4"]),
+        ("$1::INTEGER", ["4"]),
+        (":a::INTEGER", {"a": "4"}),
+        ("%(a)s::INTEGER", {"a": "4"}),
+    ],
+)
+def test_casts_behind_placeholders(
+    connect: Callable[..., Connection], dialect: str, cast: str, values: Any
+) -> None:
+    con = connect(dialect=dialect)
+    assert con.execute(f"SELECT {cast} + 1", values).fetchone() == (5,)
+    with pytest.raises(gateway.ProgrammingError) as caught:
+        con.execute(f"SELECT {cast} + nothing", values)
+    assert caught.value.sqlstate == "42703"
 
 
 @pytest.mark.parametrize(

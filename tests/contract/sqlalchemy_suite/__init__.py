@@ -1,1 +1,1 @@
-"""SQLAlchemy's dialect compliance suite, run by ``test_sqlalchemy_suite`` in a process of its own."""
+"""SQLAlchemy's dialect suite, which ``test_sqlalchemy_suite`` runs in its own process."""
