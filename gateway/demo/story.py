@@ -111,7 +111,7 @@ def _look(connection: Connection, teller: Teller) -> None:
     teller.sql("\n".join(preview_lines(preview_on(connection, REWRITTEN))))
 
 
-REWRITTEN = "UPDATE airlines SET name = 'Envoy Air' WHERE carrier = 'MQ'"
+REWRITTEN = "UPDATE airlines SET name = 'American Airlines Inc.' WHERE carrier = 'US'"
 
 
 def _tell(teller: Teller, found: Look) -> None:
