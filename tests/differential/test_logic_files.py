@@ -1,0 +1,35 @@
+"""Runs every logic file on the oracle and, in every configuration, on the gateway."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.engine import Engine
+from tests.support.gateway_engine import GatewayEngine
+from tests.support.logic.records import parse_file
+from tests.support.logic.runner import CONFIGURATIONS, run_records
+from tests.support.oracle import Oracle
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "logic"
+FILES = sorted(FOLDER.rglob("*.slt"))
+IDS = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FILES]
+
+
+def _mismatches(path: Path, engine: Engine, config: str) -> list[str]:
+    try:
+        found = run_records(parse_file(path), engine, CONFIGURATIONS[config])
+        return [str(mismatch) for mismatch in found]
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_oracle(path: Path) -> None:
+    assert _mismatches(path, Oracle(), "plain") == []
+
+
+@pytest.mark.parametrize("config", CONFIGURATIONS)
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+@pytest.mark.timeout(120)
+def test_gateway(path: Path, config: str, tmp_path: Path) -> None:
+    assert _mismatches(path, GatewayEngine(tmp_path / "warehouse"), config) == []

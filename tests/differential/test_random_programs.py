@@ -1,0 +1,50 @@
+"""A bounded share of the fuzzer's programs; `python -m tests.differential.fuzz` runs the rest."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.differential.fuzz import Fuzzer
+from tests.support.logic.runner import CONFIGURATIONS, Disturbance
+from tests.support.programs.program import random_program
+from tests.support.programs.step import Step
+from tests.support.replay import shrink
+
+SHARE = 20
+SHARES = {"plain": range(4), "flush": range(2), "restart": range(1), "flush_and_restart": range(1)}
+CASES = [(name, share) for name, shares in SHARES.items() for share in shares]
+
+
+@pytest.mark.parametrize(("config", "share"), CASES, ids=[f"{n}-{s}" for n, s in CASES])
+@pytest.mark.timeout(180)
+def test_gateway_and_oracle_agree(tmp_path: Path, config: str, share: int) -> None:
+    fuzzer = Fuzzer(tmp_path, CONFIGURATIONS[config])
+    try:
+        first = 10_000 + share * SHARE
+        findings = [fuzzer.run(seed) for seed in range(first, first + SHARE)]
+    finally:
+        fuzzer.close()
+    assert [str(finding) for finding in findings if finding is not None] == []
+
+
+@pytest.fixture
+def self_test(tmp_path: Path) -> Iterator[Fuzzer]:
+    fuzzer = Fuzzer(tmp_path, Disturbance(), self_test=True)
+    yield fuzzer
+    fuzzer.close()
+
+
+def test_oracle_agrees_with_itself(self_test: Fuzzer) -> None:
+    assert [self_test.run(seed) for seed in range(8)] == [None] * 8
+
+
+def test_same_seed_gives_same_program() -> None:
+    assert random_program(17) == random_program(17)
+    assert random_program(17) != random_program(18)
+
+
+def test_shrinking_keeps_what_is_needed() -> None:
+    steps = [Step(str(number)) for number in range(40)]
+    needed = {Step("7"), Step("31")}
+    assert set(shrink(steps, lambda kept: needed <= set(kept))) == needed
