@@ -244,3 +244,18 @@ def test_engines_without_a_path_have_a_warehouse_of_their_own() -> None:
 def test_hosts_are_refused() -> None:
     with pytest.raises(sa.exc.ArgumentError):
         sa.create_engine("palimpsest://user@host/path").connect()
+
+
+def test_unique_indexes_are_constraints_and_others_are_left_out(engine: sa.Engine) -> None:
+    table = sa.Table("item", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
+    table.append_column(sa.Column("code", sa.String))
+    table.append_column(sa.Column("shelf", sa.String, index=True))
+    unique = sa.Index("item_code", table.c.code, unique=True)
+    table.create(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), [{"code": "a"}, {"code": "b"}])
+    with pytest.raises(sa.exc.IntegrityError), engine.begin() as connection:
+        connection.execute(sa.insert(table), {"code": "a"})
+    unique.drop(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), {"code": "a"})
