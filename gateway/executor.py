@@ -376,10 +376,13 @@ class Executor:
         if plan.kind is Kind.READ:
             statement.show_buffers(plan.tables)
             self._supply(statement, plan, settings, times)
-            (step,) = plan.steps
+            *before, step = plan.steps
             assert isinstance(step, Fetch)
             bound = self._bound(statement, plan, parameters, 0)
             bound |= times.bind(statement, plan)
+            for stage in before:
+                assert isinstance(stage, Stage)
+                statement.session.stage(stage.name, stage.query, bound)
             text = statement.session.explain(step.query, bound)
         statement.close()
         return self.held("EXPLAIN", explained(plan, text))

@@ -58,6 +58,7 @@ from rewriter.time_travel import (
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
+_CHECKED = (exp.Select, exp.Lateral, exp.Pivot, exp.Anonymous, exp.NextValueFor)
 _TABLE_PARTS = frozenset(
     {
         *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
@@ -396,11 +397,14 @@ def _current_versions(table: Table) -> list[Output]:
 
 def _check_shape(query: exp.Expr) -> None:
     """Refuse what would change the answer if it were left out, and calls that reach outside."""
-    for node in query.find_all(exp.Select, exp.Lateral, exp.Anonymous, exp.NextValueFor):
+    for node in query.find_all(*_CHECKED):
         if isinstance(node, exp.Select):
             for part in ("into", "locks"):
                 if node.args.get(part):
                     raise _refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
+        elif isinstance(node, exp.Pivot):
+            if node.args.get("unpivot") and node.args.get("this") is not None:
+                raise _refused("UNPIVOT of a table inside a query", node)
         elif isinstance(node, exp.Lateral):
             if not isinstance(node.this, exp.Subquery | exp.Query):
                 check_table_function(node.this)
@@ -428,6 +432,8 @@ def _source_name(table: exp.Table) -> str:
 
 def _refused(what: str, node: exp.Expr) -> PalimpsestError:
     advice = "see docs/sql.md for what is"
+    if what.startswith("UNPIVOT"):
+        advice = "write FROM t UNPIVOT (..)"
     if what == "FOR UPDATE":
         advice = "leave it out: the second of two writers of a row gets a serialization failure"
     return PalimpsestError(

@@ -41,7 +41,7 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.SetOperation, "", select.rewrite_select),
     (exp.Subquery, "", select.rewrite_select),
     (exp.Values, "", select.rewrite_select),
-    (exp.Pivot, "", select.rewrite_select),
+    (exp.Pivot, "", select.rewrite_unpivot),
     (exp.Describe, "", show.rewrite_describe),
     (exp.Summarize, "", show.rewrite_summarize),
     (exp.Insert, "", rewrite_parts),
