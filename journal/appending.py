@@ -16,7 +16,13 @@ from journal.schema import Table
 from journal.segment import RowCounts
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_layout import count_rows, fields_of, segment_query, segment_rows
+from journal.stores.duckdb_layout import (
+    conformed,
+    count_rows,
+    fields_of,
+    segment_query,
+    segment_rows,
+)
 
 _BATCH_ROWS = 1 << 16
 
@@ -30,6 +36,7 @@ def append_rows(
     memory_rows_max: int,
 ) -> RowSet | None:
     """The rows of ``query`` for the journal of ``table``; None when there are none."""
+    query = conformed(table, query)
     reader = session.arrow_reader(query, parameters)
     batches: list[pa.RecordBatch] = []
     held = 0

@@ -130,9 +130,40 @@ def segment_query(table: Table, source: exp.Query) -> Query:
     return Query.of(exp.select(*outputs).from_(source.subquery("j")))
 
 
+def conformed(table: Table, query: Query) -> Query:
+    """Rows for a journal in exactly the types of its columns, where the store would blur them.
+
+    A union of two ENUMs is text, for example, even where both have the same values.
+    """
+    odd = {name: kind for name, kind in fields_of(table) if _is_cast_when_read(kind)}
+    if not odd:
+        return query
+    outputs: list[exp.Expr] = []
+    for name, _ in fields_of(table):
+        value: exp.Expr = column(name, "r")
+        if name in odd:
+            value = exp.alias_(exp.cast(value, odd[name], dialect=_DIALECT), ident(name))
+        outputs.append(value)
+    ends = (table.format.version_column, table.format.subsequent_column)
+    outputs += [column(name, "r") for name in ends]
+    assert isinstance(query.ast, exp.Query)
+    rows = exp.select(*outputs).from_(query.ast.copy().subquery("r"))
+    return Query(rows, query.parameters)
+
+
 def head_rows(table: Table, head: Head) -> exp.Query:
     """Rows of a head in the table's present columns and types."""
     return rows_in_layout(table, head_table(table.id, head), head.fields)
+
+
+def buffered_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
+    """Rows held in memory in the table's present columns and types."""
+    return _piece(table, exp.alias_(source, "p", table=True), fields, sealed=True)
+
+
+def has_odd_types(table: Table) -> bool:
+    """True if some column's values come back from outside the store as something else."""
+    return any(_is_cast_when_read(kind) for _, kind in fields_of(table))
 
 
 def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:

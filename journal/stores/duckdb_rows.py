@@ -18,21 +18,27 @@ from journal.relations import union_all
 from journal.schema import Table
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_layout import fields_of, rows_in_layout, segment_rows
+from journal.stores.duckdb_layout import (
+    buffered_rows,
+    fields_of,
+    has_odd_types,
+    segment_rows,
+)
 
 
 def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[RowSet]) -> None:
     """Let queries of the session's transaction read row sets of ``table`` as relation ``name``."""
     fields = fields_of(table)
     memory = [r for r in sets if isinstance(r, MemoryRows)]
-    if len(memory) == len(sets) and all(r.fields in {(), fields} for r in memory):
+    plain = all(r.fields in {(), fields} for r in memory) and not has_odd_types(table)
+    if len(memory) == len(sets) and plain:
         session.show_arrow(name, _together(memory))
         return
     pieces: list[exp.Query] = []
     for index, (written, group) in enumerate(groupby(memory, key=lambda r: r.fields or fields)):
         part = f"{name}_{index}"
         session.show_arrow(part, _together(list(group)))
-        pieces.append(rows_in_layout(table, exp.to_table(part), written))
+        pieces.append(buffered_rows(table, exp.to_table(part), written))
     for staged in (r for r in sets if isinstance(r, StagedRows)):
         files = [f.path for f in staged.files]
         pieces.append(segment_rows(table, files, staged.fields, session.root))

@@ -73,3 +73,35 @@ def test_values_come_back_from_buffered_files(run: Client, kind: str) -> None:
     assert repr(run(query)) == first
     run("COMMIT")
     assert repr(run(query)) == first
+
+
+@pytest.mark.parametrize("kind", ["ENUM('a', 'b')", "STRUCT(e ENUM('a', 'b'))[]"])
+def test_buffers_of_several_statements_have_one_type(run: Client, kind: str) -> None:
+    one, two = ("'a'", "'b'") if kind.startswith("ENUM") else ("[{'e': 'a'}]", "[{'e': 'b'}]")
+    run(f"CREATE TABLE t (k INTEGER PRIMARY KEY, v {kind})")
+    run(f"INSERT INTO t VALUES (1, {one}), (2, NULL), (3, {one})")
+    run("BEGIN")
+    run(f"UPDATE t SET v = {two} WHERE k = 1")
+    run("DELETE FROM t WHERE k = 2")
+    run(f"INSERT INTO t SELECT 4, {two}")
+    run("ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 1")
+    run(f"UPDATE t SET v = {one}, w = 2 WHERE k = 4")
+    expected = [(1, two, 1), (3, one, 1), (4, one, 2)]
+    query = "SELECT k, v::VARCHAR, w, typeof(v) FROM t"
+
+    def shown() -> list[tuple[int, str, int]]:
+        rows = run.sorted(query)
+        assert len({row[3] for row in rows}) == 1
+        assert "VARCHAR" not in rows[0][3]
+        return [(k, v.replace(" ", ""), w) for k, v, w, _ in rows]
+
+    wanted = [(k, _bare(v), w) for k, v, w in expected]
+    assert [(k, _bare(v), w) for k, v, w in shown()] == wanted
+    run("COMMIT")
+    assert [(k, _bare(v), w) for k, v, w in shown()] == wanted
+    run("CALL system.flush('t')")
+    assert [(k, _bare(v), w) for k, v, w in shown()] == wanted
+
+
+def _bare(text: str) -> str:
+    return text.replace("'", "").replace(" ", "")
