@@ -92,7 +92,8 @@ def find_text(text: str, wanted: str, dialect: str) -> Position | None:
     """Where a word, quoted name or literal first stands in a statement's text."""
     for token in _tokens(text, dialect):
         if token.text.casefold() == wanted.casefold():
-            return position_of(token)
+            # A literal's quotes are part of its place, though not of its text.
+            return Position(token.line, max(1, token.col - (token.end - token.start)))
     return None
 
 

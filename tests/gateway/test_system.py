@@ -1,0 +1,180 @@
+"""System relations, information_schema, SHOW, DESCRIBE and EXPLAIN show the logical warehouse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+
+@pytest.fixture
+def con() -> Iterator[Connection]:
+    with gateway.connect("palimpsest://", autocommit=True, user="ann") as made:
+        _define(made)
+        yield made
+
+
+def _define(con: Connection) -> None:
+    con.execute("CREATE SCHEMA hr")
+    con.execute(
+        "CREATE TABLE hr.t (k INTEGER PRIMARY KEY, a VARCHAR NOT NULL DEFAULT 'q',"
+        " d DECIMAL(5, 2) UNIQUE, CHECK (k > 0))"
+    )
+    con.execute("CREATE TABLE u (i INTEGER GENERATED ALWAYS AS IDENTITY, x INTEGER)")
+    con.execute("CREATE VIEW v AS SELECT k, a FROM hr.t")
+    con.execute("INSERT INTO hr.t (k, d) VALUES (1, 1), (2, 2)")
+
+
+def rows(con: Connection, sql: str) -> list[tuple[Any, ...]]:
+    return con.execute(sql).fetchall()
+
+
+def test_tables_and_columns(con: Connection) -> None:
+    sql = 'SELECT "schema", name, type, key FROM system.tables ORDER BY ALL'
+    assert rows(con, sql) == [
+        ("hr", "t", "table", ["k"]),
+        ("main", "u", "table", []),
+        ("main", "v", "view", None),
+    ]
+    sql = "SELECT name, type, nullable, is_key FROM system.columns WHERE \"table\" = 't'"
+    assert rows(con, sql) == [
+        ("k", "INTEGER", False, True),
+        ("a", "VARCHAR", False, False),
+        ("d", "DECIMAL(5,2)", True, False),
+    ]
+    joined = "SELECT t.name, count(*) FROM system.tables AS t JOIN system.columns AS c"
+    joined += ' ON c."table" = t.name GROUP BY ALL ORDER BY ALL'
+    assert rows(con, joined) == [("t", 3), ("u", 2), ("v", 2)]
+
+
+def test_journals_and_segments_follow_a_flush(con: Connection) -> None:
+    sql = "SELECT head_rows, base_rows, segments FROM system.journals WHERE \"table\" = 't'"
+    assert rows(con, sql) == [(2, 0, 0)]
+    con.execute("CALL system.flush()")
+    assert rows(con, sql) == [(0, 2, 1)]
+    assert rows(con, "SELECT tier, rows, open_rows FROM system.segments") == [("base", 2, 2)]
+
+
+def test_transactions_and_settings(con: Connection) -> None:
+    con.execute("SET commit_message = 'why'")
+    con.execute("DELETE FROM hr.t WHERE k = 1")
+    sql = 'SELECT "user", message, tables, statements FROM system.transactions'
+    assert rows(con, f"{sql} ORDER BY version DESC LIMIT 1") == [("ann", "why", ["hr.t"], 1)]
+    sql = "SELECT value FROM system.settings WHERE name = 'commit_message'"
+    assert rows(con, sql) == [("why",)]
+
+
+def test_own_definitions_are_seen_before_the_commit(con: Connection) -> None:
+    sql = "SELECT table_name FROM information_schema.tables WHERE table_name = 'fresh'"
+    con.execute("BEGIN")
+    con.execute("CREATE TABLE fresh (k INTEGER)")
+    assert rows(con, sql) == [("fresh",)]
+    con.execute("ROLLBACK")
+    assert rows(con, sql) == []
+
+
+def test_information_schema(con: Connection) -> None:
+    sql = "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY ALL"
+    assert rows(con, sql) == [
+        ("hr", "t", "BASE TABLE"),
+        ("main", "u", "BASE TABLE"),
+        ("main", "v", "VIEW"),
+    ]
+    sql = "SELECT column_name, data_type, is_nullable FROM information_schema.columns"
+    assert rows(con, f"{sql} WHERE table_name = 'v'") == [
+        ("k", "INTEGER", "YES"),
+        ("a", "VARCHAR", "YES"),
+    ]
+    sql = "SELECT constraint_type, constraint_name FROM information_schema.table_constraints"
+    assert [kind for kind, _ in rows(con, sql)] == ["PRIMARY KEY", "UNIQUE", "CHECK"]
+    sql = "SELECT column_name, ordinal_position FROM information_schema.key_column_usage"
+    assert rows(con, sql) == [("k", 1), ("d", 1)]
+    schemata = rows(con, "SELECT schema_name FROM information_schema.schemata")
+    assert {("hr",), ("main",)} <= set(schemata)
+    assert "_palimpsest" not in {name for (name,) in schemata}
+    assert rows(con, "SELECT table_name FROM information_schema.views") == [("v",)]
+
+
+SHOWN = [
+    ("duckdb", "SHOW TABLES", ["name"], ("u",)),
+    ("mysql", "SHOW TABLES", ["Tables_in_main"], ("u",)),
+    ("spark", "SHOW TABLES", ["namespace", "tableName", "isTemporary"], ("main", "u", False)),
+    ("postgres", "SHOW TABLES FROM hr", ["name"], ("t",)),
+    ("mysql", "SHOW DATABASES", ["database_name"], ("palimpsest",)),
+    ("spark", "SHOW SCHEMAS", ["namespace"], ("hr",)),
+    ("duckdb", "SHOW VIEWS", ["name"], ("v",)),
+    (
+        "duckdb",
+        "DESCRIBE hr.t",
+        ["column_name", "column_type", "null", "key", "default", "extra"],
+        ("k", "INTEGER", "NO", "PRI", None, None),
+    ),
+    (
+        "mysql",
+        "SHOW COLUMNS FROM hr.t",
+        ["Field", "Type", "Null", "Key", "Default", "Extra"],
+        ("k", "INTEGER", "NO", "PRI", None, None),
+    ),
+    ("hive", "DESCRIBE hr.t", ["col_name", "data_type", "comment"], ("k", "INTEGER", None)),
+]
+
+
+@pytest.mark.parametrize(("dialect", "sql", "names", "first"), SHOWN)
+def test_shapes_by_dialect(
+    dialect: str, sql: str, names: list[str], first: tuple[Any, ...], tmp_path: Any
+) -> None:
+    url = f"palimpsest:///{tmp_path}/w"
+    with gateway.connect(url, autocommit=True) as plain:
+        _define(plain)
+        with gateway.connect(url, autocommit=True, dialect=dialect) as con:
+            cursor = con.execute(sql)
+            assert [d[0] for d in cursor.description or []] == names
+            assert cursor.fetchall()[0] == first
+
+
+def test_describe_a_query_and_summarize(con: Connection) -> None:
+    described = rows(con, "DESCRIBE SELECT k, a || 'x' AS b FROM hr.t")
+    assert [row[:2] for row in described] == [("k", "INTEGER"), ("b", "VARCHAR")]
+    summary = rows(con, "SUMMARIZE hr.t")
+    assert [(row[0], row[2], row[3]) for row in summary][0] == ("k", "1", "2")
+
+
+def test_create_table_shown_makes_the_table_again(con: Connection) -> None:
+    for name in ("hr.t", "u"):
+        text = rows(con, f"SHOW CREATE TABLE {name}")[0][0]
+        before = rows(con, f"DESCRIBE {name}")
+        con.execute("DROP VIEW IF EXISTS v")
+        con.execute(f"DROP TABLE {name}")
+        con.execute(text)
+        assert rows(con, f"DESCRIBE {name}") == before
+
+
+def test_explain_runs_nothing(con: Connection) -> None:
+    found = dict(rows(con, "EXPLAIN SELECT * FROM hr.t"))
+    assert "hr.t: anti-join" in found["palimpsest_shapes"]
+    assert found["physical_plan"]
+    assert "append" in dict(rows(con, "EXPLAIN DELETE FROM hr.t WHERE k = 1"))["palimpsest_steps"]
+    assert len(rows(con, "SELECT * FROM hr.t")) == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("SELECT * FROM system.nope", "42P01"),
+        ("SELECT * FROM _palimpsest.transactions", "42939"),
+        ("SELECT * FROM pg_catalog.pg_class", "42P01"),
+        ("DELETE FROM system.tables", "42809"),
+        ("INSERT INTO information_schema.tables VALUES (1)", "42809"),
+        ("EXPLAIN ANALYZE SELECT 1", "0A000"),
+        ("SHOW TABLES LIKE 'x%'", "0A000"),
+        ("DESCRIBE nope", "42P01"),
+    ],
+)
+def test_refusals(con: Connection, sql: str, sqlstate: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql)
+    assert caught.value.sqlstate == sqlstate

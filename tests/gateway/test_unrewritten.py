@@ -1,0 +1,98 @@
+"""Nothing reaches the store that was not rewritten: odd places for tables, calls that reach out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+PLACES = [
+    "SELECT (SELECT count(*) FROM {t})",
+    "SELECT coalesce((SELECT max(k) FROM {t}), 0)",
+    "SELECT 1 ORDER BY (SELECT count(*) FROM {t})",
+    "SELECT 1 LIMIT (SELECT count(*) FROM {t})",
+    "SELECT CASE WHEN EXISTS (FROM {t}) THEN 1 END",
+    "SELECT list_transform([(SELECT count(*) FROM {t})], x -> x + 1)",
+    "SELECT sum(1) OVER (ORDER BY (SELECT count(*) FROM {t}))",
+    "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM {t}))",
+    "SELECT * FROM (VALUES ((SELECT count(*) FROM {t}))) AS v(n)",
+    "SELECT * FROM generate_series(1, (SELECT count(*) FROM {t}))",
+    "SELECT * FROM (SELECT 1 AS a) AS q JOIN {t} AS u ON u.k = q.a",
+    "SELECT * FROM (SELECT 1 AS a) AS q, LATERAL (SELECT q.a FROM {t})",
+    "WITH c AS (SELECT * FROM {t}) SELECT * FROM c",
+    "SELECT [x FOR x IN [(SELECT count(*) FROM {t})]]",
+    "SELECT {{'a': (SELECT count(*) FROM {t})}}",
+    "SELECT 1 GROUP BY 1 HAVING EXISTS (SELECT 1 FROM {t})",
+    "SELECT 1 QUALIFY row_number() OVER () <= (SELECT count(*) FROM {t})",
+    "INSERT INTO t SELECT k + 100 FROM {t}",
+    "UPDATE t SET k = k WHERE k IN (SELECT k FROM {t})",
+    "DELETE FROM t WHERE k IN (SELECT k + 50 FROM {t})",
+]
+REACHING = [
+    "SELECT * FROM query('SELECT 1')",
+    "SELECT * FROM query_table('t')",
+    "SELECT * FROM duckdb_tables()",
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM pragma_table_info('t')",
+    "SELECT * FROM read_text('/etc/hostname')",
+    "SELECT * FROM read_blob('/etc/hostname')",
+    "SELECT * FROM TABLE(query('SELECT 1'))",
+    "SELECT * FROM ROWS FROM (query('SELECT 1'))",
+    "SELECT * FROM t, LATERAL query('SELECT 1')",
+    "SELECT getenv('HOME')",
+    "SELECT 'HOME'.getenv()",
+    "SELECT main.getenv('HOME')",
+    'SELECT "getenv"(\'HOME\')',
+    "SELECT current_setting('memory_limit')",
+    "SELECT nextval('s')",
+    "SELECT k FROM t ORDER BY getenv('HOME')",
+    "SELECT * FROM t TIMESTAMP AS OF CAST(getenv('HOME') AS TIMESTAMP)",
+    "INSERT INTO t SELECT length(getenv('HOME'))",
+    "UPDATE t SET k = length(getenv('HOME'))",
+    "DELETE FROM t WHERE k = length(getenv('HOME'))",
+    "INSERT INTO t VALUES (length(getenv('HOME')))",
+    "INSERT INTO t VALUES (9) RETURNING getenv('HOME')",
+    "CREATE VIEW w AS SELECT getenv('HOME') AS h",
+    "CREATE TABLE w AS SELECT getenv('HOME') AS h",
+    "CREATE TABLE w (k INTEGER DEFAULT length(getenv('HOME')))",
+    "CREATE TABLE w (k INTEGER CHECK (k > length(getenv('HOME'))))",
+    "SELECT * INTO w FROM t",
+    "SELECT * FROM t FOR UPDATE",
+    "PRAGMA database_list",
+    "ATTACH 'x.db'",
+    "COPY t TO 'x.csv'",
+    "LOAD httpfs",
+    "INSTALL httpfs",
+    "VACUUM",
+    "CHECKPOINT",
+    "EXECUTE p",
+    "SET VARIABLE x = 1",
+]
+
+
+@pytest.fixture
+def con() -> Iterator[Connection]:
+    with gateway.connect("palimpsest://", autocommit=True) as made:
+        made.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+        made.execute("INSERT INTO t VALUES (1), (2)")
+        yield made
+
+
+@pytest.mark.parametrize("sql", PLACES)
+def test_a_table_is_found_wherever_it_stands(con: Connection, sql: str) -> None:
+    con.execute(sql.format(t="t")).close()
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql.format(t="duckdb_tables"))
+    assert caught.value.sqlstate == "42P01"
+
+
+@pytest.mark.parametrize("sql", REACHING)
+def test_what_reaches_out_is_refused(con: Connection, sql: str) -> None:
+    before = con.execute("SELECT k FROM t ORDER BY k").fetchall()
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql).fetchall()
+    assert caught.value.sqlstate[:2] in {"0A", "42"}
+    assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == before
