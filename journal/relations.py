@@ -268,12 +268,10 @@ class Reader:
         is_closing = exp.GT(
             this=column(self._subsequent, "c"), expression=column(self._version, "c")
         )
-        named = (
-            exp.select(exp.Literal.number(1))
-            .from_(exp.alias_(closings.copy(), "c", table=True, copy=False), copy=False)
-            .where(self._same_row("c", "o"), is_closing, copy=False)
-        )
-        return rows.where(exp.Not(this=exp.Exists(this=named)), copy=False)
+        # Not NOT EXISTS: over a union DuckDB turns that into a join with all distinct row versions.
+        ends = exp.alias_(closings.copy(), "c", table=True, copy=False)
+        on = exp.and_(self._same_row("c", "o"), is_closing, copy=False)
+        return rows.join(ends, on=on, join_type="anti", copy=False)
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]

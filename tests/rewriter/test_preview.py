@@ -51,7 +51,7 @@ def test_uncompacted_changes_ask_for_another_shape() -> None:
     found = previewed("SELECT * FROM hr.depts", uncompacted=True)
     assert found.shapes[0].shape == "anti-join"
     assert "t1_delta" in found.sql
-    assert "NOT EXISTS" in found.sql
+    assert "ANTI JOIN" in found.sql
 
 
 def test_views_are_opened() -> None:
