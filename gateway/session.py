@@ -261,15 +261,8 @@ class Session:
             case Rollback(None):
                 self.rollback()
                 return Outcome("ROLLBACK")
-            case Rollback(str() as name):
-                self._in_transaction("ROLLBACK TO").rollback_to(name)
-                return Outcome("ROLLBACK")
-            case Savepoint(name):
-                self._in_transaction("SAVEPOINT").savepoint(name)
-                return Outcome("SAVEPOINT")
-            case Release(name):
-                self._in_transaction("RELEASE").release(name)
-                return Outcome("RELEASE")
+            case Rollback(str()) | Savepoint() | Release():
+                return self._savepoint(parsed.statement)
             case SetSetting(name, value):
                 self._set(name, value)
                 return Outcome("SET")
@@ -277,6 +270,21 @@ class Session:
                 return self._show(name)
             case _:
                 return None
+
+    def _savepoint(self, statement: Rollback | Savepoint | Release) -> Outcome:
+        tag = type(statement).__name__.upper()
+        try:
+            match statement:
+                case Rollback(str() as name):
+                    self._in_transaction("ROLLBACK TO").rollback_to(name)
+                case Savepoint(name):
+                    self._in_transaction(tag).savepoint(name)
+                case Release(name):
+                    self._in_transaction(tag).release(name)
+        except PalimpsestError:
+            self._failed()
+            raise
+        return Outcome(tag)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start an explicit transaction."""

@@ -308,3 +308,14 @@ def test_wrong_options() -> None:
         gateway.connect("palimpsest://", nonsense=1)
     with pytest.raises(gateway.Error, match="PAL-222"):
         gateway.connect("palimpsest://", dialect="klingon")
+
+
+@pytest.mark.parametrize("text", ["ROLLBACK TO nothing", "RELEASE nothing"])
+def test_an_unknown_savepoint_fails_the_transaction(drinks: Connection, text: str) -> None:
+    drinks.execute("SAVEPOINT known")
+    with pytest.raises(gateway.ProgrammingError, match="PAL-406"):
+        drinks.execute(text)
+    with pytest.raises(gateway.OperationalError, match="PAL-402"):
+        drinks.execute("SELECT 1")
+    drinks.execute("ROLLBACK TO known")
+    assert drinks.execute("SELECT count(*) FROM drink").fetchone() == (6,)
