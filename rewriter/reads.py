@@ -44,6 +44,7 @@ from rewriter.key_lookup import Keys, pinned_keys
 from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.parsing import DIALECTS
+from rewriter.result_names import name_subqueries
 from rewriter.scopes import Scopes, is_named
 from rewriter.system import system_relation
 from rewriter.time_travel import (
@@ -110,6 +111,7 @@ class Reads:
         if moment is None:
             self._split_aggregates(query)
         _check_shape(query)
+        name_subqueries(query)
         outer = self._scopes
         with self._looking_back(moment):
             self._scopes = Scopes.of(query, self.context)

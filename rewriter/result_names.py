@@ -21,6 +21,21 @@ def result_name(node: exp.Expr) -> str | None:
     return _text(node)
 
 
+def name_subqueries(query: exp.Expr) -> None:
+    """Name unaliased result columns that hold a subquery, whose text a rewrite would change."""
+    for select in query.find_all(exp.Select):
+        named = list(select.expressions)
+        for index, node in enumerate(named):
+            if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(exp.Table) is None:
+                continue
+            text = node.sql(dialect="duckdb", normalize_functions="lower")
+            if isinstance(node, exp.Binary):
+                text = f"({text})"
+            named[index] = exp.alias_(node, exp.to_identifier(text, quoted=True), copy=False)
+        if named != select.expressions:
+            select.set("expressions", named)
+
+
 def _text(node: exp.Expr) -> str | None:
     match node:
         case exp.Column():
