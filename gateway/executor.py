@@ -15,18 +15,18 @@ import pyarrow as pa
 
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
-from gateway.definitions import describer, dropped_tables, view_columns
+from gateway.definitions import describer, dropped_tables
 from gateway.diagnosis import diagnosed
 from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
-from gateway.system import Seen, system_rows
+from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
 from journal.appending import append_rows
 from journal.commit import Author
 from journal.direct import append_direct
-from journal.errors import Code, PalimpsestError
+from journal.errors import PalimpsestError
 from journal.journal import Journal, Statement
 from journal.plan import (
     BATCH,
@@ -48,10 +48,10 @@ from journal.plan import (
 )
 from journal.schema import Table
 from journal.sealer import Sealer
-from journal.segment import RowCounts, Tier
+from journal.segment import RowCounts
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
-from rewriter.context import RewriteContext, Sight, Sights
+from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain, SqlStatement
@@ -119,7 +119,7 @@ class Executor:
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
             statement.show_buffers(plan.tables)
-            self._supply(statement, plan, settings, times)
+            supply(statement, plan, settings, times)
             if batch is not None:
                 statement.session.show_arrow(BATCH, batch)
             with cancellation.watching(statement.session):
@@ -191,7 +191,7 @@ class Executor:
     ) -> StatementPlan:
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
-        sights = self._sights(statement, seen)
+        sights = sights_of(statement, seen)
         key = _key(parsed, settings, dialect, batch=batch)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
@@ -242,45 +242,6 @@ class Executor:
             rows, changes = tuple(run.rows), tuple(run.changes)
             transaction.record(StatementWrites(version, rows, changes, _digest(parsed)))
         return _outcome(plan, run)
-
-    def _sights(self, statement: Statement, seen: dict[int, Sight]) -> Sights:
-        """Looks journals up as a statement sees them, and notes in ``seen`` what it found."""
-        transaction = statement.transaction
-
-        def sights(table_id: int) -> Sight:
-            sight = seen.get(table_id)
-            if sight is None:
-                sight = seen[table_id] = Sight(
-                    transaction.tiers(table_id, statement.committed),
-                    transaction.is_pinned(table_id, statement.committed),
-                    self._by_file(statement, table_id),
-                )
-            return sight
-
-        return sights
-
-    def _supply(
-        self, statement: Statement, plan: StatementPlan, settings: Settings, times: TimePoints
-    ) -> None:
-        """Make the system relations of a plan readable."""
-        if not plan.system:
-            return
-        catalog = statement.transaction.catalog
-        find = times.of(statement)
-        if settings.as_of is not None:
-            catalog = find(plan.points[0]).catalog
-        context = RewriteContext(catalog, self._sights(statement, {}), times=find)
-        columns = view_columns(statement, context)
-        seen = Seen(catalog, statement.committed, settings, columns)
-        for name in sorted(plan.system):
-            statement.session.show_arrow(name, system_rows(name, seen))
-
-    def _by_file(self, statement: Statement, table_id: int) -> frozenset[Tier]:
-        table = statement.transaction.catalog.by_id(table_id)
-        state = statement.committed.tables.get(table_id)
-        if table is None or state is None:
-            return frozenset()
-        return lookup.by_file(table, state)
 
     def _bound(
         self,
@@ -375,7 +336,7 @@ class Executor:
         text = None
         if plan.kind is Kind.READ:
             statement.show_buffers(plan.tables)
-            self._supply(statement, plan, settings, times)
+            supply(statement, plan, settings, times)
             *before, step = plan.steps
             assert isinstance(step, Fetch)
             bound = self._bound(statement, plan, parameters, 0)

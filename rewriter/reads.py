@@ -38,7 +38,7 @@ from journal.relations import (
 from journal.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight, TimePoint
-from rewriter.functions import check_function, check_table_function, function_name
+from rewriter.functions import check_table_function, function_name
 from rewriter.history import Past
 from rewriter.key_lookup import Keys, pinned_keys
 from rewriter.linear import split_aggregate
@@ -46,6 +46,7 @@ from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_nam
 from rewriter.parsing import DIALECTS
 from rewriter.result_names import name_subqueries
 from rewriter.scopes import Scopes, is_named
+from rewriter.sources import check_shape, file_function, refused, source_name
 from rewriter.system import system_relation
 from rewriter.time_travel import (
     HISTORY_FUNCTIONS,
@@ -59,21 +60,12 @@ from rewriter.time_travel import (
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
-_CHECKED = (exp.Select, exp.Lateral, exp.Pivot, exp.Anonymous, exp.NextValueFor)
 _TABLE_PARTS = frozenset(
     {
         *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
         *("version", "when", "hints", "indexed", "only", "rows_from"),
     }
 )
-_FILES = {
-    "csv": "read_csv",
-    "tsv": "read_csv",
-    "parquet": "read_parquet",
-    "json": "read_json",
-    "jsonl": "read_json",
-    "ndjson": "read_json",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,7 @@ class Reads:
         moment = self._moment or self._of_session()
         if moment is None:
             self._split_aggregates(query)
-        _check_shape(query)
+        check_shape(query)
         name_subqueries(query)
         outer = self._scopes
         with self._looking_back(moment):
@@ -238,7 +230,7 @@ class Reads:
             return
         unknown = [a for a, v in table.args.items() if v and a not in _TABLE_PARTS]
         if unknown:
-            raise _refused(f"{unknown[0].upper()} behind a table", table)
+            raise refused(f"{unknown[0].upper()} behind a table", table)
         if not is_named(table):
             self._function(table)
             return
@@ -246,10 +238,10 @@ class Reads:
         name = table_name(table, self.context)
         if self._scopes is not None and id(table) in self._scopes.ctes:
             if clause is not None:
-                raise _refused("time travel on a CTE", table)
+                raise refused("time travel on a CTE", table)
         elif fold(name.schema) in SYSTEM_SCHEMAS:
             if clause is not None:
-                raise _refused("time travel on a system relation", table)
+                raise refused("time travel on a system relation", table)
             self._put(table, self._system(name, table))
         elif clause is None:
             self._put(table, self._relation(table))
@@ -268,7 +260,7 @@ class Reads:
             journal = catalog.by_journal(name)
             if journal is not None:
                 return self._journal(journal)
-            file = _file_function(table)
+            file = file_function(table)
             if file is not None:
                 return exp.select("*").from_(file)
             point = None if self._moment is None else self._moment.point
@@ -380,7 +372,7 @@ class Reads:
         return query
 
     def _put(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
-        alias = table.args.get("alias") or exp.TableAlias(this=ident(name or _source_name(table)))
+        alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
         subquery = exp.Subquery(this=query, alias=alias)
         for arg in ("joins", "laterals", "pivots", "sample"):
             if table.args.get(arg):
@@ -395,49 +387,3 @@ def _current_versions(table: Table) -> list[Output]:
         (column(table.format.version_column), table.format.version_column),
         (end, table.format.subsequent_column),
     ]
-
-
-def _check_shape(query: exp.Expr) -> None:
-    """Refuse what would change the answer if it were left out, and calls that reach outside."""
-    for node in query.find_all(*_CHECKED):
-        if isinstance(node, exp.Select):
-            for part in ("into", "locks"):
-                if node.args.get(part):
-                    raise _refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
-        elif isinstance(node, exp.Pivot):
-            if node.args.get("unpivot") and node.args.get("this") is not None:
-                raise _refused("UNPIVOT of a table inside a query", node)
-        elif isinstance(node, exp.Lateral):
-            if not isinstance(node.this, exp.Subquery | exp.Query):
-                check_table_function(node.this)
-        else:
-            check_function(node)
-
-
-def _file_function(table: exp.Table) -> exp.Table | None:
-    """The table function that reads a file named in FROM, or None."""
-    name = table.name
-    quoted = isinstance(table.this, exp.Identifier) and table.this.quoted
-    ending = name.lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")
-    if not quoted or table.db or not ending[1] or ending[2] not in _FILES:
-        return None
-    call = exp.Anonymous(this=_FILES[ending[2]], expressions=[exp.Literal.string(name)])
-    return exp.Table(this=call)
-
-
-def _source_name(table: exp.Table) -> str:
-    """The name by which columns of a source are qualified when it has no alias."""
-    if table.db or _file_function(table) is None:
-        return table.name
-    return table.name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
-
-
-def _refused(what: str, node: exp.Expr) -> PalimpsestError:
-    advice = "see docs/sql.md for what is"
-    if what.startswith("UNPIVOT"):
-        advice = "write FROM t UNPIVOT (..)"
-    if what == "FOR UPDATE":
-        advice = "leave it out: the second of two writers of a row gets a serialization failure"
-    return PalimpsestError(
-        Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=position_of(node)
-    )

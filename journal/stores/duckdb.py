@@ -279,7 +279,8 @@ class DuckDBStore:
     def close(self) -> None:
         """Close every connection; the database file is checkpointed."""
         with self._lock:
-            for session in self._idle:
+            # A result that nobody read to the end still holds its session.
+            for session in list(self._sessions):
                 session.close()
             self._idle.clear()
             self._root.close()

@@ -1,0 +1,66 @@
+"""Sources that are no logical tables, files and functions, and what no source may be. Pure."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from rewriter.functions import check_function, check_table_function
+from rewriter.names import position_of
+
+_CHECKED = (exp.Select, exp.Lateral, exp.Pivot, exp.Anonymous, exp.NextValueFor)
+_FILES = {
+    "csv": "read_csv",
+    "tsv": "read_csv",
+    "parquet": "read_parquet",
+    "json": "read_json",
+    "jsonl": "read_json",
+    "ndjson": "read_json",
+}
+
+
+def check_shape(query: exp.Expr) -> None:
+    """Refuse what would change the answer if it were left out, and calls that reach outside."""
+    for node in query.find_all(*_CHECKED):
+        if isinstance(node, exp.Select):
+            for part in ("into", "locks"):
+                if node.args.get(part):
+                    raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
+        elif isinstance(node, exp.Pivot):
+            if node.args.get("unpivot") and node.args.get("this") is not None:
+                raise refused("UNPIVOT of a table inside a query", node)
+        elif isinstance(node, exp.Lateral):
+            if not isinstance(node.this, exp.Subquery | exp.Query):
+                check_table_function(node.this)
+        else:
+            check_function(node)
+
+
+def file_function(table: exp.Table) -> exp.Table | None:
+    """The table function that reads a file named in FROM, or None."""
+    name = table.name
+    quoted = isinstance(table.this, exp.Identifier) and table.this.quoted
+    ending = name.lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")
+    if not quoted or table.db or not ending[1] or ending[2] not in _FILES:
+        return None
+    call = exp.Anonymous(this=_FILES[ending[2]], expressions=[exp.Literal.string(name)])
+    return exp.Table(this=call)
+
+
+def source_name(table: exp.Table) -> str:
+    """The name by which columns of a source are qualified when it has no alias."""
+    if table.db or file_function(table) is None:
+        return table.name
+    return table.name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+
+
+def refused(what: str, node: exp.Expr) -> PalimpsestError:
+    """The error for a clause that no rule reads."""
+    advice = "see docs/sql.md for what is"
+    if what.startswith("UNPIVOT"):
+        advice = "write FROM t UNPIVOT (..)"
+    if what == "FOR UPDATE":
+        advice = "leave it out: the second of two writers of a row gets a serialization failure"
+    return PalimpsestError(
+        Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=position_of(node)
+    )
