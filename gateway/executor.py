@@ -7,7 +7,7 @@ stay in the store and records what they wrote; committing is the session's busin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from gateway.config import Settings
 from gateway.definitions import describer, dropped_tables
 from gateway.diagnosis import diagnosed
 from gateway.explain import explained
-from gateway.plan_cache import CachedPlan, PlanCache
+from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
@@ -27,7 +27,7 @@ from journal.appending import append_rows
 from journal.commit import Author
 from journal.direct import append_direct
 from journal.errors import PalimpsestError
-from journal.journal import Journal, Statement
+from journal.journal import Journal
 from journal.plan import (
     BATCH,
     P_SNAPSHOT,
@@ -49,12 +49,13 @@ from journal.plan import (
 from journal.schema import Table
 from journal.sealer import Sealer
 from journal.segment import RowCounts
+from journal.statement import Statement
 from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
-from rewriter.statement import Explain, SqlStatement
+from rewriter.statement import Explain
 
 
 @dataclass(slots=True)
@@ -113,7 +114,10 @@ class Executor:
                     statement, parsed, parameters, settings, dialect, batch is not None, times
                 )
             if isinstance(parsed.statement, Explain):
-                return self._explained(statement, plan, parameters, settings, times)
+                bound = self._bound(statement, plan, parameters, 0)
+                bound |= times.bind(statement, plan)
+                supply(statement, plan, settings, times)
+                return self.held("EXPLAIN", explained(statement, plan, bound))
             if plan.kind is not Kind.READ:
                 check_present(settings, plan)
                 transaction.check_writable(plan.tag)
@@ -159,7 +163,7 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
-        key = _key(parsed, settings, dialect, batch=False)
+        key = plan_key(parsed, settings, dialect, batch=False)
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
         with self._journal.direct(settings.commit_message) as statement:
@@ -192,7 +196,7 @@ class Executor:
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
         sights = sights_of(statement, seen)
-        key = _key(parsed, settings, dialect, batch=batch)
+        key = plan_key(parsed, settings, dialect, batch=batch)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:
@@ -207,7 +211,7 @@ class Executor:
             as_of=settings.as_of,
             describe=describer(statement, parameters),
             dropped=dropped_tables(statement),
-            new_table_id=self._journal.new_table_id() if _creates(parsed) else 0,
+            new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
             batch=batch,
             limits=settings.limits,
         )
@@ -324,30 +328,6 @@ class Executor:
         if step.per_change is not None:
             run.count = total // step.per_change.total
 
-    def _explained(
-        self,
-        statement: Statement,
-        plan: StatementPlan,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-        times: TimePoints,
-    ) -> Outcome:
-        """The plan itself as the result, and what the store makes of its query."""
-        text = None
-        if plan.kind is Kind.READ:
-            statement.show_buffers(plan.tables)
-            supply(statement, plan, settings, times)
-            *before, step = plan.steps
-            assert isinstance(step, Fetch)
-            bound = self._bound(statement, plan, parameters, 0)
-            bound |= times.bind(statement, plan)
-            for stage in before:
-                assert isinstance(stage, Stage)
-                statement.session.stage(stage.name, stage.query, bound)
-            text = statement.session.explain(step.query, bound)
-        statement.close()
-        return self.held("EXPLAIN", explained(plan, text))
-
     def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
         session = statement.session
         session.execute(query, parameters)
@@ -383,10 +363,6 @@ class Executor:
             self._journal.forget_files(files)
 
 
-def _key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:
-    return (parsed.text, dialect, settings.schema, settings.as_of, batch, settings.limits)
-
-
 def _digest(parsed: Parsed) -> str:
     return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
 
@@ -396,12 +372,6 @@ def _outcome(plan: StatementPlan, run: _Run) -> Outcome:
         run.returned.tag = plan.tag
         return run.returned
     return Outcome(plan.tag, run.count, written=run.appended)
-
-
-def _creates(parsed: Parsed) -> bool:
-    """True for statements that may need a new id, for a table or a layout."""
-    statement = parsed.statement
-    return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}
 
 
 def _changed(run: _Run, table_id: int) -> Table | None:

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
-from journal.plan import StatementPlan
+from journal.plan import Fetch, Kind, Stage, StatementPlan
+from journal.statement import Statement
 
 
-def explained(plan: StatementPlan, store_plan: str | None) -> pa.Table:
-    """Rows of key and text, as the embedded store's own EXPLAIN has them."""
+def explained(statement: Statement, plan: StatementPlan, bound: Mapping[str, Any]) -> pa.Table:
+    """The plan as rows; the statement's stay in the store ends here."""
+    try:
+        text = _store_plan(statement, plan, bound) if plan.kind is Kind.READ else None
+    finally:
+        statement.close()
+    return _rows(plan, text)
+
+
+def _store_plan(statement: Statement, plan: StatementPlan, bound: Mapping[str, Any]) -> str:
+    statement.show_buffers(plan.tables)
+    *before, last = plan.steps
+    for step in before:
+        assert isinstance(step, Stage)
+        statement.session.stage(step.name, step.query, bound)
+    assert isinstance(last, Fetch)
+    return statement.session.explain(last.query, bound)
+
+
+def _rows(plan: StatementPlan, store_plan: str | None) -> pa.Table:
+    """Key and text, as the embedded store's own EXPLAIN has them."""
     steps = [type(step).__name__.lower() for step in plan.steps]
     lines = [f"{i}. {name}" for i, name in enumerate(steps, 1)]
     rows = [("palimpsest_steps", "\n".join(lines))]

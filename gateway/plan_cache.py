@@ -11,10 +11,12 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from gateway.config import Settings
 from journal.plan import StatementPlan
 from journal.schema import CatalogSnapshot
 from rewriter.context import Sight, Sights, Times
 from rewriter.parsing import Parsed
+from rewriter.statement import SqlStatement
 
 _ENTRIES_MAX = 1024
 
@@ -82,3 +84,14 @@ class PlanCache:
             self._plans[key] = entry
             if len(self._plans) > _ENTRIES_MAX:
                 self._plans.popitem(last=False)
+
+
+def plan_key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:
+    """Under what a plan is kept: what it depends on besides the catalog."""
+    return (parsed.text, dialect, settings.schema, settings.as_of, batch, settings.limits)
+
+
+def creates(parsed: Parsed) -> bool:
+    """True for statements that may need a new id, for a table or a layout."""
+    statement = parsed.statement
+    return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}

@@ -365,6 +365,7 @@ class Reads:
         self.rewrite(root)
         self.context, self._depth = outer, self._depth - 1
         query = root.this
+        assert isinstance(query, exp.Query)
         self.names.add(view.name)
         if view.columns:
             alias = exp.TableAlias(this=ident("v"), columns=[ident(c) for c in view.columns])

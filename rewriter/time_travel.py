@@ -74,6 +74,7 @@ def clause_of(table: exp.Table) -> Clause | None:
         raise _refused(table, "two points in time for one table", "name one")
     if when is not None:
         return _historical(when, table)
+    assert isinstance(version, exp.Version)
     span = _KINDS.get(str(version.args.get("kind")).upper())
     if span is None:
         raise _refused(table, f"the clause {version.sql(dialect='duckdb')}", "use AS OF")
