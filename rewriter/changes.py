@@ -1,7 +1,7 @@
 """A change set: logical rows that change, and the journal rows, guards and results they make.
 
 Every writing rule stages one relation with a row per changed logical row: the old values and old
-version for rows that end, the new values for rows that begin. From there all is the same for INSERT,
+version for rows that end, the new values for rows that begin. From there INSERT is the same as
 UPDATE, DELETE, MERGE and upserts, and it is written once, here. Pure.
 
 Staged columns: ``o0..`` old values and ``ov`` old version, ``n0..`` new values, in stored order.

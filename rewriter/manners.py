@@ -1,4 +1,4 @@
-"""What the dialects of clients do differently where the same words mean different things. Values."""
+"""Where the same words mean different things in the dialects of clients. Values only."""
 
 from __future__ import annotations
 

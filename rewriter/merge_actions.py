@@ -191,7 +191,8 @@ class _Source:
             raise PalimpsestError(
                 Code.COLUMN_COUNT,
                 f"{table.name} has {len(table.columns)} columns, the source has {len(names)}",
-                advice="name the columns: UPDATE SET a = s.a, .. or INSERT (a, ..) VALUES (s.a, ..)",
+                advice="name the columns: UPDATE SET a = s.a, .."
+                " or INSERT (a, ..) VALUES (s.a, ..)",
                 position=position_of(self._node),
             )
         return {

@@ -1,4 +1,4 @@
-"""DELETE: each matching row ends, and a tombstone says that nothing followed. TRUNCATE deletes all."""
+"""DELETE and TRUNCATE: each row ends, and a tombstone says that nothing followed."""
 
 from __future__ import annotations
 

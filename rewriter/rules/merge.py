@@ -211,7 +211,7 @@ def _numbered(target: Target, actions: Actions, part: Part, looked: str, stage: 
         typed = exp.cast(value, stored.type, dialect="duckdb")
         case = exp.Case().when(where, typed).else_(column(new_name(index), "s"))
         replaced.append(exp.alias_(case, new_name(index)))
-    star = exp.Column(this=exp.Star(**{"replace": replaced}), table=exp.to_identifier("s"))
+    star = exp.Column(this=exp.Star(replace=replaced), table=exp.to_identifier("s"))
     rows = exp.select(star).from_(staged(looked, "s"))
     return [*steps, Stage(stage, Query.of(rows))]
 

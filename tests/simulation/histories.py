@@ -149,7 +149,7 @@ def _changed_reads(transaction: Transaction) -> Iterable[Anomaly]:
 def _graph(committed: Sequence[Transaction], index: _Index) -> Graph:
     graph: Graph = {transaction.id: defaultdict(set) for transaction in committed}
     for values in index.order.values():
-        for before, after in zip(values, values[1:], strict=False):
+        for before, after in itertools.pairwise(values):
             _connect(graph, index.writers[before].id, index.writers[after].id, "ww")
     for transaction in committed:
         for operation in transaction.operations:
