@@ -10,6 +10,7 @@ Snapshot isolation forbids every cycle without two adjacent rw edges (write skew
 adjacent ones, is allowed). `rt` makes it strong: a new transaction sees all that was acknowledged.
 """
 
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
