@@ -26,7 +26,8 @@ from gateway.executor import Executor
 from gateway.parameters import bind
 from gateway.results import HeldRows, Outcome, StreamedRows
 from journal.errors import Code, PalimpsestError
-from journal.journal import Author, Journal
+from journal.commit import Author
+from journal.journal import Journal
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.statement import (

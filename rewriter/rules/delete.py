@@ -46,7 +46,8 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
     if option not in {"", "RESTRICT"} or identity not in {"", "CONTINUE"}:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"TRUNCATE .. {'RESTART IDENTITY' if identity == 'RESTART' else option} is not supported",
+            f"TRUNCATE .. {'RESTART IDENTITY' if identity == 'RESTART' else option}"
+            " is not supported",
             advice="leave it out; generated numbers go on where they were",
             position=position_of(ast),
         )

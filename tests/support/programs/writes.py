@@ -260,8 +260,10 @@ def _broken(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
             "INSERT INTO fz.nothing VALUES (1)",
             f"SELEC {column.name} FROM {table.reference}",
             f"UPDATE {table.reference} SET WHERE 1 = 1",
-            f"INSERT INTO {table.reference} ({column.name})"
-            f" VALUES ({literal(rng, column.kind)}, 1)",
+            (
+                f"INSERT INTO {table.reference} ({column.name})"
+                f" VALUES ({literal(rng, column.kind)}, 1)"
+            ),
             f"SELECT CAST('zz' AS INTEGER) FROM {table.reference}",
             f"SELECT (SELECT q.{column.name} FROM {table.reference} AS q, {table.reference} AS r)",
         )
