@@ -74,7 +74,9 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     named = re.match(r'Referenced column "([^"]+)" (?:was )?not found', first)
     if named is not None:
         first = f'column "{named[1]}" does not exist'
-    named = re.match(r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"', first)
+    named = re.match(
+        r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"', first
+    )
     if named is not None:
         first = f'"{named[1]}" has no column "{named[2]}"'
     named = re.match(r'Referenced table "([^"]+)" not found', first)

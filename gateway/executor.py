@@ -299,9 +299,7 @@ class Executor:
             case _:
                 raise AssertionError(step)
 
-    def _append(
-        self, statement: Statement, step: Append, run: _Run, settings: Settings
-    ) -> None:
+    def _append(self, statement: Statement, step: Append, run: _Run, settings: Settings) -> None:
         catalog = statement.transaction.catalog
         table = _changed(run, step.table_id) or catalog.by_id(step.table_id)
         assert table is not None

@@ -221,7 +221,9 @@ class Reader:
         return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
 
     def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
-        return exp.select(*[_named(e.copy(), name) for e, name in outputs], copy=False).from_(source, copy=False)
+        return exp.select(*[_named(e.copy(), name) for e, name in outputs], copy=False).from_(
+            source, copy=False
+        )
 
     def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
         types = {c.physical: c.type for c in self.table.stored}
@@ -260,7 +262,9 @@ class Reader:
         where: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
-        rows = self._select(exp.alias_(source.copy(), "o", table=True, copy=False), _qualified(outputs, "o"))
+        rows = self._select(
+            exp.alias_(source.copy(), "o", table=True, copy=False), _qualified(outputs, "o")
+        )
         if where is not None:
             rows = rows.where(where.copy(), copy=False)
         if closings is None:
@@ -275,7 +279,9 @@ class Reader:
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
-        rows = exp.select(*[column(n) for n in names], copy=False).from_(exp.alias_(source, "x", table=True))
+        rows = exp.select(*[column(n) for n in names], copy=False).from_(
+            exp.alias_(source, "x", table=True)
+        )
         rows = rows.where(exp.GT(this=column(self._subsequent), expression=column(self._version)))
         if until is not None:
             rows = rows.where(exp.LTE(this=column(self._subsequent), expression=until.copy()))

@@ -66,7 +66,15 @@ _REACHING_OUT = frozenset(
         "write_log",
     }
 )
-_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "mysql_query", "mysql_execute", "postgres_", "iceberg_")
+_PREFIXES = (
+    "duckdb_",
+    "pragma_",
+    "sqlite_",
+    "mysql_query",
+    "mysql_execute",
+    "postgres_",
+    "iceberg_",
+)
 
 
 def function_name(node: exp.Expr) -> str:

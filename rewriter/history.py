@@ -181,5 +181,3 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _is_null(value: exp.Expr) -> exp.Expr:
     return exp.Is(this=value.copy(), expression=exp.Null())
-
-

@@ -192,9 +192,7 @@ class Reads:
             lookups=tuple(self.lookups),
         )
 
-    def relation(
-        self, table: Table, outputs: list[Output], keys: Keys | None = None
-    ) -> exp.Query:
+    def relation(self, table: Table, outputs: list[Output], keys: Keys | None = None) -> exp.Query:
         """The current state of a table; with ``keys`` at least the row of that key."""
         sight = self.context.sights(table.id)
         self.tables[table.id] = table

@@ -1,8 +1,8 @@
 """SHOW and EXPLAIN, recognised by their tokens: sqlglot knows them in few dialects.
 
-    SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
-    SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
-    EXPLAIN [PLAN FOR] statement
+SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
+SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
+EXPLAIN [PLAN FOR] statement
 """
 
 from __future__ import annotations

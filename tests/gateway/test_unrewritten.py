@@ -45,7 +45,7 @@ REACHING = [
     "SELECT getenv('HOME')",
     "SELECT 'HOME'.getenv()",
     "SELECT main.getenv('HOME')",
-    'SELECT "getenv"(\'HOME\')',
+    "SELECT \"getenv\"('HOME')",
     "SELECT current_setting('memory_limit')",
     "SELECT nextval('s')",
     "SELECT k FROM t ORDER BY getenv('HOME')",

@@ -45,7 +45,9 @@ def run_transfers(
     with gateway.connect(url, autocommit=True) as connection:
         cursor = connection.cursor()
         cursor.execute("CREATE SCHEMA IF NOT EXISTS bank")
-        cursor.execute("CREATE TABLE bank.accounts (k INTEGER PRIMARY KEY, balance BIGINT NOT NULL)")
+        cursor.execute(
+            "CREATE TABLE bank.accounts (k INTEGER PRIMARY KEY, balance BIGINT NOT NULL)"
+        )
         rows = [(key, OPENING_BALANCE) for key in range(accounts)]
         cursor.executemany("INSERT INTO bank.accounts VALUES (?, ?)", rows)
         stop = threading.Event()
