@@ -1,8 +1,8 @@
 """What the rewriter hands down: a statement as ordered steps over the journals.
 
 A ``StatementPlan`` names no driver and no file; its SQL is sqlglot AST in the canonical dialect
-over physical relations (see ``physical``) and the relations that earlier steps staged. The executor runs
-the steps in order inside one statement of the store. Building a plan does no I/O.
+over physical relations (see ``physical``) and the relations that earlier steps staged. The
+executor runs the steps in order inside one statement of the store. Building a plan does no I/O.
 
 Named parameters in the SQL: ``u_...`` are the client's, the ``P_...`` constants below are bound by
 the transaction that runs the plan.

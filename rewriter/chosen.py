@@ -1,6 +1,6 @@
 """The rows an UPDATE or DELETE chooses: its target joined with what else it names, each row once.
 
-Handles FROM and USING lists, joins behind the target (``UPDATE t JOIN s``), ORDER BY and LIMIT. Pure.
+Handles FROM and USING lists, joins behind the target (``UPDATE t JOIN s``), ORDER BY, LIMIT. Pure.
 """
 
 from __future__ import annotations

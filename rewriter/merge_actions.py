@@ -98,7 +98,8 @@ def _scoped(node: exp.Expr, table: Table, alias: str) -> exp.Expr:
     for used in list(holder.find_all(exp.Column)):
         if not used.table and not is_nested(used, holder) and table.find(used.name) is not None:
             used.set("table", ident(alias))
-    return holder.this
+    found: exp.Expr = holder.this
+    return found
 
 
 def _update(then: exp.Update, target: Target, source: _Source) -> dict[str, exp.Expr]:

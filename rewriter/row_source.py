@@ -178,10 +178,10 @@ class RowSource:
         )
 
 
-def _values_query(rows: list[exp.Expr], names: Sequence[str]) -> exp.Select:
+def _values_query(rows: Sequence[exp.Expr], names: Sequence[str]) -> exp.Select:
     columns = [exp.to_identifier(n) for n in names]
     alias = exp.TableAlias(this=exp.to_identifier("v"), columns=columns)
-    return exp.select("*").from_(exp.Values(expressions=rows, alias=alias))
+    return exp.select("*").from_(exp.Values(expressions=list(rows), alias=alias))
 
 
 def _of_width(query: exp.Expr, width: int) -> exp.Query:

@@ -93,7 +93,7 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
         chosen = [constraints[0]] if duplicate and len(constraints) == 1 else constraints
         _single(chosen, ast)
     alias = ast.expression.args.get("alias") if isinstance(ast.expression, exp.Values) else None
-    named = duplicate and isinstance(alias, exp.TableAlias)
+    named = alias if duplicate and isinstance(alias, exp.TableAlias) else None
     return Upsert(
         Action.UPDATE,
         tuple(chosen),

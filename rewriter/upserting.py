@@ -1,7 +1,7 @@
 """Upserts: new rows joined with the present rows of the same keys.
 
-Either the pair is left alone, or the present row ends and its changed form begins. The lookup is one
-join whose small side is the new rows, so its cost does not grow with the table. Pure.
+Either the pair is left alone, or the present row ends and its changed form begins. The lookup is
+one join whose small side is the new rows, so its cost does not grow with the table. Pure.
 """
 
 from __future__ import annotations

@@ -98,6 +98,7 @@ def _looked(
     unmatched = exp.Is(this=column(_SOURCE, alias), expression=exp.Null())
     clause = exp.Case()
     for action in actions.all:
+        fits: exp.Expr
         if action.by_source:
             fits = unmatched.copy()
         elif action.matched:
