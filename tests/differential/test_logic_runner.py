@@ -9,6 +9,7 @@ from tests.support.logic.records import LogicFileError, parse_text
 from tests.support.logic.runner import Disturbance, run_records
 from tests.support.oracle import Oracle
 
+PLAIN = Disturbance()
 SETUP = """
 statement ok
 CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)
@@ -19,7 +20,7 @@ INSERT INTO t VALUES (1, 'a'), (2, NULL)
 """
 
 
-def _mismatches(script: str, disturbance: Disturbance = Disturbance()) -> list[str]:
+def _mismatches(script: str, disturbance: Disturbance = PLAIN) -> list[str]:
     oracle = Oracle()
     try:
         found = run_records(parse_text(SETUP + script), oracle, disturbance)

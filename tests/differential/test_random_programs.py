@@ -11,9 +11,9 @@ from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.replay import shrink
 
-SHARE = 20
-SHARES = {"plain": range(4), "flush": range(2), "restart": range(1), "flush_and_restart": range(1)}
-CASES = [(name, share) for name, shares in SHARES.items() for share in shares]
+SHARE = 10
+SHARES = {"plain": 4, "flush": 2, "restart": 1, "flush_and_restart": 1}
+CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 
 @pytest.mark.parametrize(("config", "share"), CASES, ids=[f"{n}-{s}" for n, s in CASES])

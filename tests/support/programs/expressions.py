@@ -95,6 +95,9 @@ def _subquery_predicate(rng: random.Random, scope: Scope) -> str:
     inner = scope_of(table, "q")
     name, kind = rng.choice(scope.columns)
     matching = inner.of(kind)
+    if any(column.name == name for column in table.columns):
+        # A bare name would mean the inner table's column, perhaps of a kind that does not compare.
+        matching = []
     if matching and rng.random() < 0.5:
         negation = rng.choice(("", "NOT "))
         condition = f"{rng.choice(matching)} = {name}"
