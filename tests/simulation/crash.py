@@ -118,9 +118,7 @@ class CrashRun:
             raise Broken(f"accounts: {accounts}")
         verify(self.warehouse)
 
-    def _judge(
-        self, log: Log, ledger: dict[int, tuple[int, int]], totals: dict[int, int]
-    ) -> None:
+    def _judge(self, log: Log, ledger: dict[int, tuple[int, int]], totals: dict[int, int]) -> None:
         whole = (ROWS_PER_TRANSACTION, ROWS_PER_TRANSACTION)
         halves = {number: rows for number, rows in ledger.items() if rows != whole}
         if halves or set(ledger) != set(totals) or set(totals.values()) - {ROWS_PER_TRANSACTION}:
