@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter import own_syntax
+from rewriter.insert_syntax import set_marks, without_marks
 from rewriter.limits import Limits
 from rewriter.nesting import check_nesting, too_deep
 from rewriter.statement import SqlStatement, Statement
@@ -77,7 +78,7 @@ def _tokens(text: str, dialect: str) -> list[Token]:
                 _first_line(str(error)),
                 advice="check that every quote and comment is closed",
             ) from error
-        command = next((t for t in tokens if t.token_type in _RAW), None)
+        command = next((t for i, t in enumerate(tokens) if _reads_raw(tokens, i)), None)
         if command is None:
             break
         words[command.start] = command.text
@@ -86,6 +87,13 @@ def _tokens(text: str, dialect: str) -> list[Token]:
     return (
         [_token(t.token_type, words.get(t.start, t.text), t) for t in tokens] if words else tokens
     )
+
+
+def _reads_raw(tokens: list[Token], index: int) -> bool:
+    """True for a word behind which the rest of the statement may be one raw text token."""
+    kind = tokens[index].token_type
+    first = index == 0 or tokens[index - 1].token_type is TokenType.SEMICOLON
+    return kind in _RAW or (kind is TokenType.REPLACE and first)
 
 
 def find_text(text: str, wanted: str, dialect: str) -> Position | None:
@@ -147,7 +155,8 @@ def _statement(
     own = own_syntax.recognise(renamed, parse_tokens, dialect)
     if own is not None:
         return Parsed(own, own_text, parameters)
-    ast = parse_tokens(own_syntax.normalise(renamed))
+    normal, marks = without_marks(own_syntax.normalise(renamed))
+    ast = set_marks(parse_tokens(normal), marks, tokens[0])
     if isinstance(ast, exp.Command):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
