@@ -305,7 +305,9 @@ def _outer(draft: _Draft) -> exp.Select | None:
             return None
         selects.append(exp.alias_(value, ident(name)))
     outer.set("expressions", selects)
-    having = exp.GT(this=_total("rows"), expression=exp.Literal.number(0)) if draft.groups else None
+    having: exp.Expr | None = None
+    if draft.groups:
+        having = exp.GT(this=_total("rows"), expression=exp.Literal.number(0))
     given = draft.select.args.get("having")
     if given is not None:
         kept = _combined(given.this, draft)

@@ -97,8 +97,8 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     return Upsert(
         Action.UPDATE,
         tuple(chosen),
-        alias.name if named else "excluded",
-        tuple(c.name for c in alias.columns) if named else (),
+        named.name if named else "excluded",
+        tuple(c.name for c in named.columns) if named else (),
         tuple(conflict.expressions),
         condition,
     )
