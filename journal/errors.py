@@ -67,7 +67,6 @@ class Code(Enum):
     ACTIVE_TRANSACTION = CodeInfo("PAL-405", "25001", "transaction in progress")
     UNKNOWN_SAVEPOINT = CodeInfo("PAL-406", "3B001", "unknown savepoint")
     CANCELLED = CodeInfo("PAL-407", "57014", "statement cancelled")
-    RESOURCE_LIMIT = CodeInfo("PAL-408", "53400", "configured limit exceeded")
     WAREHOUSE_LOCKED = CodeInfo("PAL-501", "55006", "warehouse in use by another process")
     WAREHOUSE_FORMAT = CodeInfo("PAL-502", "58000", "not a warehouse this version can open")
     SEGMENT_DAMAGED = CodeInfo("PAL-503", "58030", "segment missing or damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -148,6 +149,13 @@ class Cursor:
 
     def fetch_df(self) -> Any:
         """All rows that are left, as a pandas DataFrame; needs the pandas extra."""
+        with mapping():
+            if importlib.util.find_spec("pandas") is None:
+                raise PalimpsestError(
+                    Code.DRIVER_MISSING,
+                    "fetch_df needs pandas, which is not installed",
+                    advice="pip install 'palimpsest-gateway[pandas]', or use fetch_arrow",
+                )
         return self.fetch_arrow().to_pandas()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:

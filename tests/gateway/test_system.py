@@ -140,7 +140,7 @@ def test_describe_a_query_and_summarize(con: Connection) -> None:
     described = rows(con, "DESCRIBE SELECT k, a || 'x' AS b FROM hr.t")
     assert [row[:2] for row in described] == [("k", "INTEGER"), ("b", "VARCHAR")]
     summary = rows(con, "SUMMARIZE hr.t")
-    assert [(row[0], row[2], row[3]) for row in summary][0] == ("k", "1", "2")
+    assert next((row[0], row[2], row[3]) for row in summary) == ("k", "1", "2")
 
 
 def test_create_table_shown_makes_the_table_again(con: Connection) -> None:

@@ -281,7 +281,7 @@ def test_every_state_and_every_difference(con: Connection, seed: int) -> None:
     keyed = seed % 2 == 0
     con.execute(f"CREATE TABLE t (k INTEGER {'PRIMARY KEY' if keyed else ''}, a INTEGER)")
     states: list[tuple[int, Rows]] = [(last_version(con), [])]
-    for step in range(25):
+    for _ in range(25):
         con.execute("BEGIN")
         for _ in range(dice.randint(1, 3)):
             key, value = dice.randrange(8), dice.randrange(100)
@@ -290,8 +290,10 @@ def test_every_state_and_every_difference(con: Connection, seed: int) -> None:
                     [
                         f"DELETE FROM t WHERE k = {key}",
                         f"UPDATE t SET a = {value} WHERE k <= {key}",
-                        f"INSERT INTO t SELECT {key}, {value}"
-                        f" WHERE NOT EXISTS (SELECT 1 FROM t WHERE k = {key})",
+                        (
+                            f"INSERT INTO t SELECT {key}, {value}"
+                            f" WHERE NOT EXISTS (SELECT 1 FROM t WHERE k = {key})"
+                        ),
                     ]
                 )
             )
