@@ -25,8 +25,8 @@ from gateway.config import Settings
 from gateway.executor import Executor
 from gateway.parameters import bind
 from gateway.results import HeldRows, Outcome, StreamedRows
-from journal.errors import Code, PalimpsestError
 from journal.commit import Author
+from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse

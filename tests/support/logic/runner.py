@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.support.engine import Engine, Session
 from tests.support.logic.records import Command, Query, Record, Statement
-from tests.support.outcome import Count, Done, Failure, Outcome, Rows, describe
+from tests.support.outcome import Count, Failure, Outcome, Rows, describe
 from tests.support.values import kind_of, render_row
 
 DEFAULT_CONNECTION = "default"
