@@ -25,6 +25,12 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
 
     ``alias`` is the name of the target, by which columns may be qualified.
     """
+    if not nodes:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f"SET assigns nothing to {table.name}",
+            advice="write SET column = value",
+        )
     values: dict[str, exp.Expr] = {}
     for node in nodes:
         if not isinstance(node, exp.EQ):

@@ -51,3 +51,11 @@ def test_hive_multi_insert_writes_every_branch() -> None:
         con.execute("FROM s INSERT INTO a SELECT k INSERT OVERWRITE TABLE b SELECT v WHERE k = 2")
         assert _rows(con, "SELECT * FROM a") == [(1,), (2,)]
         assert _rows(con, "SELECT * FROM b") == [(20,)]
+
+
+def test_set_without_an_assignment_is_a_syntax_error() -> None:
+    with gateway.connect("palimpsest://", autocommit=True) as con:
+        con.execute("CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+        with pytest.raises(gateway.Error) as caught:
+            con.execute("UPDATE t SET WHERE 1 = 1")
+        assert caught.value.sqlstate == "42601"
