@@ -58,6 +58,7 @@ class Code(Enum):
     GENERATED_COLUMN = CodeInfo("PAL-305", "428C9", "generated column given a value")
     CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
     OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")
+    DIVISION_BY_ZERO = CodeInfo("PAL-314", "22012", "division by zero")
     DATA = CodeInfo("PAL-312", "22000", "data error")
     CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
     SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")

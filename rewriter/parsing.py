@@ -7,6 +7,7 @@ stay those of the client's text and literals are never touched. Unknown syntax i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import sqlglot
@@ -270,11 +271,26 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
     position = None
     if line is not None and col is not None:
         position = Position(line, max(1, col - max(len(near), 1) + 1))
-    what = _first_line(str(detail.get("description") or error)).rstrip(".")
+    what = _plain(_first_line(str(detail.get("description") or error)))
     message = f'{what} near "{near}"' if near else what
     return PalimpsestError(
         Code.SYNTAX, message, advice="check the statement at this place", position=position
     )
+
+
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_EXPECTED = re.compile(r"Expected ([\w ]+) but got <Token .*")
+
+
+def _plain(description: str) -> str:
+    """A parser's message without the names of its classes."""
+    missing = _MISSING.search(description)
+    if missing is not None:
+        return f"something is missing in or behind {missing.group(1).upper()}"
+    expected = _EXPECTED.search(description)
+    if expected is not None:
+        return f"a {expected.group(1)} was expected"
+    return description.rstrip(".")
 
 
 def _first_line(text: str) -> str:

@@ -17,6 +17,7 @@ _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
+    Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
     Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
@@ -46,6 +47,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
         ),
         Code.STORE_WRITE,
     ),
+    (re.compile(r"division by zero", re.I), Code.DIVISION_BY_ZERO),
     (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
 )
 
