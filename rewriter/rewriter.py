@@ -22,6 +22,7 @@ from rewriter.parts import has_modifying_ctes, rewrite_parts
 from rewriter.rules import (
     alter,
     comment,
+    copy,
     create_table,
     ddl,
     delete,
@@ -49,6 +50,7 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Delete, "", rewrite_parts),
     (exp.Merge, "", rewrite_parts),
     (exp.MultitableInserts, "", rewrite_parts),
+    (exp.Copy, "", copy.rewrite_copy),
     (exp.TruncateTable, "", delete.rewrite_truncate),
     (exp.Create, "TABLE", create_table.rewrite_create_table),
     (exp.Create, "VIEW", view.rewrite_create_view),

@@ -1,0 +1,71 @@
+"""COPY .. FROM files: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gateway
+
+ROWS = [(1, "007", 1.5), (2, None, None), (3, "a,b", 2.0)]
+
+
+def _cursor() -> gateway.dbapi.cursor.Cursor:
+    cursor = gateway.connect("palimpsest://", autocommit=True).cursor()
+    cursor.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE)")
+    return cursor
+
+
+def test_csv_fields_keep_their_text(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text('id,name,x\n1,007,1.5\n2,,\n3,"a,b",2\n')
+    cursor = _cursor()
+    cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, HEADER true)")
+    assert cursor.rowcount == 3
+    assert cursor.execute("SELECT * FROM t ORDER BY id").fetchall() == ROWS
+
+
+def test_columns_and_delimiter(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("x|7\ny|8\n")
+    cursor = _cursor()
+    cursor.execute(f"COPY t (name, id) FROM '{file}' (DELIMITER '|')")
+    assert cursor.execute("SELECT id, name FROM t ORDER BY id").fetchall() == [(7, "x"), (8, "y")]
+
+
+def test_parquet_file(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "name": ["a", "b"], "x": [0.5, None]}), file)
+    cursor = _cursor()
+    cursor.execute(f"COPY t FROM '{file}'")
+    assert cursor.execute("SELECT sum(id), count(x) FROM t").fetchall() == [(3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "state"),
+    [
+        ("COPY t TO 'out.csv'", "0A000"),
+        ("COPY t FROM 'x.xml'", "0A000"),
+        ("COPY t FROM 'x.csv' (FORMAT csv, FREEZE true)", "0A000"),
+        ("COPY t_journal FROM 'x.csv'", "42501"),
+        ("COPY nope FROM 'x.csv'", "42P01"),
+        ("COPY t FROM '/nowhere/x.csv'", "58P01"),
+    ],
+)
+def test_refusals(sql: str, state: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        _cursor().execute(sql)
+    assert caught.value.sqlstate == state
+
+
+def test_a_key_in_the_way_takes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("1,a,1\n1,b,2\n")
+    cursor = _cursor()
+    with pytest.raises(gateway.IntegrityError):
+        cursor.execute(f"COPY t FROM '{file}'")
+    assert cursor.execute("SELECT count(*) FROM t").fetchone() == (0,)
