@@ -27,6 +27,13 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
             advice="name the table",
             position=position_of(node),
         )
+    if not ast.expressions:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "SET assigns nothing",
+            advice="write SET column = value",
+            position=position_of(node),
+        )
     table = find_table(node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
