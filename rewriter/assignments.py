@@ -25,12 +25,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
 
     ``alias`` is the name of the target, by which columns may be qualified.
     """
-    if not nodes:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            f"SET assigns nothing to {table.name}",
-            advice="write SET column = value",
-        )
+    check_some(nodes, None)
     values: dict[str, exp.Expr] = {}
     for node in nodes:
         if not isinstance(node, exp.EQ):
@@ -53,6 +48,17 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
             chosen = default_value(stored) if is_default(value) else value.copy()
             values[stored.physical] = typed(chosen, stored)
     return Assigned(values)
+
+
+def check_some(nodes: Sequence[exp.Expr], near: exp.Expr | None) -> None:
+    """Raise SYNTAX for a SET that assigns nothing; ``near`` is where the error points."""
+    if not nodes:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "SET assigns nothing",
+            advice="write SET column = value",
+            position=position_of(near),
+        )
 
 
 def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:

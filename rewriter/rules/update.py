@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage
-from rewriter.assignments import assignments
+from rewriter.assignments import assignments, check_some
 from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, sources_of
 from rewriter.key_lookup import keys_in
@@ -27,13 +27,7 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
             advice="name the table",
             position=position_of(node),
         )
-    if not ast.expressions:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            "SET assigns nothing",
-            advice="write SET column = value",
-            position=position_of(node),
-        )
+    check_some(ast.expressions, node)
     table = find_table(node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
