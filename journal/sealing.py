@@ -42,6 +42,8 @@ def is_full(journal: Journal, table_id: int, rows_max: int) -> bool:
 
 def seal(journal: Journal, table_id: int) -> tuple[Segment, ...]:
     """Seal a table's heads; the new segments, none when the heads are empty."""
+    if not journal.state.tables[table_id].head_counts.total:
+        return ()
     with journal.sealing_lock(table_id):
         heads = _rotate(journal, table_id)
         if not heads:

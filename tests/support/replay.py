@@ -13,8 +13,6 @@ from tests.support.outcome import UNSUPPORTED, Failure, Outcome, describe, diffe
 from tests.support.programs.step import Step
 from tests.support.programs.tables import SCHEMA
 
-FlushTables = Callable[[], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
@@ -40,50 +38,82 @@ class Tally:
     refused: dict[str, int] = field(default_factory=dict)
 
 
-def replay(
-    steps: Sequence[Step],
-    schema: str,
-    expected: Engine,
-    tested: Engine,
-    disturbance: Disturbance,
-    tally: Tally,
-) -> Divergence | None:
-    """Run steps on both engines with the program's schema named `schema`."""
-    for place, step in enumerate(steps):
-        sql = step.sql.replace(f"{SCHEMA}.", f"{schema}.").replace(
-            f"CREATE SCHEMA {SCHEMA}", f"CREATE SCHEMA {schema}"
+@dataclass(slots=True)
+class Replay:
+    """One program on its way through both engines, its schema named `schema`."""
+
+    steps: Sequence[Step]
+    schema: str
+    expected: Engine
+    tested: Engine
+    tally: Tally
+    session: str = "fuzz"
+    place: int = 0
+    in_transaction: bool = False
+    divergence: Divergence | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Say whether nothing is left to run."""
+        return self.divergence is not None or self.place >= len(self.steps)
+
+    def advance(self) -> None:
+        """Run the next statement on both sides and compare."""
+        step = self.steps[self.place]
+        sql = step.sql.replace(f"{SCHEMA}.", f"{self.schema}.").replace(
+            f"CREATE SCHEMA {SCHEMA}", f"CREATE SCHEMA {self.schema}"
         )
-        session = tested.session("fuzz")
+        session = self.tested.session(self.session)
         got = session.run(sql)
-        other = expected.session("fuzz")
-        tally.statements += 1
+        other = self.expected.session("fuzz")
+        self.tally.statements += 1
         if isinstance(got, Failure) and got.sqlstate == UNSUPPORTED:
             key = got.message.split("\n")[0][:100]
-            tally.refused[key] = tally.refused.get(key, 0) + 1
+            self.tally.refused[key] = self.tally.refused.get(key, 0) + 1
             other.refuse()
-            continue
-        wanted = other.run(sql)
-        tally.failures += isinstance(wanted, Failure)
-        reason = _difference(wanted, got, ordered=step.ordered)
-        if reason is None and other.in_transaction != session.in_transaction:
-            reason = "one side is in a transaction, the other is not"
-        if reason is not None:
-            return Divergence(place, sql, reason, describe(wanted), describe(got))
-        reason = _disturb(tested, disturbance, idle=not session.in_transaction)
-        if reason is not None:
-            return Divergence(place, sql, reason, "no error", reason)
-    return None
+        else:
+            wanted = other.run(sql)
+            self.tally.failures += isinstance(wanted, Failure)
+            reason = _difference(wanted, got, ordered=step.ordered)
+            if reason is None and other.in_transaction != session.in_transaction:
+                reason = "one side is in a transaction, the other is not"
+            if reason is not None:
+                self.diverges(reason, describe(wanted), describe(got), sql)
+                return
+        self.in_transaction = session.in_transaction
+        self.place += 1
+
+    def diverges(self, reason: str, expected: str, got: str, sql: str = "") -> None:
+        """End here, with a divergence."""
+        place = min(self.place, len(self.steps) - 1)
+        self.divergence = Divergence(place, sql or self.steps[place].sql, reason, expected, got)
 
 
-def _disturb(tested: Engine, disturbance: Disturbance, *, idle: bool) -> str | None:
-    try:
-        if disturbance.flush:
-            tested.flush()
-        if disturbance.restart and idle:
+def replay(replays: Sequence[Replay], tested: Engine, disturbance: Disturbance) -> None:
+    """Run programs side by side, each up to where it is outside of a transaction, and so on.
+
+    A flush follows every statement, and a restart every round: so each program sees a restart
+    after each of its statements and transactions, and one restart serves them all.
+    """
+    while running := [program for program in replays if not program.ended]:
+        for program in running:
+            program.advance()
+            _flush(program, tested, disturbance)
+            while program.in_transaction and not program.ended:
+                program.advance()
+                _flush(program, tested, disturbance)
+        if disturbance.restart:
             tested.restart()
+
+
+def _flush(program: Replay, tested: Engine, disturbance: Disturbance) -> None:
+    if not disturbance.flush:
+        return
+    try:
+        tested.flush()
     except Exception as error:  # noqa: BLE001 - whatever maintenance raises is a finding
-        return f"maintenance failed: {type(error).__name__}: {error}"
-    return None
+        reason = f"maintenance failed: {type(error).__name__}: {error}"
+        program.diverges(reason, "no error", reason)
 
 
 def _difference(wanted: Outcome, got: Outcome, *, ordered: bool) -> str | None:

@@ -1,0 +1,121 @@
+"""Runs random programs on an engine and on the oracle, and minimises what diverges.
+
+Knows nothing of the command line.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.engine import Engine
+from tests.support.gateway_engine import GatewayEngine
+from tests.support.logic.runner import Disturbance
+from tests.support.oracle import Oracle
+from tests.support.programs.program import random_program
+from tests.support.programs.step import Step
+from tests.support.replay import Divergence, Replay, Tally, replay, shrink
+
+# Tables that were dropped stay in the warehouse, and make each restart slower.
+PROGRAMS_PER_WAREHOUSE = 100
+PROGRAMS_PER_DISTURBED_WAREHOUSE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A seed whose program diverges, the steps that suffice, and how it ends."""
+
+    seed: int
+    steps: tuple[Step, ...]
+    divergence: Divergence
+
+    def __str__(self) -> str:
+        body = "".join(f"{step.sql};\n" for step in self.steps)
+        return f"== seed {self.seed}\n{body}{self.divergence}\n"
+
+
+@dataclass(slots=True)
+class Fuzzer:
+    """Runs programs in one warehouse after the other."""
+
+    folder: Path
+    disturbance: Disturbance
+    self_test: bool = False
+    skip: re.Pattern[str] | None = None
+    length: int = 16
+    minimise: bool = True
+    _tally: Tally = field(default_factory=Tally)
+    _engine: Engine | None = None
+    _used: int = 0
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(self, seeds: Sequence[int]) -> list[Finding]:
+        """Run the programs of these seeds side by side; return a finding for each divergence."""
+        programs = [self._steps(seed) for seed in seeds]
+        self._tally.programs += len(programs)
+        ends = self._replay(programs, self._tally)
+        return [
+            self._finding(seed, steps, divergence)
+            for seed, steps, divergence in zip(seeds, programs, ends, strict=True)
+            if divergence is not None
+        ]
+
+    def take_tally(self) -> Tally:
+        """Return what happened since the last call."""
+        tally, self._tally = self._tally, Tally()
+        return tally
+
+    def close(self) -> None:
+        """Let go of the current warehouse."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _steps(self, seed: int) -> list[Step]:
+        steps = random_program(seed, self.length).steps
+        return [step for step in steps if self.skip is None or not self.skip.search(step.sql)]
+
+    def _finding(self, seed: int, steps: Sequence[Step], divergence: Divergence) -> Finding:
+        steps = steps[: divergence.place + 1]
+        if self.minimise and self._parts_alike(steps, divergence.reason):
+            reason = divergence.reason
+            steps = shrink(steps, lambda shorter: self._parts_alike(shorter, reason))
+            divergence = self._replay([steps], Tally())[0] or divergence
+        return Finding(seed, tuple(steps), divergence)
+
+    def _parts_alike(self, steps: Sequence[Step], reason: str) -> bool:
+        found = self._replay([steps], Tally())[0]
+        return found is not None and _outline(found.reason) == _outline(reason)
+
+    def _replay(self, programs: Sequence[Sequence[Step]], tally: Tally) -> list[Divergence | None]:
+        tested = self._tested(len(programs))
+        replays = [
+            Replay(steps, f"fz{next(self._numbers)}", Oracle(), tested, tally, f"fuzz{place}")
+            for place, steps in enumerate(programs)
+        ]
+        try:
+            replay(replays, tested, self.disturbance)
+        finally:
+            for program in replays:
+                program.expected.close()
+                tested.session(program.session).run("ROLLBACK")
+                if self.disturbance.flush or self.disturbance.restart:
+                    tested.session(program.session).run(f"DROP SCHEMA {program.schema} CASCADE")
+        return [program.divergence for program in replays]
+
+    def _tested(self, programs: int) -> Engine:
+        disturbed = self.disturbance.restart or self.disturbance.flush
+        limit = PROGRAMS_PER_DISTURBED_WAREHOUSE if disturbed else PROGRAMS_PER_WAREHOUSE
+        if self._used >= limit:
+            self.close()
+        if self._engine is None:
+            self._used = 0
+            name = f"warehouse_{next(self._numbers)}"
+            self._engine = Oracle() if self.self_test else GatewayEngine(self.folder / name)
+        self._used += programs
+        return self._engine
+
+
+def _outline(reason: str) -> str:
+    return "".join(letter for letter in reason if not letter.isdigit()).split("(")[0]
