@@ -254,36 +254,38 @@ def _part(draft: _Draft, target: exp.Table, rows: exp.Query, *, signed: bool) ->
         if node.meta.get(_TARGET):
             node.replace(exp.Subquery(this=rows, alias=alias))
     outputs: list[exp.Expr] = [exp.alias_(g.copy(), f"g{i}") for i, g in enumerate(draft.groups)]
-    for partial in draft.partials.values():
-        outputs += _partial_outputs(partial, signed)
-    outputs.append(exp.alias_(_signed(exp.Count(this=exp.Star()), None, signed), "rows"))
+    outputs += [exp.alias_(value, name) for name, value in _partials(draft)]
+    groups = [g.copy() for g in draft.groups]
+    if signed:
+        outputs.append(column(SIGN))
+        groups.append(column(SIGN))
     part.set("expressions", outputs)
-    part.set("group", None)
-    if draft.groups:
-        part.set("group", exp.Group(expressions=[g.copy() for g in draft.groups]))
-    return part
+    part.set("group", exp.Group(expressions=groups) if groups else None)
+    return _weighted(draft, part) if signed else part
 
 
-def _partial_outputs(partial: _Partial, signed: bool) -> list[exp.Expr]:
-    function, condition = partial.function, partial.condition
-    count = exp.Count(this=function.this.copy())
-    outputs = [exp.alias_(_signed(count, condition, signed), f"n{partial.index}")]
-    if not isinstance(function, exp.Count):
-        total = exp.Sum(this=function.this.copy())
-        outputs.append(exp.alias_(_signed(total, condition, signed), f"s{partial.index}"))
-    return outputs
+def _weighted(draft: _Draft, part: exp.Select) -> exp.Select:
+    """The partial aggregates of each sign, those of rows that ended made negative."""
+    ended = exp.LT(this=column(SIGN, "w"), expression=exp.Literal.number(0))
+    outputs: list[exp.Expr] = [column(f"g{i}", "w") for i in range(len(draft.groups))]
+    for name, _ in _partials(draft):
+        value = column(name, "w")
+        negative = exp.If(this=ended.copy(), true=exp.Neg(this=value.copy()))
+        outputs.append(exp.alias_(exp.Case(ifs=[negative], default=value), name))
+    return exp.select(*outputs).from_(part.subquery("w"))
 
 
-def _signed(function: exp.Expr, condition: exp.Expr | None, signed: bool) -> exp.Expr:
-    if not signed:
-        return _filtered(function, condition)
-    sides: list[exp.Expr] = []
-    for sign in (1, -1):
-        side = exp.EQ(this=column(SIGN), expression=exp.Literal.number(sign))
-        both = side if condition is None else exp.and_(condition.copy(), side)
-        zero = exp.Literal.number(0)
-        sides.append(exp.Coalesce(this=_filtered(function.copy(), both), expressions=[zero]))
-    return exp.Sub(this=sides[0], expression=sides[1])
+def _partials(draft: _Draft) -> list[tuple[str, exp.Expr]]:
+    """Names and values of the columns of a partial aggregate, after those of its groups."""
+    found: list[tuple[str, exp.Expr]] = []
+    for partial in draft.partials.values():
+        argument = partial.function.this
+        count = _filtered(exp.Count(this=argument.copy()), partial.condition)
+        found.append((f"n{partial.index}", count))
+        if not isinstance(partial.function, exp.Count):
+            total = _filtered(exp.Sum(this=argument.copy()), partial.condition)
+            found.append((f"s{partial.index}", total))
+    return [*found, ("rows", exp.Count(this=exp.Star()))]
 
 
 def _filtered(function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
