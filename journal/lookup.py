@@ -22,9 +22,9 @@ SEALED = (Tier.BASE, Tier.DELTA)
 
 
 def by_file(table: Table, state: TableState) -> frozenset[Tier]:
-    """The sealed tiers of a table that can be read file by file."""
+    """The sealed tiers of a table that can be read file by file: none while rows are hidden."""
     fields = fields_of(table)
-    if not all(_kept(kind) for _, kind in fields):
+    if state.manifest.masks or not all(_kept(kind) for _, kind in fields):
         return frozenset()
     found: set[Tier] = set()
     other: set[Tier] = set()

@@ -7,10 +7,12 @@ interrupted seal are still listed: they are read as before and sealed the next t
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from journal.journal import Journal
+from journal.warehouse import SIDECAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,9 @@ def recover(journal: Journal) -> Recovered:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove a segment's folder, unless it holds anything else."""
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    """Remove a segment's folder with its filters, unless it holds anything else."""
+    if {entry.name for entry in folder.iterdir()} <= {SIDECAR, SIDECAR + ".new"}:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def unlisted_files(journal: Journal) -> list[str]:

@@ -110,11 +110,16 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The live heads and segments of one journal."""
+    """The live heads and segments of one journal.
+
+    ``masks`` are lists of keys (files, relative to the warehouse) whose rows nobody may see: they
+    are being erased.
+    """
 
     generation: int
     heads: tuple[Head, ...]
     segments: tuple[Segment, ...] = ()
+    masks: tuple[str, ...] = ()
 
     def in_tier(self, tier: Tier) -> tuple[Segment, ...]:
         """The segments of one tier, oldest first."""
@@ -134,7 +139,17 @@ class Manifest:
         """A manifest in which ``segments`` stand for ``heads``."""
         gone = {h.generation for h in heads}
         kept = tuple(h for h in self.heads if h.generation not in gone)
-        return Manifest(self.generation + 1, kept, (*self.segments, *segments))
+        listed = (*self.segments, *segments)
+        return replace(self, generation=self.generation + 1, heads=kept, segments=listed)
+
+    def with_mask(self, mask: str) -> Manifest:
+        """A manifest that hides the rows of more keys."""
+        return replace(self, generation=self.generation + 1, masks=(*self.masks, mask))
+
+    def without_masks(self, masks: Iterable[str]) -> Manifest:
+        """A manifest that hides fewer: the rows are gone, or may be seen again."""
+        kept = tuple(m for m in self.masks if m not in set(masks))
+        return replace(self, generation=self.generation + 1, masks=kept)
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for the catalog; ``from_json`` reads it back."""
@@ -145,7 +160,7 @@ class Manifest:
         """The manifest that ``to_json`` wrote."""
         heads = tuple(Head(h["generation"], _fields(h["fields"])) for h in data["heads"])
         segments = tuple(_segment(s) for s in data["segments"])
-        return Manifest(data["generation"], heads, segments)
+        return Manifest(data["generation"], heads, segments, tuple(data.get("masks", ())))
 
 
 def _fields(raw: list[list[str]]) -> Fields:

@@ -2,6 +2,7 @@
 
     <root>/palimpsest.duckdb                                  catalog, heads, views
     <root>/<schema>/<table>_journal/<segment>/part_<n>.parquet  sealed segments
+    <root>/<schema>/<table>_journal/<segment>/filters.bloom     their filters, if the table has any
 
 Paths in manifests are relative to the root, so a warehouse can be moved. Writes segment files;
 lists nothing in a manifest.
@@ -10,10 +11,13 @@ lists nothing in a manifest.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlglot import exp
+
+from journal.erasure.descriptor import filtered_of
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.schema import Table
@@ -22,6 +26,7 @@ from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession, write_parquet
 
 DATABASE_FILE = "palimpsest.duckdb"
+SIDECAR = "filters.bloom"
 _UNSAFE = '/\\\0:*?"<>|'
 PARQUET_OPTIONS = {
     "COMPRESSION": "lz4_raw",
@@ -52,9 +57,11 @@ class Warehouse:
         folder = f"{_safe(table.name.schema)}/{_safe(table.journal_name.name)}/{self.new_id()}"
         key = bounded_key(table)
         try:
-            return write_parquet(
+            files = write_parquet(
                 session, query, parameters, self.root, folder, parquet_options(table), key
             )
+            self._write_filters(session, table, files)
+            return files
         except (PalimpsestError, OSError) as error:
             shutil.rmtree(self.root / folder, ignore_errors=True)
             if isinstance(error, OSError):
@@ -64,6 +71,29 @@ class Warehouse:
                     advice="free space or mend permissions, then repeat; nothing was changed",
                 ) from error
             raise
+
+    def _write_filters(
+        self, session: DuckDBSession, table: Table, files: Sequence[SegmentFile]
+    ) -> None:
+        """Write the filters of a new segment, if its table has any: before anybody can list it."""
+        if not filtered_of(table) or not files:
+            return
+        from journal.filters import FilterBuilder, write_sidecar
+
+        builder = FilterBuilder.of(table)
+        assert builder is not None
+        found = {}
+        for file in files:
+            fresh = builder.fresh()
+            source = exp.Anonymous(
+                this="read_parquet", expressions=[exp.Literal.string(str(self.root / file.path))]
+            )
+            columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in builder.columns]
+            rows = exp.select(*columns).from_(exp.Table(this=source))
+            for batch in session.arrow_reader(Query(rows, ()), {}):
+                fresh.add(batch)
+            found[Path(file.path).name] = fresh.finish()
+        write_sidecar((self.root / files[0].path).parent, found)
 
     def remove(self, file: SegmentFile) -> None:
         """Remove an unlisted file and its folder."""

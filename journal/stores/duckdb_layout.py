@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA, Query, physical
-from journal.relations import column, ident, version_type
+from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
 from journal.stores.duckdb import DuckDBSession
@@ -109,13 +109,31 @@ def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
 
 def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root: Path) -> None:
     """Make the tier views of one layout say what the manifest lists."""
-    heads = [head_rows(table, h) for h in manifest.heads]
-    _create_view(session, physical(table.id, Tier.HEAD, table.layout), heads)
+    pieces = {Tier.HEAD: [head_rows(table, h) for h in manifest.heads]}
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
         segments = manifest.in_tier(tier)
         if segments:
-            name = physical(table.id, tier, table.layout)
-            _create_view(session, name, _segments(table, segments, root))
+            pieces[tier] = _segments(table, segments, root)
+    masks = [str(root / mask) for mask in manifest.masks]
+    for tier, parts in pieces.items():
+        rows = union_all(parts)
+        if masks:
+            rows = unmasked(table, rows, masks)
+        _create_view(session, physical(table.id, tier, table.layout), rows)
+
+
+def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:
+    """Rows in the columns of a table, less those whose keys stand in files of keys."""
+    paths = exp.Array(expressions=[exp.Literal.string(path) for path in masks])
+    source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
+    keys: list[exp.Expr] = []
+    for name in table.key:
+        kind = exp.DataType.build(table.by_physical(name).type, dialect=_DIALECT)
+        keys.append(exp.alias_(exp.TryCast(this=column(name), to=kind), ident(name)))
+    hidden = exp.select(*keys).from_(source).subquery("m")
+    same = [exp.EQ(this=column(k, "r"), expression=column(k, "m")) for k in table.key]
+    found = exp.select("*").from_(rows.subquery("r"))
+    return found.join(hidden, on=exp.and_(*same), join_type="anti")
 
 
 def segment_query(table: Table, source: exp.Query) -> Query:
@@ -221,8 +239,7 @@ def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
     return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)
 
 
-def _create_view(session: DuckDBSession, name: exp.Table, parts: Sequence[exp.Query]) -> None:
-    body = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+def _create_view(session: DuckDBSession, name: exp.Table, body: exp.Query) -> None:
     _run(session, exp.Create(this=name, kind="VIEW", replace=True, expression=body))
 
 

@@ -1,0 +1,146 @@
+"""Which columns of a table identify a person: the descriptor that stands in its properties.
+
+    'erasure' = 'email LOWER, contacts[].mail AS email LOWER FPP 0.0001, owner_id AS customer'
+
+Each entry is a path (see ``paths``), the type of identifier it holds (the last name of the path, if
+none is given), LOWER if blanks around it and the case of ASCII letters mean nothing, and what size
+its filters have: FPP, the share of files searched in vain, and NDV, the distinct values in a file.
+A table with a descriptor is *onboarded*. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.erasure.paths import Path, leaf_type, parse_path
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table, fold
+
+FPP_DEFAULT = 0.001
+PROPERTY = "erasure"
+FILTERED = "filters"
+"""A property naming further columns that get filters for point reads alone, in the same words."""
+_WORD = re.compile(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_TEXT = (exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR)
+_WHOLE = (
+    *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT),
+    *(exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT, exp.DType.UBIGINT),
+)
+_ENTRIES_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One entry of a descriptor."""
+
+    path: Path
+    type: str
+    lower: bool = False
+    fpp: float = FPP_DEFAULT
+    distinct: int | None = None
+
+    @property
+    def id(self) -> str:
+        """What filters of this entry are stored under: all that decides the hashed values."""
+        return str(self.path) + (" lower" if self.lower else "")
+
+    def __str__(self) -> str:
+        words = [str(self.path), "AS", self.type]
+        words += ["LOWER"] if self.lower else []
+        words += ["FPP", f"{self.fpp:g}"] if self.fpp != FPP_DEFAULT else []
+        words += ["NDV", str(self.distinct)] if self.distinct is not None else []
+        return " ".join(words)
+
+
+def parse_descriptor(text: str) -> tuple[Identity, ...]:
+    """The entries of a descriptor, with logical column names; raises INVALID_DEFINITION."""
+    parts = [p.strip() for p in _COMMA.split(text) if p.strip()]
+    if not parts or len(parts) > _ENTRIES_MAX:
+        raise _wrong(f"it has {len(parts)} entries, and 1 to {_ENTRIES_MAX} are possible")
+    try:
+        return tuple(_entry(part) for part in parts)
+    except ValueError as error:
+        raise _wrong(str(error)) from error
+
+
+def _entry(text: str) -> Identity:
+    first, *words = _WORD.split(text)
+    path = parse_path(first)
+    named = [s[1:] for s in path.steps if s.startswith(".")]
+    found = Identity(path, fold(named[-1] if named else path.root))
+    while words:
+        match words[0].upper(), words[1:2]:
+            case "AS", [name]:
+                found = replace(found, type=fold(name.strip('"')))
+            case "FPP", [share]:
+                found = replace(found, fpp=_between(float(share), 1e-7, 0.5, "FPP"))
+            case "NDV", [count]:
+                found = replace(found, distinct=int(_between(int(count), 1, 1e10, "NDV")))
+            case "LOWER", _:
+                found = replace(found, lower=True)
+                words = words[1:]
+                continue
+            case _:
+                raise ValueError(f"{' '.join(words)!r} was not expected")
+        words = words[2:]
+    return found
+
+
+def _between(value: float, low: float, high: float, name: str) -> float:
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value:g}, and {low:g} to {high:g} are possible")
+    return value
+
+
+def checked(table: Table, text: str) -> str:
+    """A descriptor for ``table`` in its stored form: physical columns, everything written out."""
+    entries = []
+    for entry in parse_descriptor(text):
+        found = table.find(entry.path.root)
+        if found is None:
+            raise _wrong(f"{table.name} has no column {entry.path.root}")
+        kind = leaf_type(exp.DataType.build(found.type, dialect="duckdb"), entry.path)
+        if kind is None or not kind.is_type(*_TEXT, *_WHOLE):
+            shown = "nothing" if kind is None else kind.sql(dialect="duckdb")
+            raise _wrong(
+                f"{entry.path} leads to {shown} in a column of type {found.type};"
+                " identifiers are text or whole numbers"
+            )
+        if entry.lower and not kind.is_type(*_TEXT):
+            raise _wrong(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
+        entries.append(replace(entry, path=Path(found.physical, entry.path.steps)))
+    return ", ".join(str(e) for e in entries)
+
+
+def descriptor_of(table: Table) -> tuple[Identity, ...]:
+    """The identities of a table, with physical names; empty unless it is onboarded."""
+    return _property(table, PROPERTY)
+
+
+def filtered_of(table: Table) -> tuple[Identity, ...]:
+    """All columns of a table that get filters; those of its key come besides."""
+    both = {e.id: e for e in (*_property(table, FILTERED), *descriptor_of(table))}
+    return tuple(both.values())
+
+
+def _property(table: Table, name: str) -> tuple[Identity, ...]:
+    text = dict(table.properties).get(name)
+    return parse_descriptor(text) if text else ()
+
+
+def ever_described(layouts: Iterable[Table]) -> tuple[Identity, ...]:
+    """What identifies a person in any definition that a table's layouts had."""
+    return tuple(dict.fromkeys(e for t in layouts for e in descriptor_of(t)))
+
+
+def _wrong(message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.INVALID_DEFINITION,
+        f"the erasure descriptor cannot be used: {message}",
+        advice="write it as 'email LOWER, contacts[].mail AS email, owner_id AS customer'",
+    )

@@ -1,0 +1,175 @@
+"""The Bloom filters of a folder of segment files, in one sidecar file beside them.
+
+    filters.bloom:  magic, length and CRC-32 of the header, header (JSON), bits of each filter
+
+The header says, for each file and column, where its bits are, and their CRC-32. A sidecar that is
+missing, damaged or silent about a file or column means that the file is read. It is removed with
+the folder it describes. Writes no segment and decides about none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from journal.bloom import BLOCK_BITS, Bloom, Hashes, build, can_hash, combine, folded, hash_rows
+from journal.erasure.descriptor import FPP_DEFAULT, Identity, filtered_of
+from journal.erasure.values import values_at
+from journal.schema import Table
+from journal.warehouse import SIDECAR
+
+KEY = "#key"
+"""The filter of a file's keys, all key columns together."""
+_MAGIC = b"PALBLOOM1\n"
+_HEAD = struct.Struct("<II")
+
+FileFilters = Mapping[str, Bloom]
+"""The filters of one file by the id of their column."""
+
+
+@dataclass(slots=True)
+class FilterBuilder:
+    """Collects what one file holds, batch by batch, while the file is written."""
+
+    identities: tuple[Identity, ...]
+    key: tuple[str, ...] = ()
+    _hashes: dict[str, list[Hashes]] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def of(table: Table) -> FilterBuilder | None:
+        """A builder for files of ``table``; None if it is to have no filters."""
+        identities = filtered_of(table)
+        return FilterBuilder(identities, table.key) if identities else None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it needs, by their physical names."""
+        return tuple(dict.fromkeys([*(i.path.root for i in self.identities), *self.key]))
+
+    def fresh(self) -> FilterBuilder:
+        """A builder of the same kind for another file."""
+        return FilterBuilder(self.identities, self.key)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in the rows of a batch; other columns it may have are not looked at."""
+        for identity in self.identities:
+            if identity.path.root in batch.schema.names:
+                values = values_at(batch.column(identity.path.root), identity.path)
+                self._take(identity.id, asked(values, identity))
+        if self.key:
+            self._take(KEY, hash_keys([batch.column(name) for name in self.key]))
+
+    def _take(self, name: str, hashes: Hashes | None) -> None:
+        if hashes is None:
+            self._refused.add(name)
+        else:
+            self._hashes.setdefault(name, []).append(hashes)
+
+    def finish(self) -> dict[str, Bloom]:
+        """The filters of the file."""
+        sizes = {i.id: (i.fpp, i.distinct) for i in self.identities}
+        found = {}
+        for name, parts in self._hashes.items():
+            if name not in self._refused:
+                fpp, distinct = sizes.get(name, (FPP_DEFAULT, None))
+                hashes = np.concatenate(parts)
+                count = None if distinct is None else min(distinct, max(1, len(hashes)))
+                found[name] = build(hashes, fpp, count)
+        return found
+
+
+def asked(values: pa.Array | pa.ChunkedArray, identity: Identity) -> Hashes | None:
+    """Hashes of identifiers in the form in which the filters of ``identity`` hold them."""
+    values = values.drop_null()
+    if not can_hash(values.type):
+        return None
+    if identity.lower:
+        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            return None
+        values = folded(values)
+    return hash_rows(values)
+
+
+def hash_keys(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Hashes | None:
+    """One hash for each key; None if a column is of a type that cannot be hashed, or has NULLs."""
+    found: Hashes | None = None
+    for values in columns:
+        if not can_hash(values.type) or values.null_count:
+            return None
+        hashes = hash_rows(values)
+        found = hashes if found is None else combine(found, hashes)
+    return found
+
+
+def write_sidecar(folder: FilePath, filters: Mapping[str, FileFilters]) -> None:
+    """Write the sidecar of a folder, on disk when this returns; replaces one that is there."""
+    header: dict[str, dict[str, list[int]]] = {}
+    bits: list[bytes] = []
+    position = 0
+    for name, columns in filters.items():
+        header[name] = {}
+        for column, bloom in columns.items():
+            numbers = [bloom.blocks, bloom.probes, bloom.distinct, position, zlib.crc32(bloom.bits)]
+            header[name][column] = numbers
+            bits.append(bloom.bits)
+            position += len(bloom.bits)
+    text = json.dumps(header).encode()
+    draft = folder / (SIDECAR + ".new")
+    with draft.open("wb") as handle:
+        handle.write(_MAGIC)
+        handle.write(_HEAD.pack(len(text), zlib.crc32(text)))
+        handle.write(text)
+        handle.writelines(bits)
+        handle.flush()
+        os.fsync(handle.fileno())
+    draft.replace(folder / SIDECAR)
+
+
+def read_sidecar(
+    folder: FilePath, columns: Collection[str] | None = None
+) -> dict[str, dict[str, Bloom]]:
+    """The filters of a folder's files by name, of all columns or some; those that are whole."""
+    try:
+        with (folder / SIDECAR).open("rb") as handle:
+            return _read(handle, columns)
+    except (OSError, ValueError, struct.error):
+        return {}
+
+
+def _read(handle: BinaryIO, columns: Collection[str] | None) -> dict[str, dict[str, Bloom]]:
+    if handle.read(len(_MAGIC)) != _MAGIC:
+        return {}
+    length, checksum = _HEAD.unpack(handle.read(_HEAD.size))
+    text = handle.read(length)
+    if zlib.crc32(text) != checksum:
+        return {}
+    start = handle.tell()
+    found: dict[str, dict[str, Bloom]] = {}
+    for name, stored in json.loads(text).items():
+        for column, (blocks, probes, distinct, at, expected) in stored.items():
+            if columns is not None and column not in columns:
+                continue
+            handle.seek(start + at)
+            bits = handle.read(blocks * BLOCK_BITS // 8)
+            if zlib.crc32(bits) == expected:
+                found.setdefault(name, {})[column] = Bloom(blocks, probes, distinct, bits)
+    return found
+
+
+def drop_from_sidecar(folder: FilePath, gone: Iterable[str]) -> None:
+    """Take the filters of some files out of a folder's sidecar; the last ones take it along."""
+    kept = {n: f for n, f in read_sidecar(folder).items() if n not in set(gone)}
+    if kept:
+        write_sidecar(folder, kept)
+    else:
+        (folder / SIDECAR).unlink(missing_ok=True)

@@ -1,0 +1,183 @@
+"""Bloom filters and their sidecars: never a no for what is there, no harm when they are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from journal import bloom
+from journal.erasure.descriptor import Identity, checked, descriptor_of, parse_descriptor
+from journal.erasure.paths import parse_path
+from journal.errors import PalimpsestError
+from journal.filters import KEY, FilterBuilder, asked, drop_from_sidecar, read_sidecar
+from journal.recovery import recover
+from journal.warehouse import SIDECAR
+from tests.support.client import Client
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=200), st.floats(1e-6, 0.5))
+def test_what_was_put_in_is_found(values: list[str], fpp: float) -> None:
+    hashes = bloom.hash_rows(pa.array(values))
+    made = bloom.build(hashes, fpp)
+    for value in values:
+        assert made.may_hold_any(bloom.hash_rows(pa.array([value], pa.large_string())))
+    sliced = pa.array(["x" * 9, *values])[1:]
+    assert (bloom.hash_rows(sliced) == hashes).all()
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1))
+def test_whole_numbers_hash_alike_in_every_width(values: list[int]) -> None:
+    narrow, wide = pa.array(values, pa.int32()), pa.array(values, pa.int64())
+    assert (bloom.hash_rows(narrow) == bloom.hash_rows(wide)).all()
+
+
+@pytest.mark.parametrize("fpp", [0.1, 0.01, 0.001, 0.0001])
+def test_false_answers_stay_within_the_share_asked_for(fpp: float) -> None:
+    made = bloom.build(bloom.hash_rows(pa.array(range(100_000))), fpp)
+    others = bloom.hash_rows(pa.array(range(10**6, 2 * 10**6)))
+    assert made.may_hold(others).mean() <= fpp * 1.3
+
+
+def test_distinct_values_are_counted_well_enough_to_size_a_filter() -> None:
+    values = bloom.hash_rows(pa.array([f"user {i % 50_000}" for i in range(400_000)]))
+    assert abs(bloom.count_distinct(values) - 50_000) < 5_000
+
+
+DESCRIPTOR = (
+    "email LOWER, st.mail AS email, contacts[].mail AS email FPP 0.0001, tags{}[] AS customer,"
+    " tags{keys} AS tag"
+)
+NESTED = (
+    "CREATE TABLE p (id INTEGER PRIMARY KEY, email VARCHAR, st STRUCT(mail VARCHAR, n INT),"
+    " contacts STRUCT(mail VARCHAR)[], tags MAP(VARCHAR, BIGINT[]))"
+    f" WITH (erasure = '{DESCRIPTOR}')"
+)
+ROWS = (
+    "INSERT INTO p SELECT i, ' U'||i||'@x', {'mail': 's'||i, 'n': i}, [{'mail': 'c'||i},"
+    " {'mail': NULL}], MAP {'k'||i: [i, i + 1]} FROM range(1000) t(i)"
+)
+
+
+def _held(client: Client, name: str, *values: object) -> list[bool]:
+    table = client.connection.session.journal.state.catalog.by_id(1)
+    assert table is not None
+    (filters,) = read_sidecar(client.files()[0].parent).values()
+    if name == KEY:
+        return list(filters[KEY].may_hold(bloom.hash_rows(pa.array(values))))
+    identity = next(i for i in descriptor_of(table) if str(i.path) == name)
+    hashes = asked(pa.array(values), identity)
+    assert hashes is not None
+    return list(filters[identity.id].may_hold(hashes))
+
+
+def test_a_sealed_segment_has_filters_of_nested_values(run: Client) -> None:
+    run(NESTED)
+    run(ROWS)
+    run("CALL system.flush('p')")
+    assert _held(run, "email", "u5@x", "U5@X ", "nobody@x") == [True, True, False]
+    assert _held(run, "st.mail", "s77", "s1000") == [True, False]
+    assert _held(run, "contacts[].mail", "c999", "c1000") == [True, False]
+    assert _held(run, "tags{}[]", 1000, 2000) == [True, False]
+    assert _held(run, "tags{keys}", "k999", "k1000") == [True, False]
+    assert _held(run, KEY, 0, 999, 1000) == [True, True, False]
+
+
+def test_rows_that_go_straight_to_files_have_filters_too(run: Client) -> None:
+    run("SET memory_rows = 100")
+    run(NESTED)
+    run(ROWS)
+    assert _held(run, "email", "u5@x", "nobody@x") == [True, False]
+
+
+def test_tables_without_a_descriptor_have_none(run: Client) -> None:
+    run("CREATE TABLE p (id INTEGER PRIMARY KEY)")
+    run("INSERT INTO p VALUES (1)")
+    run("CALL system.flush('p')")
+    assert not list(run.root.rglob(SIDECAR))
+
+
+def test_a_damaged_sidecar_says_nothing(run: Client) -> None:
+    run(NESTED)
+    run(ROWS)
+    run("CALL system.flush('p')")
+    folder = run.files()[0].parent
+    whole = (folder / SIDECAR).read_bytes()
+    for damaged in (whole[:50], whole[:5], b"", whole[::-1]):
+        (folder / SIDECAR).write_bytes(damaged)
+        assert read_sidecar(folder) == {}
+    (folder / SIDECAR).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert "email lower" in read_sidecar(folder)["part_0.parquet"]
+    assert KEY not in read_sidecar(folder)["part_0.parquet"]
+    (folder / SIDECAR).unlink()
+    assert read_sidecar(folder) == {}
+    assert run("SELECT count(*) FROM p") == [(1000,)]
+
+
+def test_the_sidecar_goes_with_its_segment(connect: Callable[..., Client]) -> None:
+    run = connect()
+    run(NESTED)
+    run("SET memory_rows = 100")
+    run("BEGIN")
+    run(ROWS)
+    assert len(list(run.root.rglob(SIDECAR))) == 1
+    run("ROLLBACK")
+    assert not list(run.root.rglob(SIDECAR))
+    run(ROWS)
+    orphan = run.files()[0].parent.with_name("orphan")
+    orphan.mkdir()
+    (orphan / "part_0.parquet").write_bytes(b"")
+    (orphan / SIDECAR).write_bytes(b"")
+    recover(run.connection.session.journal)
+    assert not orphan.exists()
+    assert len(list(run.root.rglob(SIDECAR))) == 1
+
+
+def test_one_file_can_leave_a_sidecar(tmp_path: Path) -> None:
+    from journal.filters import write_sidecar
+
+    identity = Identity(parse_path("a"), "a")
+    builder = FilterBuilder((identity,), ("a",))
+    builder.add(pa.RecordBatch.from_pydict({"a": ["x", None]}))
+    filters = builder.finish()
+    write_sidecar(tmp_path, {"one": filters, "two": filters})
+    drop_from_sidecar(tmp_path, ["one"])
+    assert set(read_sidecar(tmp_path, ["a"])) == {"two"}
+    assert KEY not in read_sidecar(tmp_path)["two"], "a key with NULL cannot be looked for"
+    drop_from_sidecar(tmp_path, ["two"])
+    assert not (tmp_path / SIDECAR).exists()
+
+
+def test_types_that_cannot_be_hashed_have_no_filter() -> None:
+    builder = FilterBuilder((Identity(parse_path("a"), "a"),), ("a",))
+    builder.add(pa.RecordBatch.from_pydict({"a": np.array([1.5, 2.5])}))
+    assert builder.finish() == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", ",", "nobody", "email FPP", "email FPP 2", "email NDV 0", "email WHAT", "id LOWER"),
+        *("st", "st.nothing", "st[]", "contacts.mail", "tags{}", "email.x", "[]", "email[", "st."),
+    ],
+)
+def test_descriptors_that_cannot_be_used_are_refused(run: Client, text: str) -> None:
+    run(NESTED)
+    table = run.connection.session.journal.state.catalog.by_id(1)
+    assert table is not None
+    with pytest.raises(PalimpsestError, match="PAL-211"):
+        checked(table, text)
+
+
+def test_descriptors_are_read_as_they_are_written(run: Client) -> None:
+    run(NESTED)
+    table = run.connection.session.journal.state.catalog.by_id(1)
+    assert table is not None
+    stored = checked(table, DESCRIPTOR)
+    assert parse_descriptor(stored) == parse_descriptor(DESCRIPTOR)
+    assert checked(table, stored) == stored
