@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway import holds
+from gateway.procedures import find_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
-from journal.schema import Table, TableName
 from journal.sealing import seal
 from rewriter.statement import Call
 
@@ -35,27 +36,15 @@ def _value(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
         return parameters[node.name]
     if isinstance(node, exp.Literal) and not node.is_string:
         return int(node.name) if node.name.isdigit() else float(node.name)
+    if isinstance(node, exp.Boolean | exp.Null):
+        return node.this if isinstance(node, exp.Boolean) else None
+    if isinstance(node, exp.Column):
+        return ".".join(part.name for part in node.parts)
     return node.name or node.sql(dialect="duckdb")
 
 
-def find_tables(session: Session, name: str | None) -> list[Table]:
-    """The table of that name, or all tables."""
-    catalog = session.journal.state.catalog
-    if name is None:
-        return list(catalog.tables())
-    schema, _, bare = name.rpartition(".")
-    found = catalog.get(TableName(schema or session.settings.schema, bare))
-    if not isinstance(found, Table):
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="check the spelling; SHOW TABLES lists what there is",
-        )
-    return [found]
-
-
 def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
-    name = arguments.get("table", arguments.get("0"))
+    name = take("system.flush", arguments, ("table",)).get("table")
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in find_tables(session, name):
         for segment in seal(session.journal, table.id):
@@ -69,4 +58,8 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
 
 
 Procedure = Callable[["Session", Mapping[str, Any]], Outcome]
-PROCEDURES: dict[str, Procedure] = {"system.flush": _flush}
+PROCEDURES: dict[str, Procedure] = {
+    "system.flush": _flush,
+    "system.hold": holds.place,
+    "system.release": holds.release,
+}

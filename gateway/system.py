@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.config import Settings
+from journal import policy
 from journal.schema import CatalogSnapshot, Column, Table, View
 from journal.segment import Tier
 from journal.state import JournalState
@@ -114,6 +115,12 @@ def _segments(seen: Seen) -> Iterator[Row]:
 
 def _settings(seen: Seen) -> Iterator[Row]:
     return iter(seen.settings.rows())
+
+
+def _policies(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for name, value in policy.shown(table):
+            yield (table.name.schema, table.name.name, name, value)
 
 
 def _info_schemata(seen: Seen) -> Iterator[Row]:
@@ -218,6 +225,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         ),
         _segments,
     ),
+    "sys_policies": (_shape("schema table policy value"), _policies),
     "sys_settings": (_shape("name value description"), _settings),
     "info_schemata": (_shape("catalog_name schema_name schema_owner"), _info_schemata),
     "info_tables": (

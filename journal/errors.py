@@ -51,6 +51,8 @@ class Code(Enum):
     UNKNOWN_SETTING = CodeInfo("PAL-221", "42704", "unknown setting")
     SETTING_VALUE = CodeInfo("PAL-222", "22023", "invalid setting or argument value")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
+    POLICY = CodeInfo("PAL-240", "22023", "policy that cannot be kept")
+    HELD = CodeInfo("PAL-241", "55000", "under a legal hold")
     DUPLICATE_KEY = CodeInfo("PAL-301", "23505", "duplicate key")
     NOT_NULL = CodeInfo("PAL-302", "23502", "null in a NOT NULL column")
     CHECK = CodeInfo("PAL-303", "23514", "check constraint violated")

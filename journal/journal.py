@@ -30,6 +30,7 @@ from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
+from journal.stores import duckdb_maintenance as maintenance
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
@@ -80,6 +81,7 @@ class Journal:
             session.begin()
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
+            maintenance.ensure(session)
             catalog = CatalogSnapshot.empty()
             history: list[tuple[Version, CatalogSnapshot]] = []
             known: dict[int, dict[int, Table]] = {}

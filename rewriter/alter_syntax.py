@@ -12,12 +12,15 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
+from rewriter.property_syntax import properties_action
 from rewriter.statement import SqlStatement, Statement
 
 ParseTokens = Callable[[list[Token]], exp.Expr]
 
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
-_ACTIONS = frozenset({"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET"})
+_ACTIONS = frozenset(
+    {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"}
+)
 
 
 def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -30,10 +33,12 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
     header = tokens[:start]
     found: exp.Alter | None = None
     for part in _parts(tokens[start:]):
-        ast: exp.Expr | None = _schema_move(part) or _constraint(part, parse)
+        ast: exp.Expr | None = properties_action(part)
+        if ast is None:
+            ast = _schema_move(part) or _constraint(part, parse)
         if ast is None:
             ast = parse([*header, *_with_column(part)])
-        if isinstance(ast, exp.AlterRename | exp.AddConstraint):
+        if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
             raise _error(

@@ -17,6 +17,7 @@ from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
 from rewriter.definition import Draft, canonical, constant, type_text
 from rewriter.names import position_of, unknown_column
+from rewriter.policies import changed_properties
 
 _PLAIN = (
     exp.Literal,
@@ -49,11 +50,16 @@ class Alteration:
     rewritten: set[str] = field(default_factory=set)
     concerned: set[str] = field(default_factory=set)
     uniques: list[Unique] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(table: Table) -> Alteration:
         """An alteration that has changed nothing yet."""
-        return Alteration(table, Draft.of(table))
+        return Alteration(table, Draft.of(table), properties=dict(table.properties))
+
+    def set_property(self, name: str, value: str | None) -> None:
+        """Set one of the table's properties, or take it away."""
+        self.properties = changed_properties(self.properties, name, value, self.draft.columns)
 
     def find(self, name: str, node: exp.Expr) -> int:
         """Place of the column of that name."""

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
-from rewriter import show_syntax
+from rewriter import show_syntax, upkeep_syntax
 from rewriter.alter_syntax import recognise_alter
 from rewriter.statement import (
     Begin,
@@ -122,6 +122,9 @@ def _savepoint(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _release(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    held = upkeep_syntax.release(tokens)
+    if held is not None:
+        return held
     rest = tokens[1:]
     if len(rest) > 1 and rest[0].text.upper() == "SAVEPOINT":
         rest = rest[1:]
@@ -222,9 +225,14 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "SET": _set,
     "RESET": _reset,
     "SHOW": show_syntax.show,
+    "DESCRIBE": show_syntax.describe,
+    "DESC": show_syntax.describe,
     "EXPLAIN": show_syntax.explain,
     "CALL": _call,
     "RESTORE": _restore,
     "UNDROP": _undrop,
     "ALTER": recognise_alter,
+    "OPTIMIZE": upkeep_syntax.optimize,
+    "VACUUM": upkeep_syntax.vacuum,
+    "PLACE": upkeep_syntax.place,
 }

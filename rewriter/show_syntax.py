@@ -2,6 +2,7 @@
 
 SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
+SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
 EXPLAIN [PLAN FOR] statement
 """
 
@@ -40,6 +41,12 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
             return Show("COLUMNS", _table(_of_schema(named[2:]), parse))
         case ["CREATE", "TABLE" | "VIEW", _, *_]:
             return Show("CREATE", _table(named[2:], parse))
+        case ["POLICIES"]:
+            return Show("POLICIES")
+        case ["POLICY" | "TBLPROPERTIES" as what, "FOR" | "OF" | "FROM" | "IN" | "ON", _, *_]:
+            return Show(what, _table(named[2:], parse))
+        case ["POLICY" | "TBLPROPERTIES" as what, _, *_]:
+            return Show(what, _table(named[1:], parse))
         case ["TABLES" | "VIEWS" | "COLUMNS" | "SCHEMAS" | "DATABASES" | "CREATE", *_]:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
@@ -49,6 +56,14 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
             )
         case _:
             return ShowSetting("".join(t.text for t in tokens[1:]))
+
+
+def describe(tokens: list[Token], parse: Parse) -> Show | None:
+    """DESCRIBE POLICY t; None for every other DESCRIBE."""
+    words = [t.text.upper() for t in tokens]
+    if words[1:2] != ["POLICY"] or len(words) < 3 or words[2] == ".":
+        return None
+    return Show("POLICY", _table(tokens[2:], parse))
 
 
 def _of_schema(tokens: Sequence[Token]) -> list[Token]:

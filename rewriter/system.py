@@ -1,7 +1,7 @@
 """The relations that describe the warehouse: schema ``system``, and ``information_schema``.
 
-What the store keeps itself (transactions) is read there. The rest the gateway supplies as rows when
-a plan names it; ``SUPPLIED`` says under which relation. Pure.
+What the store keeps itself (transactions, jobs, holds, backups) is read there. The rest the gateway
+supplies as rows when a plan names it; ``SUPPLIED`` says under which relation. Pure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ SUPPLIED = {
     ("system", "journals"): "sys_journals",
     ("system", "segments"): "sys_segments",
     ("system", "settings"): "sys_settings",
+    ("system", "policies"): "sys_policies",
     ("information_schema", "schemata"): "info_schemata",
     ("information_schema", "tables"): "info_tables",
     ("information_schema", "columns"): "info_columns",
@@ -42,15 +43,33 @@ _TRANSACTIONS = {
     "tables": "tables",
     "rows_written": "rows_written",
 }
+_SAME_NAMES = {
+    "holds": (
+        "id scope table_id predicate subject_column reason placed_by placed_at released_by"
+        " released_at"
+    ),
+    "jobs": (
+        "id kind table_name state attempt dry_run cause user_name options started_at ended_at"
+        " rows_read rows_written rows_removed bytes_read bytes_written bytes_removed"
+        " error_code error report log"
+    ),
+    "backups": "name kind table_name version rows bytes made_by made_at expires_at",
+}
+STORED = {
+    "transactions": _TRANSACTIONS,
+    **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
+}
+"""Tables of the store that schema ``system`` shows: its columns by the store's."""
 
 
 def system_relation(name: TableName, node: exp.Table) -> tuple[str | None, exp.Query]:
     """What a system relation shows, and the name under which the gateway must supply it."""
-    if name.key == ("system", "transactions"):
-        outputs = [exp.alias_(column(old), ident(new)) for old, new in _TRANSACTIONS.items()]
-        return None, exp.select(*outputs).from_(exp.table_("transactions", db=STORE_SCHEMA))
+    if name.key[0] == "system" and name.key[1] in STORED:
+        shown = STORED[name.key[1]]
+        outputs = [exp.alias_(column(old), ident(new)) for old, new in shown.items()]
+        return None, exp.select(*outputs).from_(exp.table_(name.key[1], db=STORE_SCHEMA))
     relation = SUPPLIED.get(name.key)
     if relation is None:
-        known = [f"{s}.{n}" for s, n in (*SUPPLIED, ("system", "transactions"))]
+        known = [f"{s}.{n}" for s, n in (*SUPPLIED, *(("system", t) for t in STORED))]
         raise missing_relation(name, known, node)
     return relation, exp.select("*").from_(relation)

@@ -15,7 +15,8 @@ from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fo
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "
-    "RELEASE WITH SET RESET SHOW DESCRIBE CALL COPY RESTORE UNDROP FROM VALUES EXPLAIN"
+    "RELEASE WITH SET RESET SHOW DESCRIBE CALL COPY RESTORE UNDROP OPTIMIZE VACUUM FROM VALUES "
+    "EXPLAIN"
 ).split()
 KEYWORDS = sorted(
     set(STATEMENTS)
@@ -35,7 +36,10 @@ FUNCTIONS = (
     "list_agg lower max median min mode now nullif quantile_cont rank regexp_matches replace round "
     "row_number split_part sqrt stddev string_agg strftime substring sum table_changes trim upper"
 ).split()
-SYSTEM = ("tables", "journals", "segments", "transactions", "settings")
+SYSTEM = (
+    *("tables", "journals", "segments", "transactions", "settings"),
+    *("policies", "holds", "jobs", "backups"),
+)
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY"})
 _BEFORE_COLUMNS = frozenset(
     {"SELECT", "WHERE", "ON", "BY", "SET", "HAVING", "AND", "OR", "WHEN", "THEN", "ELSE", "NOT"}

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
+from journal.policy import check_policy
 from journal.relations import Output, column
 from journal.schema import Table, TableName, Unique, View
 from rewriter.alteration import Alteration, changed_layout, columns_of
@@ -35,6 +36,7 @@ from rewriter.new_relations import (
     validated,
     wrong_kind,
 )
+from rewriter.policies import held_steps
 from rewriter.reads import Reads
 
 STAGE = "altered"
@@ -57,9 +59,10 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     altered = replace(
         change.draft.table(table.id),
         comment=table.comment,
-        properties=table.properties,
+        properties=tuple(change.properties.items()),
         layout=table.layout,
     )
+    check_policy(altered)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
     if name != table.name:
@@ -110,6 +113,10 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
         case exp.AddConstraint():
             for node in action.expressions:
                 change.add_constraint(node)
+        case exp.AlterSet():
+            for node in action.expressions:
+                value = node.args.get("value")
+                change.set_property(node.name, None if value is None else value.name)
         case _:
             raise _unknown_action(action)
 
@@ -173,7 +180,7 @@ def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) 
 
 def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -> StatementPlan:
     reads = Reads(context)
-    steps: list[Step] = [validated(new)]
+    steps: list[Step] = [validated(new), *held_steps(old, new)]
     append: Append | None = None
     if change.concerned or change.rewritten:
         written = change.concerned | change.rewritten

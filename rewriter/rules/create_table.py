@@ -20,6 +20,7 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
+from journal.policy import check_policy, placed
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Relation, Table, fold
 from rewriter.changes import ChangeSet, append_step, new_name
@@ -102,7 +103,10 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 
 def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> Table:
     table = draft.table(context.new_table_id)
-    return replace(table, comment=options.comment or None, properties=options.properties)
+    properties = tuple(placed(dict(options.properties), table.columns).items())
+    table = replace(table, comment=options.comment or None, properties=properties)
+    check_policy(table)
+    return table
 
 
 def _as_query(

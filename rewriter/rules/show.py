@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal import policy
 from journal.errors import Code, PalimpsestError
 from journal.plan import Fetch, Kind, Query, StatementPlan
 from journal.relations import ident
@@ -17,6 +18,7 @@ from journal.schema import Relation, Table, View, fold
 from rewriter.context import RewriteContext
 from rewriter.descriptions import create_table, create_view, described
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.new_relations import wrong_kind
 from rewriter.reads import Reads
 from rewriter.statement import Show
 
@@ -37,6 +39,14 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
             return _columns(statement, reads)
         case "CREATE":
             query = _create(statement, reads)
+        case "POLICIES":
+            tables = sorted(catalog.tables(), key=lambda t: t.name.key)
+            stated = [(str(t.name), *row) for t in tables for row in policy.shown(t)]
+            query = _rows(("table", "policy", "value"), stated)
+        case "POLICY":
+            query = _rows(("policy", "value"), policy.shown(_table(statement, reads)))
+        case "TBLPROPERTIES":
+            query = _rows(("key", "value"), _table(statement, reads).properties)
         case "SCHEMAS":
             names = sorted(catalog.schemas.values())
             title = "Database" if context.dialect == "mysql" else "namespace"
@@ -131,6 +141,13 @@ def _relation(statement: Show, reads: Reads) -> Relation:
     assert statement.table is not None
     with reads.at_session():
         return find_relation(statement.table, reads.context)
+
+
+def _table(statement: Show, reads: Reads) -> Table:
+    found = _relation(statement, reads)
+    if not isinstance(found, Table):
+        raise wrong_kind(found.name, found, statement.table)
+    return found
 
 
 def _rows(names: Sequence[str], rows: Sequence[Values]) -> exp.Query:

@@ -32,6 +32,10 @@ def page() -> str:
     sections = [HEAD, f"```text\n{help_of()}\n```\n"]
     for name in main.list_commands(click.Context(main)):
         sections.append(f"## palimpsest {name}\n\n```text\n{help_of(name)}\n```\n")
+        found = main.get_command(click.Context(main), name)
+        for inner in sorted(found.commands) if isinstance(found, click.Group) else ():
+            shown = help_of(name, inner)
+            sections.append(f"### palimpsest {name} {inner}\n\n```text\n{shown}\n```\n")
     return "\n".join(sections)
 
 

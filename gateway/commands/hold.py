@@ -1,0 +1,94 @@
+"""``palimpsest hold``: legal holds, which keep rows from being erased or expired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import failing
+from gateway.commands.rows import show
+
+_LIST = (
+    "SELECT id, scope, coalesce(t.schema || '.' || t.name, 'every table') AS \"table\", reason,"
+    " placed_by, placed_at, released_at FROM system.holds AS h"
+    " LEFT JOIN system.tables AS t ON t.table_id = h.table_id"
+)
+
+
+@click.group("hold")
+def command() -> None:
+    """Legal holds: what must not be removed, whoever asks.
+
+    A hold on a table, on rows that meet a condition or on a person stops erasure and retention of
+    what it covers until it is released.
+    """
+
+
+@command.command("place")
+@click.argument("table", required=False)
+@click.option("--where", metavar="CONDITION", help="Only rows that meet this condition.")
+@click.option("--subject", metavar="COLUMN=VALUE", help="Only rows of this person.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; shown to whoever is stopped.")
+@JSON_OPTION
+@access_options
+def place(
+    table: str | None,
+    where: str | None,
+    subject: str | None,
+    reason: str,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Place a hold on TABLE, or on a person in every table.
+
+    \b
+    Examples:
+      palimpsest hold place hr.depts --reason "matter 2024-17"
+      palimpsest hold place hr.people --where "dept = 10" --reason audit
+      palimpsest hold place --subject email=ada@example.org --reason "matter 2024-18"
+    """
+    given = {"table": table, "where": where, "subject": subject, "reason": reason}
+    _call("system.hold", {k: v for k, v in given.items() if v is not None}, as_json, access)
+
+
+@command.command("release")
+@click.argument("hold")
+@JSON_OPTION
+@access_options
+def release(hold: str, as_json: bool, access: Access) -> None:
+    """Release the hold of that id; erasures that waited for it may go on.
+
+    \b
+    Examples:
+      palimpsest hold release 1b9f3c5a7d20
+    """
+    _call("system.release", {"hold": hold}, as_json, access)
+
+
+@command.command("list")
+@click.option("--all", "everything", is_flag=True, help="Released holds too.")
+@JSON_OPTION
+@access_options
+def list_holds(everything: bool, as_json: bool, access: Access) -> None:
+    """List the holds in force: who, why and since when.
+
+    \b
+    Examples:
+      palimpsest hold list
+      palimpsest hold list --all --json
+    """
+    where = "" if everything else " WHERE h.released_at IS NULL"
+    with connected(access, "hold", as_json=as_json) as connection:
+        with failing(as_json=as_json):
+            cursor = connection.execute(f"{_LIST}{where} ORDER BY placed_at")
+            show(cursor, connection, as_json=as_json)
+
+
+def _call(procedure: str, given: dict[str, Any], as_json: bool, access: Access) -> None:
+    with connected(access, "hold", as_json=as_json) as connection:
+        with failing(as_json=as_json):
+            arguments = ", ".join(f"{name} => ?" for name in given)
+            cursor = connection.execute(f"CALL {procedure}({arguments})", list(given.values()))
+            show(cursor, connection, as_json=as_json)

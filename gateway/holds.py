@@ -1,0 +1,117 @@
+"""Procedures on legal holds: ``CALL system.hold(..)`` and ``CALL system.release(..)``.
+
+They look at the names and conditions a client gives and hand values down to ``journal.holds``.
+Releasing tells which jobs waited for the hold: they are run again by whoever runs jobs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from gateway.procedures import find_tables, take
+from gateway.results import Outcome
+from journal import holds
+from journal.errors import Code, PalimpsestError
+from journal.holds import Hold, Scope
+from journal.plan import Query
+from journal.relations import ident
+from journal.schema import Table
+from journal.version import to_datetime
+from rewriter.parsing import DIALECTS
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+
+def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """``system.hold(table, where, subject, reason)``: its id, and what it covers."""
+    given = take("system.hold", arguments, ("table", "where", "subject", "reason"))
+    reason = str(given.get("reason") or "").strip()
+    if not reason:
+        raise _wrong("a hold needs a reason", "say why: REASON 'matter 2024-17'")
+    table = find_tables(session, str(given["table"]))[0] if given.get("table") else None
+    where, subject = given.get("where"), given.get("subject")
+    if where is not None and subject is not None:
+        raise _wrong("a hold is for a condition or for a person", "place two holds")
+    if table is None and subject is None:
+        raise _wrong("a hold needs a table or a person", "name a table, or FOR SUBJECT email = ..")
+    named, value = _subject(session, table, str(subject)) if subject else (None, None)
+    predicate = _predicate(session, table, str(where)) if where is not None and table else None
+    scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
+    hold = Hold(
+        id=uuid.uuid4().hex[:12],
+        scope=scope,
+        table_id=None if table is None else table.id,
+        predicate=predicate,
+        subject_column=named,
+        subject_value=value,
+        reason=reason,
+        placed_by=session.user,
+        placed_at=to_datetime(session.journal.clock.now()),
+    )
+    holds.place(session.journal, hold)
+    return _row(session, "hold", hold, table)
+
+
+def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """``system.release(hold)``: what it covered."""
+    given = take("system.release", arguments, ("hold",))
+    at = to_datetime(session.journal.clock.now())
+    found = holds.release(session.journal, str(given.get("hold")), session.user, at)
+    table = session.journal.state.catalog.by_id(found.table_id or 0)
+    return _row(session, "released", found, table)
+
+
+def _row(session: Session, name: str, hold: Hold, table: Table | None) -> Outcome:
+    shown = None if table is None else str(table.name)
+    rows = {name: [hold.id], "scope": [hold.scope.value], "table": [shown], "reason": [hold.reason]}
+    schema = pa.schema([(n, pa.string()) for n in rows])
+    return session.executor.held("CALL", pa.table(rows, schema=schema))
+
+
+def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str]:
+    named, equals, value = text.partition("=")
+    named, value = named.strip(), value.strip()
+    if not equals or not named or not value:
+        raise _wrong(f'"{text}" names nobody', "write column=value: email=ada@example.org")
+    tables = [table] if table is not None else list(session.journal.state.catalog.tables())
+    if not any(t.find(named) for t in tables):
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'no table has a column "{named}"' if table is None else f"{table.name} has none",
+            advice="name the column that holds the person's identifier",
+        )
+    return named, value
+
+
+def _predicate(session: Session, table: Table, text: str) -> str:
+    """A condition in the client's dialect, looked at by the store before it is believed."""
+    try:
+        condition = sqlglot.parse_one(text, read=DIALECTS[session.dialect])
+    except ParseError as error:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f'the condition "{text}" cannot be read',
+            advice="write it as behind WHERE",
+        ) from error
+    predicate = holds.physical_predicate(condition, table)
+    nothing = [exp.cast(exp.Null(), c.type, dialect="duckdb") for c in table.columns]
+    named = [exp.alias_(n, ident(c.physical)) for n, c in zip(nothing, table.columns, strict=True)]
+    rows = exp.select(*named)
+    looked = exp.select("*").from_(rows.subquery("t"))
+    looked = looked.where(sqlglot.parse_one(predicate, read="duckdb"))
+    with session.journal.reading_session() as store:
+        store.execute(Query.of(looked), {})
+        store.fetch_many(1)
+    return predicate
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.HELD, message, advice=advice)

@@ -1,0 +1,45 @@
+"""What procedures share: the tables and arguments a CALL names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table, TableName
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+
+def find_tables(session: Session, name: str | None) -> list[Table]:
+    """The table of that name, or all tables."""
+    catalog = session.journal.state.catalog
+    if name is None:
+        return list(catalog.tables())
+    schema, _, bare = name.rpartition(".")
+    found = catalog.get(TableName(schema or session.settings.schema, bare))
+    if not isinstance(found, Table):
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"table {name} does not exist",
+            advice="check the spelling; SHOW TABLES lists what there is",
+        )
+    return [found]
+
+
+def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Arguments by name, positional ones in the order of ``names``; refuses those nobody reads."""
+    given: dict[str, Any] = {}
+    for key, value in arguments.items():
+        place = int(key) if key.isdigit() else None
+        name = names[place] if place is not None and place < len(names) else key
+        if name not in names or name in given:
+            shown = f"argument {place + 1}" if place is not None else f"the argument {key}"
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{procedure} does not take {shown}",
+                advice="it takes " + ", ".join(f"{n} => .." for n in names),
+            )
+        given[name] = value
+    return given

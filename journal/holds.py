@@ -1,0 +1,155 @@
+"""Legal holds: what must not be removed, by whom and why, and since when.
+
+A hold covers a table, the rows of a table that meet a condition, or a person: a value of a column
+in one table or in all that have such a column. Whoever removes rows asks ``active`` first and
+leaves the keys alone that a hold covers in any of their versions. Releasing forgets the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
+from journal.relations import column, ident
+from journal.schema import Table
+from journal.stores import duckdb_maintenance as rows_of
+
+
+class Scope(StrEnum):
+    """What a hold covers."""
+
+    TABLE = "table"
+    PREDICATE = "predicate"
+    SUBJECT = "subject"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One hold. ``predicate`` is canonical SQL over physical columns."""
+
+    id: str
+    scope: Scope
+    table_id: int | None
+    predicate: str | None
+    subject_column: str | None
+    subject_value: str | None
+    reason: str
+    placed_by: str | None
+    placed_at: datetime
+    released_by: str | None = None
+    released_at: datetime | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """True until it is released."""
+        return self.released_at is None
+
+    def concerns(self, table: Table) -> bool:
+        """True if it may cover rows of a table."""
+        if not self.is_active or self.table_id not in {None, table.id}:
+            return False
+        return self.scope is not Scope.SUBJECT or table.find(self.subject_column or "") is not None
+
+    def told(self) -> str:
+        """Who holds and why, for messages."""
+        return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
+
+
+def place(journal: Journal, hold: Hold) -> None:
+    """Put a hold on record; from now on nothing it covers is removed."""
+    with journal.exclusive_session() as session:
+        rows_of.add_hold(session, {name: getattr(hold, name) for name in rows_of.HOLD})
+        session.commit()
+
+
+def release(journal: Journal, hold_id: str, by: str | None, at: datetime) -> Hold:
+    """End a hold and give it as it was; what waited for it may run again."""
+    with journal.exclusive_session() as session:
+        found = next((h for h in _read(rows_of.holds(session)) if h.id == hold_id), None)
+        if found is None or not found.is_active:
+            raise PalimpsestError(
+                Code.HELD,
+                f"there is no active hold {hold_id}",
+                advice="SELECT * FROM system.holds WHERE released_at IS NULL lists them",
+            )
+        rows_of.release_hold(session, hold_id, by, at)
+        session.commit()
+    return found
+
+
+def all_holds(journal: Journal) -> list[Hold]:
+    """Every hold, released ones too, oldest first."""
+    with journal.reading_session() as session:
+        return _read(rows_of.holds(session))
+
+
+def active(journal: Journal, table: Table) -> list[Hold]:
+    """The holds that may cover rows of a table."""
+    return [h for h in all_holds(journal) if h.concerns(table)]
+
+
+def whole_table(holds: Iterable[Hold]) -> Hold | None:
+    """A hold that covers the whole of a table, if there is one."""
+    return next((h for h in holds if h.scope is Scope.TABLE), None)
+
+
+def covered(table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+    """The condition on a row version, over physical columns, that makes its key held; or None."""
+    found: list[exp.Expr] = []
+    for hold in holds:
+        match hold.scope:
+            case Scope.TABLE:
+                return exp.true()
+            case Scope.PREDICATE:
+                assert hold.predicate is not None
+                found.append(exp.paren(sqlglot.parse_one(hold.predicate, read="duckdb")))
+            case Scope.SUBJECT:
+                named = table.find(hold.subject_column or "")
+                assert named is not None
+                text = exp.cast(column(named.physical), "VARCHAR", dialect="duckdb")
+                value = exp.Literal.string(hold.subject_value or "")
+                found.append(exp.EQ(this=text, expression=value))
+    return exp.or_(*found) if found else None
+
+
+def physical_predicate(condition: exp.Expr, table: Table) -> str:
+    """A condition over a table's columns as canonical text over physical ones.
+
+    Raises for subqueries, aggregates and unknown columns: a hold looks at one row version only.
+    """
+    bad = condition.find(exp.Query, exp.AggFunc, exp.Window, exp.Placeholder, exp.Parameter)
+    if bad is not None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a hold cannot contain {bad.sql(dialect='duckdb')}",
+            advice="use columns, constants and functions of them",
+        )
+    result = condition.copy()
+    for node in list(result.find_all(exp.Column)):
+        named = table.find(node.name)
+        if named is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'there is no column "{node.name}" in {table.name}',
+                advice="check the spelling; DESCRIBE shows the columns",
+            )
+        node.set("this", ident(named.physical))
+        node.set("table", None)
+        node.set("db", None)
+    return result.sql(dialect="duckdb")
+
+
+def _read(rows: Iterable[tuple[Any, ...]]) -> list[Hold]:
+    found = []
+    for row in rows:
+        values = dict(zip(rows_of.HOLD, row, strict=True))
+        found.append(Hold(**{**values, "scope": Scope(values["scope"])}))
+    return found

@@ -1,0 +1,184 @@
+"""Properties and policies of a table, as actions of ALTER TABLE, recognised by their tokens.
+
+    SET POLICY (RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE, HISTORY = 7 YEARS)
+    UNSET POLICY [(RETENTION, ..)]
+    SET (name = value, ..)      SET TBLPROPERTIES (..)      SET PROPERTIES (..)
+    RESET (name, ..)            UNSET TBLPROPERTIES [IF EXISTS] (name, ..)
+
+A policy is a set of properties ``policy_...``. All become one ``exp.AlterSet`` of ``exp.Property``,
+in which a property without a value is taken away. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.errors import Code, PalimpsestError, Position
+from journal.policy import NAMES, PREFIX, SCHEDULE
+
+Assignment = tuple[str, str | None]
+_PROPERTIES = frozenset({"TBLPROPERTIES", "PROPERTIES"})
+EVERYTHING = f"{PREFIX}*"
+"""Stands for every property of a policy where one is taken away."""
+
+
+def properties_action(part: Sequence[Token]) -> exp.AlterSet | None:
+    """The action if it sets or takes away properties, else None."""
+    words = [t.text.upper() for t in part]
+    match words:
+        case ["SET", "POLICY", *_]:
+            return _action(_policy(_inside(part, 2)), part[0])
+        case ["UNSET", "POLICY"]:
+            return _action([(EVERYTHING, None)], part[0])
+        case ["UNSET", "POLICY", *_]:
+            named = _policy_names(_inside(part, 2))
+            return _action([(name, None) for name in named], part[0])
+        case ["SET", "(", *_]:
+            return _action(_assignments(_inside(part, 1)), part[0])
+        case ["SET", word, "(", *_] if word in _PROPERTIES:
+            return _action(_assignments(_inside(part, 2)), part[0])
+        case ["RESET", "(", *_]:
+            return _action(_taken(_inside(part, 1)), part[0])
+        case ["UNSET", word, "IF", "EXISTS", *_] if word in _PROPERTIES:
+            return _action(_taken(_inside(part, 4)), part[0])
+        case ["UNSET", word, *_] if word in _PROPERTIES:
+            return _action(_taken(_inside(part, 2)), part[0])
+        case _:
+            return None
+
+
+def _inside(part: Sequence[Token], start: int) -> list[list[Token]]:
+    """The items between the parentheses that begin at ``start``."""
+    if len(part) < start + 3 or part[start].text != "(" or part[-1].text != ")":
+        raise _unexpected(part[-1], "a list in parentheses was expected")
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for token in part[start + 1 : -1]:
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if depth == 0 and token.token_type is TokenType.COMMA:
+            items.append([])
+        else:
+            items[-1].append(token)
+    for item in items:
+        if not item:
+            raise _unexpected(part[-1], "something is missing beside a comma")
+    return items
+
+
+def _action(assignments: Sequence[Assignment], at: Token) -> exp.AlterSet:
+    found = []
+    for name, value in assignments:
+        given = None if value is None else exp.Literal.string(value)
+        found.append(exp.Property(this=exp.Literal.string(name), value=given))
+    return exp.AlterSet(expressions=found)
+
+
+def _assignments(items: list[list[Token]]) -> list[Assignment]:
+    found: list[Assignment] = []
+    for item in items:
+        name, rest = _name(item)
+        if len(rest) != 1:
+            raise _unexpected(item[-1], "one value was expected")
+        found.append((name, rest[0].text))
+    return found
+
+
+def _name(item: list[Token]) -> tuple[str, list[Token]]:
+    """What stands before the equals sign, and the tokens behind it."""
+    place = next((i for i, t in enumerate(item) if t.token_type is TokenType.EQ), None)
+    if not place or place + 1 == len(item):
+        raise _unexpected(item[0], "name = value was expected")
+    return "".join(t.text for t in item[:place]), item[place + 1 :]
+
+
+def _taken(items: list[list[Token]]) -> list[Assignment]:
+    return [("".join(t.text for t in item), None) for item in items]
+
+
+def _policy(items: list[list[Token]]) -> list[Assignment]:
+    return [assignment for item in items for assignment in _policy_item(item)]
+
+
+def _policy_item(item: list[Token]) -> Iterator[Assignment]:
+    name, rest = _name(item)
+    name = name.upper()
+    if name != "RETENTION":
+        yield _known(name, item[0]), _value(rest)
+        return
+    words = [t.text.upper() for t in rest]
+    acts = words.index("ACTION") if "ACTION" in words else len(words)
+    on = words.index("ON") if "ON" in words else acts
+    limit = _value(rest[:on])
+    if limit is None:
+        if on < len(words):
+            raise _unexpected(rest[on], "RETENTION = NONE takes nothing else")
+        yield from ((name, None) for name in _RETENTION)
+        return
+    yield f"{PREFIX}retention", limit
+    if on < acts:
+        column = rest[on + 1 : acts]
+        if len(column) == 2 and column[0].text.upper() == "COLUMN":
+            column = column[1:]
+        if len(column) != 1:
+            raise _unexpected(rest[on], "ON COLUMN takes one column")
+        yield f"{PREFIX}retention_column", column[0].text
+    action = rest[acts + 1 :]
+    if acts < len(words) and (len(action) != 2 or action[0].token_type is not TokenType.EQ):
+        raise _unexpected(rest[acts], "ACTION = DELETE or ACTION = ARCHIVE was expected")
+    yield f"{PREFIX}retention_action", action[1].text.upper() if action else "DELETE"
+
+
+_RETENTION = tuple(f"{PREFIX}{name}" for name in NAMES if name.startswith("retention"))
+
+
+def _policy_names(items: list[list[Token]]) -> Iterator[str]:
+    for item in items:
+        name = "".join(t.text for t in item).upper()
+        if name == "RETENTION":
+            yield from _RETENTION
+        else:
+            yield _known(name, item[0])
+
+
+def _value(tokens: Sequence[Token]) -> str | None:
+    """The text of a value; None for NONE and NULL, which take it away."""
+    if not tokens:
+        raise PalimpsestError(Code.SYNTAX, "a policy needs a value", advice=_ADVICE)
+    if len(tokens) == 1 and tokens[0].text.upper() in {"NONE", "NULL"}:
+        return None
+    return " ".join(t.text for t in tokens)
+
+
+def _known(name: str, at: Token) -> str:
+    key = name.lower()
+    if key.startswith(SCHEDULE) or (key in NAMES and not key.startswith("retention_")):
+        return f"{PREFIX}{key}"
+    raise PalimpsestError(
+        Code.POLICY,
+        f'there is no policy "{name}"',
+        advice=_ADVICE,
+        position=_position(at),
+    )
+
+
+_ADVICE = (
+    "there are RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE | ARCHIVE, "
+    + ", ".join(n.upper() for n in NAMES if not n.startswith("retention"))
+    + " and SCHEDULE_<kind of job>"
+)
+
+
+def _position(token: Token) -> Position:
+    return Position(token.line, max(1, token.col - len(token.text) + 1))
+
+
+def _unexpected(token: Token, message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SYNTAX,
+        f'{message} near "{token.text}"',
+        advice="see docs/jobs.md for the form",
+        position=_position(token),
+    )

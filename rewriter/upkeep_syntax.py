@@ -1,0 +1,121 @@
+"""Upkeep in SQL: jobs and legal holds, each read as the procedure of ``system`` it stands for.
+
+    OPTIMIZE [TABLE] t [FULL]                          system.compact
+    VACUUM [[TABLE] t] [RETAIN 7 DAYS] [DRY RUN]       system.vacuum
+    PLACE HOLD ON t [WHERE ..] REASON '..'             system.hold
+    PLACE HOLD [ON t] FOR SUBJECT email = '..' REASON '..'
+    RELEASE HOLD 'id'                                  system.release
+
+Recognised by tokens. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.errors import Code, PalimpsestError, Position
+from rewriter.statement import Call
+
+Parse = Callable[..., exp.Expr]
+
+
+def optimize(tokens: list[Token], parse: Parse) -> Call:
+    """Compaction of one table; FULL asks for a major one."""
+    rest = _after_table_word(tokens)
+    arguments: dict[str, exp.Expr] = {}
+    if len(rest) > 1 and rest[-1].text.upper() == "FULL":
+        arguments["mode"] = exp.Literal.string("major")
+        rest = rest[:-1]
+    return _call("system.compact", {"table": _table(rest, tokens[0], parse), **arguments})
+
+
+def vacuum(tokens: list[Token], parse: Parse) -> Call:
+    """Removal of retired segments that are older than the time to retain them."""
+    rest = list(tokens[1:])
+    arguments: dict[str, exp.Expr] = {}
+    words = [t.text.upper() for t in rest]
+    if words[-2:] == ["DRY", "RUN"]:
+        arguments["dry_run"] = exp.true()
+        rest, words = rest[:-2], words[:-2]
+    if "RETAIN" in words:
+        place = words.index("RETAIN")
+        limit = rest[place + 1 :]
+        if len(limit) not in {1, 2}:
+            raise _unexpected(rest[place], "RETAIN takes a number and a unit: RETAIN 7 DAYS")
+        arguments["retain"] = exp.Literal.string(" ".join(t.text for t in limit))
+        rest = rest[:place]
+    if rest:
+        arguments["table"] = _table(_after_table_word([tokens[0], *rest]), tokens[0], parse)
+    return _call("system.vacuum", arguments)
+
+
+def place(tokens: list[Token], parse: Parse) -> Call | None:
+    """PLACE HOLD; None for anything else that begins with this word."""
+    words = [t.text.upper() for t in tokens]
+    if words[1:2] != ["HOLD"]:
+        return None
+    if "REASON" not in words or words.index("REASON") + 2 != len(words):
+        raise _unexpected(tokens[-1], "PLACE HOLD needs REASON and a text in quotes at its end")
+    arguments: dict[str, exp.Expr] = {"reason": exp.Literal.string(tokens[-1].text)}
+    rest, words = tokens[2:-2], words[2:-2]
+    if "WHERE" in words:
+        start = words.index("WHERE")
+        condition = parse([_like(tokens[0], "SELECT"), *rest[start + 1 :]]).expressions[0]
+        arguments["where"] = exp.Literal.string(condition.sql(dialect="duckdb"))
+        rest, words = rest[:start], words[:start]
+    subject = next((i for i, w in enumerate(words) if words[i : i + 2] == ["FOR", "SUBJECT"]), None)
+    if subject is not None:
+        given = rest[subject + 2 :]
+        if len(given) != 3 or given[1].text != "=":
+            raise _unexpected(rest[subject], "FOR SUBJECT needs a column, = and a value")
+        arguments["subject"] = exp.Literal.string(f"{given[0].text}={given[2].text}")
+        rest, words = rest[:subject], words[:subject]
+    if words[:1] == ["ON"]:
+        arguments["table"] = _table(_after_table_word(rest), tokens[0], parse)
+    elif rest:
+        raise _unexpected(rest[0], "PLACE HOLD needs ON a table, or FOR SUBJECT")
+    return _call("system.hold", arguments)
+
+
+def release(tokens: list[Token]) -> Call | None:
+    """RELEASE HOLD 'id'; None for RELEASE of a savepoint."""
+    if len(tokens) != 3 or tokens[1].text.upper() != "HOLD":
+        return None
+    return _call("system.release", {"hold": exp.Literal.string(tokens[2].text)})
+
+
+def _call(procedure: str, arguments: dict[str, exp.Expr]) -> Call:
+    return Call(procedure, tuple(arguments.items()))
+
+
+def _after_table_word(tokens: Sequence[Token]) -> list[Token]:
+    rest = list(tokens[1:])
+    return rest[1:] if len(rest) > 1 and rest[0].text.upper() == "TABLE" else rest
+
+
+def _table(tokens: Sequence[Token], at: Token, parse: Parse) -> exp.Literal:
+    """A table's name as the text that procedures take."""
+    if not tokens:
+        raise _unexpected(at, "a table was expected behind")
+    found = parse(list(tokens), exp.Table)
+    plain = isinstance(found, exp.Table) and not set(found.args) - {"this", "db", "catalog"}
+    shown = found.parts if isinstance(found, exp.Table) else []
+    if not plain and len(tokens) not in {1, 3}:
+        raise _unexpected(tokens[-1], "one table was expected")
+    return exp.Literal.string(".".join(part.name for part in shown))
+
+
+def _like(token: Token, word: str) -> Token:
+    return Token(TokenType.SELECT, word, token.line, token.col, token.start, token.end)
+
+
+def _unexpected(token: Token, message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SYNTAX,
+        f'{message} near "{token.text}"',
+        advice="see docs/jobs.md for the form",
+        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+    )
