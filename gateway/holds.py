@@ -21,7 +21,7 @@ from journal import holds
 from journal.errors import Code, PalimpsestError
 from journal.holds import Hold, Scope
 from journal.plan import Query
-from journal.relations import ident
+from journal.relations import Reader
 from journal.schema import Table
 from journal.version import to_datetime
 from rewriter.parsing import DIALECTS
@@ -102,9 +102,7 @@ def _predicate(session: Session, table: Table, text: str) -> str:
             advice="write it as behind WHERE",
         ) from error
     predicate = holds.physical_predicate(condition, table)
-    nothing = [exp.cast(exp.Null(), c.type, dialect="duckdb") for c in table.columns]
-    named = [exp.alias_(n, ident(c.physical)) for n, c in zip(nothing, table.columns, strict=True)]
-    rows = exp.select(*named)
+    rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
     looked = exp.select("*").from_(rows.subquery("t"))
     looked = looked.where(sqlglot.parse_one(predicate, read="duckdb"))
     with session.journal.reading_session() as store:
