@@ -105,10 +105,9 @@ def check_conflicts(
             continue
         show_rows(session, table, conflicts.MINE, transaction.buffered(table_id))
         show_rows(session, table, conflicts.THEIRS, theirs)
-        session.execute(conflicts.overlap_query(table), {})
-        found = session.fetch_many(1)
+        found = session.arrow(conflicts.overlap_query(table), {})
         session.hide(conflicts.MINE, conflicts.THEIRS)
-        if found:
+        if found.num_rows:
             raise conflicts.conflict(table)
 
 

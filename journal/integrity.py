@@ -12,7 +12,7 @@ from pathlib import Path
 
 from journal.errors import Code, PalimpsestError
 from journal.segment import Segment, SegmentFile
-from journal.stores.duckdb import checksum
+from journal.stores.parquet_files import checksum
 
 _ADVICE = "run `palimpsest verify`; restore the file from a backup of the warehouse"
 

@@ -23,7 +23,8 @@ from journal.plan import Query
 from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.stores.base import Parameters
-from journal.stores.duckdb import DuckDBSession, write_parquet
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.parquet_files import write_parquet
 
 DATABASE_FILE = "palimpsest.duckdb"
 SIDECAR = "filters.bloom"

@@ -1,17 +1,15 @@
-"""The embedded store: sessions on one DuckDB database file, and Parquet files beside it.
+"""The embedded store: sessions on one DuckDB database file.
 
-The only module that imports duckdb, with ``duckdb_errors``. It runs queries and writes files; what
-the rows mean, which versions they carry and whether they may be committed is decided above it.
+The only module that imports duckdb, with ``duckdb_errors``. It runs queries; what the rows mean,
+which versions they carry and whether they may be committed is decided above it.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 import weakref
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,14 +20,13 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
-from journal.segment import SegmentFile
 from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb_errors import translate
 
 DIALECT = "duckdb"
-_READ_BYTES = 1 << 20
 _IDLE_SESSIONS_MAX = 64
-_FILES_MAX = 1_000_000
+_CONSTANT: dict[str, Any] = {}
+"""Parsed statements of the texts that this program itself consists of."""
 
 
 @contextmanager
@@ -49,6 +46,20 @@ def render(query: Query) -> str:
     return str(text)
 
 
+def _parsed(
+    connection: duckdb.DuckDBPyConnection, text: str, kept: dict[str, Any], name: str
+) -> str | duckdb.Statement:
+    """The statement of a text, kept under a name; the text itself where it is not just one.
+
+    DuckDB takes a quarter of a short query's time to parse it.
+    """
+    found: str | duckdb.Statement | None = kept.get(name)
+    if found is None:
+        statements = connection.extract_statements(text)
+        found = kept[name] = statements[0] if len(statements) == 1 else text
+    return found
+
+
 class DuckDBSession:
     """One DuckDB connection; transactions here are short and belong to one statement."""
 
@@ -57,17 +68,18 @@ class DuckDBSession:
         self.root = root
         self._shown: list[str] = []
         self._staged: list[str] = []
-        self._description: list[ResultColumn] = []
+        self._begun = False
 
     def begin(self) -> None:
-        with _mapped():
-            self._connection.execute("BEGIN TRANSACTION")
+        self._run("BEGIN TRANSACTION")
+        self._begun = True
 
     def commit(self) -> None:
         try:
             for name in self._staged:
                 self._drop(name, "TABLE")
-            self._connection.execute("COMMIT")
+            self._connection.execute(self._constant("COMMIT"))
+            self._begun = False
         except duckdb.Error as error:
             mapped = translate(error)
             raise PalimpsestError(
@@ -79,12 +91,15 @@ class DuckDBSession:
             self._forget()
 
     def rollback(self) -> None:
+        if not self._begun:
+            return
         try:
-            self._connection.execute("ROLLBACK")
+            self._connection.execute(self._constant("ROLLBACK"))
         except (duckdb.TransactionException, duckdb.FatalException, duckdb.ConnectionException):
             # DuckDB has ended the transaction itself, for example after a failed commit.
             pass
         finally:
+            self._begun = False
             self._forget()
 
     def _forget(self) -> None:
@@ -99,9 +114,19 @@ class DuckDBSession:
             return None
         return {name: parameters[name] for name in query.parameters}
 
+    def _statement(self, query: Query) -> str | duckdb.Statement:
+        return _parsed(self._connection, render(query), query.__dict__, "_statement")
+
+    def _constant(self, sql: str) -> str | duckdb.Statement:
+        return _parsed(self._connection, sql, _CONSTANT, sql)
+
+    def _run(self, sql: str) -> None:
+        with _mapped():
+            self._connection.execute(self._constant(sql))
+
     def execute(self, query: Query, parameters: Parameters) -> None:
         with _mapped():
-            self._connection.execute(render(query), self._bound(query, parameters))
+            self._connection.execute(self._statement(query), self._bound(query, parameters))
 
     def explain(self, query: Query, parameters: Parameters) -> str:
         """The store's plan of a query, which does not run."""
@@ -113,7 +138,7 @@ class DuckDBSession:
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
         with _mapped():
-            return self._connection.execute(sql, list(values)).fetchall()
+            return self._connection.execute(self._constant(sql), list(values)).fetchall()
 
     def columns(self) -> list[ResultColumn]:
         described = self._connection.description or []
@@ -126,16 +151,14 @@ class DuckDBSession:
     def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
         with _mapped():
             relation = self._connection.sql(
-                render(query), params=self._bound(query, parameters) or {}
+                self._statement(query), params=self._bound(query, parameters) or {}
             )
             return relation.to_arrow_reader()
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
-        with _mapped():
-            relation = self._connection.sql(
-                render(query), params=self._bound(query, parameters) or {}
-            )
-            return relation.to_arrow_table()
+        """The rows of a query that has few: for many, the stream is faster."""
+        self.execute(query, parameters)
+        return self.rest_as_arrow()
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         create = query.__dict__.get("_stage")
@@ -158,7 +181,11 @@ class DuckDBSession:
     def hide(self, *names: str) -> None:
         """Take back what ``show`` made readable."""
         for name in names:
-            self._drop(name, "VIEW")
+            if name in self._shown:
+                self._shown.remove(name)
+                self._connection.unregister(name)
+            else:
+                self._drop(name, "VIEW")
 
     def _drop(self, name: str, kind: str) -> None:
         drop = exp.Drop(tables=[exp.to_table(name)], kind=kind)
@@ -304,72 +331,3 @@ def _open_error(file: Path, error: Exception) -> PalimpsestError:
         f"{file} cannot be opened as a warehouse: {text}",
         advice="it may be damaged or written by a newer version; restore a copy, or upgrade",
     )
-
-
-def write_parquet(
-    session: DuckDBSession,
-    query: Query,
-    parameters: Parameters,
-    root: Path,
-    folder: str,
-    options: Mapping[str, str],
-    key: str | None,
-) -> tuple[SegmentFile, ...]:
-    """Write a query's rows as Parquet files in a new folder, on disk when this returns.
-
-    ``folder`` is relative to the warehouse ``root``; so are the paths of the result. ``key`` is the
-    integer column whose bounds are recorded.
-    """
-    target = root / folder
-    target.parent.mkdir(parents=True, exist_ok=True)
-    params = [
-        exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
-        for name, value in {"FORMAT": "parquet", "RETURN_STATS": "true", **options}.items()
-    ]
-    copy = exp.Copy(
-        this=exp.Subquery(this=query.ast.copy()),
-        kind=False,
-        files=[exp.Literal.string(str(target))],
-        params=params,
-    )
-    session.execute(Query(copy, query.parameters), parameters)
-    written = session.fetch_many(_FILES_MAX)
-    files = [_written(root, folder, row, key) for row in written]
-    sync_folder(target)
-    sync_folder(target.parent)
-    return tuple(sorted(files, key=lambda f: f.path))
-
-
-def _written(root: Path, folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
-    """One file of a COPY, from the row that RETURN_STATS gives for it; synced and checksummed."""
-    name, rows, size, _, statistics, *_ = row
-    path = f"{folder}/{Path(name).name}"
-    with (root / path).open("rb") as handle:
-        os.fsync(handle.fileno())
-    low = high = None
-    if key is not None:
-        quoted = exp.to_identifier(key, quoted=True).sql(dialect=DIALECT)
-        bounds = (statistics or {}).get(quoted, {})
-        if "min" in bounds and "max" in bounds:
-            low, high = int(bounds["min"]), int(bounds["max"])
-    return SegmentFile(path, int(size), int(rows), checksum(root / path), low, high)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def checksum(path: Path, progress: Callable[[int], None] | None = None) -> int:
-    """CRC-32 of a file's bytes."""
-    value = 0
-    with path.open("rb") as handle:
-        while block := handle.read(_READ_BYTES):
-            value = zlib.crc32(block, value)
-            if progress is not None:
-                progress(len(block))
-    return value

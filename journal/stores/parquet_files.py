@@ -1,0 +1,91 @@
+"""Segment files: a query's rows written as Parquet by DuckDB, synced and checksummed.
+
+Decides nothing about which rows those are, and lists the files nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from journal.plan import Query
+from journal.segment import SegmentFile
+from journal.stores.base import Parameters
+from journal.stores.duckdb import DIALECT, DuckDBSession
+
+_READ_BYTES = 1 << 20
+_FILES_MAX = 1_000_000
+
+
+def write_parquet(
+    session: DuckDBSession,
+    query: Query,
+    parameters: Parameters,
+    root: Path,
+    folder: str,
+    options: Mapping[str, str],
+    key: str | None,
+) -> tuple[SegmentFile, ...]:
+    """Write a query's rows as Parquet files in a new folder, on disk when this returns.
+
+    ``folder`` is relative to the warehouse ``root``; so are the paths of the result. ``key`` is the
+    integer column whose bounds are recorded.
+    """
+    target = root / folder
+    target.parent.mkdir(parents=True, exist_ok=True)
+    params = [
+        exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
+        for name, value in {"FORMAT": "parquet", "RETURN_STATS": "true", **options}.items()
+    ]
+    copy = exp.Copy(
+        this=exp.Subquery(this=query.ast.copy()),
+        kind=False,
+        files=[exp.Literal.string(str(target))],
+        params=params,
+    )
+    session.execute(Query(copy, query.parameters), parameters)
+    written = session.fetch_many(_FILES_MAX)
+    files = [_written(root, folder, row, key) for row in written]
+    sync_folder(target)
+    sync_folder(target.parent)
+    return tuple(sorted(files, key=lambda f: f.path))
+
+
+def _written(root: Path, folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
+    """One file of a COPY, from the row that RETURN_STATS gives for it; synced and checksummed."""
+    name, rows, size, _, statistics, *_ = row
+    path = f"{folder}/{Path(name).name}"
+    with (root / path).open("rb") as handle:
+        os.fsync(handle.fileno())
+    low = high = None
+    if key is not None:
+        quoted = exp.to_identifier(key, quoted=True).sql(dialect=DIALECT)
+        bounds = (statistics or {}).get(quoted, {})
+        if "min" in bounds and "max" in bounds:
+            low, high = int(bounds["min"]), int(bounds["max"])
+    return SegmentFile(path, int(size), int(rows), checksum(root / path), low, high)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def checksum(path: Path, progress: Callable[[int], None] | None = None) -> int:
+    """CRC-32 of a file's bytes."""
+    value = 0
+    with path.open("rb") as handle:
+        while block := handle.read(_READ_BYTES):
+            value = zlib.crc32(block, value)
+            if progress is not None:
+                progress(len(block))
+    return value
