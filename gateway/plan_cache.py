@@ -1,7 +1,8 @@
 """Parsed statements and plans kept for the next time the same text comes.
 
 A plan is good while the catalog it was made under is the same object and each table it reads still
-looks the same (tiers with rows, pinned or not). Entries are dropped least recently used first.
+looks the same (tiers with rows, pinned or not). A text has several plans, since its tables look
+different in and out of transactions. Entries are dropped least recently used first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from rewriter.parsing import Parsed
 from rewriter.statement import SqlStatement
 
 _ENTRIES_MAX = 1024
+_PLANS_MAX = 8
+"""Of one text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class PlanCache:
 
     def __init__(self) -> None:
         self._parsed: OrderedDict[Hashable, list[Parsed]] = OrderedDict()
-        self._plans: OrderedDict[Hashable, CachedPlan] = OrderedDict()
+        self._plans: OrderedDict[Hashable, tuple[CachedPlan, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def parsed(self, key: Hashable) -> list[Parsed] | None:
@@ -57,33 +60,39 @@ class PlanCache:
 
     def is_bounded(self, key: Hashable) -> bool:
         """True when the plan made last for this key was bounded."""
-        entry = self._plans.get(key)
-        return entry is not None and entry.plan.bounded
+        entries = self._plans.get(key)
+        return entries is not None and entries[0].plan.bounded
 
     def plan(
         self, key: Hashable, catalog: CatalogSnapshot, sights: Sights, times: Times
     ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
         with self._lock:
-            entry = self._plans.get(key)
-            if entry is None:
+            entries = self._plans.get(key)
+            if entries is None:
                 return None
             self._plans.move_to_end(key)
-        if entry.catalog is not catalog:
-            return None
-        if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
-            return None
-        points = zip(entry.plan.points, entry.catalogs, strict=True)
-        if any(times(point).catalog is not then for point, then in points):
-            return None
-        return entry.plan
+        found = (e.plan for e in entries if _is_good(e, catalog, sights, times))
+        return next(found, None)
 
     def keep_plan(self, key: Hashable, entry: CachedPlan) -> None:
         """Remember a plan."""
         with self._lock:
-            self._plans[key] = entry
+            before = self._plans.get(key, ())
+            kept = [e for e in before if e.catalog is entry.catalog and e.sights != entry.sights]
+            self._plans[key] = (entry, *kept[: _PLANS_MAX - 1])
+            self._plans.move_to_end(key)
             if len(self._plans) > _ENTRIES_MAX:
                 self._plans.popitem(last=False)
+
+
+def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times: Times) -> bool:
+    if entry.catalog is not catalog:
+        return False
+    if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
+        return False
+    points = zip(entry.plan.points, entry.catalogs, strict=True)
+    return all(times(point).catalog is then for point, then in points)
 
 
 def plan_key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:

@@ -119,30 +119,42 @@ class Reader:
         outputs: Sequence[Output],
         keys: Mapping[str, exp.Expr],
         files: Mapping[Tier, str] = MappingProxyType({}),
+        point: exp.Expr | None = None,
     ) -> exp.Query:
         """The current row of one key: the latest open row or tombstone, unless a tombstone.
 
-        ``files`` names, for tiers that are read file by file, the parameter with their paths.
+        ``files`` names, for tiers that are read file by file, the parameter with their paths. With
+        ``point`` committed rows are read as of that version, own buffered rows as they are.
 
         Of rows with equal versions the open one counts: a statement that moves keys may end one
         row and begin another under the same key.
         """
         parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
+        if point is not None and Tier.HISTORY in self.tiers:
+            parts.append(Tier.HISTORY)
         if not parts:
             return self._nothing(outputs)
         end, version = column(self._subsequent), column(self._version)
-        latest = exp.or_(
-            exp.Is(this=end.copy(), expression=exp.Null()),
-            exp.EQ(this=end.copy(), expression=version.copy()),
-        )
-        names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
         rows: list[exp.Query] = []
         for tier in parts:
             same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
             source = self._files(files[tier]) if tier in files else self._physical(tier)
-            found = exp.select(*[column(n) for n in names], copy=False).from_(source, copy=False)
-            found = found.where(*same, copy=False)
-            rows.append(found if tier is Tier.BASE else found.where(latest.copy(), copy=False))
+            found = self._of_tier(tier, source).where(*same, copy=False)
+            if point is not None and tier is not Tier.BUFFER:
+                written = exp.LTE(this=version.copy(), expression=point.copy())
+                found = found.where(written, copy=False)
+            if tier is Tier.HISTORY:
+                assert point is not None
+                lasted = exp.GT(this=end.copy(), expression=point.copy())
+                found = found.where(lasted, copy=False)
+            elif tier is not Tier.BASE:
+                latest = exp.or_(
+                    exp.Is(this=end.copy(), expression=exp.Null()),
+                    exp.EQ(this=end.copy(), expression=version.copy()),
+                    copy=False,
+                )
+                found = found.where(latest, copy=False)
+            rows.append(found)
         if parts == [Tier.BASE]:
             return self._select(rows[0].subquery("o", copy=False), outputs)
         ordered = exp.select("*").from_(union_all(rows).subquery("u", copy=False), copy=False)
@@ -154,6 +166,16 @@ class Reader:
         return self._select(ordered.subquery("o", copy=False), outputs).where(
             self._is_open(), copy=False
         )
+
+    def _of_tier(self, tier: Tier, source: exp.Expr) -> exp.Select:
+        """A tier's rows; archived ones look open, as they were within their interval."""
+        names = [c.physical for c in self.table.stored] + [self._version]
+        end: exp.Expr = column(self._subsequent)
+        if tier is Tier.HISTORY:
+            null = exp.cast(exp.Null(), version_type(self.table), dialect="duckdb", copy=False)
+            end = exp.alias_(null, ident(self._subsequent), copy=False)
+        outputs = [*[column(n) for n in names], end]
+        return exp.select(*outputs, copy=False).from_(source, copy=False)
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""

@@ -198,13 +198,16 @@ class Reads:
         self.tables[table.id] = table
         self.names.add(table.name)
         reader = Reader(table, sight.tiers)
+        point = None
         if sight.pinned:
-            self._shape(table, "as of", "others committed to it since this transaction began")
             point = version_value(table, exp.Placeholder(this=P_SNAPSHOT))
-            return reader.as_of(outputs, point)
         if keys is not None:
-            self._shape(table, "key lookup", "the whole key is given")
-            return reader.by_key(outputs, keys, self._lookups(table, sight, keys))
+            as_of = "" if point is None else ", as of the transaction's snapshot"
+            self._shape(table, "key lookup", f"the whole key is given{as_of}")
+            return reader.by_key(outputs, keys, self._lookups(table, sight, keys), point)
+        if point is not None:
+            self._shape(table, "as of", "others committed to it since this transaction began")
+            return reader.as_of(outputs, point)
         if reader.is_plain():
             self._shape(table, "base", "nothing is uncompacted")
         else:
