@@ -23,6 +23,7 @@ from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
+from journal.ahead import may_be_many, write_ahead
 from journal.appending import append_rows
 from journal.commit import Author
 from journal.direct import append_direct
@@ -68,6 +69,7 @@ class _Run:
     direct: bool = False
     appended: dict[int, RowCounts] = field(default_factory=dict)
     rows: list[tuple[int, RowSet]] = field(default_factory=list)
+    ahead: dict[str, RowSet] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
     returned: Outcome | None = None
 
@@ -269,8 +271,8 @@ class Executor:
     ) -> None:
         session = statement.session
         match step:
-            case Stage(name, query):
-                session.stage(name, query, run.parameters)
+            case Stage():
+                self._stage(statement, step, run, settings)
             case Guard(query, code, message, advice):
                 session.execute(query, run.parameters)
                 found = session.fetch_many(1)
@@ -299,6 +301,15 @@ class Executor:
             case _:
                 raise AssertionError(step)
 
+    def _stage(self, statement: Statement, step: Stage, run: _Run, settings: Settings) -> None:
+        rows_max = settings.memory_rows
+        if not may_be_many(statement, step, rows_max):
+            statement.session.stage(step.name, step.query, run.parameters)
+            return
+        written = write_ahead(self._journal, statement, step, run.parameters, rows_max)
+        if written is not None:
+            run.ahead[step.name] = written
+
     def _append(self, statement: Statement, step: Append, run: _Run, settings: Settings) -> None:
         catalog = statement.transaction.catalog
         table = _changed(run, step.table_id) or catalog.by_id(step.table_id)
@@ -312,7 +323,7 @@ class Executor:
             if total:
                 run.appended[table.id] = step.per_change.times(total // step.per_change.total)
         else:
-            rows = append_rows(
+            rows = run.ahead.pop(step.stage, None) or append_rows(
                 self._journal,
                 statement.session,
                 table,
@@ -356,7 +367,7 @@ class Executor:
         return self._journal.counters.reserve(key, count, step.start, step.increment)
 
     def _forget(self, run: _Run) -> None:
-        for _, rows in run.rows:
+        for rows in (*(r for _, r in run.rows), *run.ahead.values()):
             files = getattr(rows, "files", ())
             self._journal.forget_files(files)
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from journal.errors import Code, Position
-from journal.schema import Relation, TableName
+from journal.schema import Relation, Table, TableName
 from journal.segment import RowCounts, Tier
 
 STORE_SCHEMA = "_palimpsest"
@@ -68,12 +68,15 @@ class Query:
 class Stage:
     """Evaluate ``query`` once and keep its rows as relation ``name`` for the later steps.
 
-    ``small`` promises at most a few thousand rows, so they may be held in memory.
+    ``small`` promises at most a few thousand rows, so they may be held in memory. ``rows_of`` says
+    that they are new rows of that table, its stored columns in order, and that the ``Append`` of
+    this ``name`` brings just them: they may be kept where they will stay.
     """
 
     name: str
     query: Query
     small: bool = False
+    rows_of: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +121,14 @@ class Append:
     """Rows for a table's journal: its stored columns by name, then the two version columns.
 
     ``per_change`` says how many journal rows of each kind one changed row makes, where all make the
-    same; the row count of the statement then follows from what was appended.
+    same; the row count of the statement then follows from what was appended. ``stage`` is the
+    relation the rows were staged as.
     """
 
     table_id: int
     query: Query
     per_change: RowCounts | None = None
+    stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

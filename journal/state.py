@@ -27,6 +27,11 @@ class TableState:
     layouts: tuple[Table, ...] = ()
 
     @property
+    def rows(self) -> int:
+        """All journal rows, however many of them are current."""
+        return self.head_counts.total + sum(s.counts.total for s in self.manifest.segments)
+
+    @property
     def tiers(self) -> frozenset[Tier]:
         """The tiers that hold at least one row."""
         found = {s.tier for s in self.manifest.segments}

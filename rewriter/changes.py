@@ -85,7 +85,7 @@ def guard_steps(
 
 def append_step(changes: ChangeSet) -> Append:
     """The rows for the journal."""
-    return Append(changes.table.id, _journal_rows(changes), per_change(changes))
+    return Append(changes.table.id, _journal_rows(changes), per_change(changes), changes.stage)
 
 
 def per_change(changes: ChangeSet) -> RowCounts | None:

@@ -226,6 +226,10 @@ class DuckDBSession:
             rows = self._connection.fetchall()
         return [ResultColumn(row[0], row[1]) for row in rows]
 
+    def holds(self, name: str) -> bool:
+        """True for the name of a relation staged in this transaction."""
+        return name in self._staged
+
     def count(self, name: str) -> int:
         """Rows of a staged relation."""
         self.execute(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})

@@ -185,4 +185,4 @@ def _rows(table: Table, query: exp.Query) -> list[Step]:
         number = exp.Add(this=exp.Placeholder(this=first), expression=exp.paren(place))
         outputs.append(exp.alias_(number, new_name(len(names))))
     rows = exp.select(*outputs).from_(exp.Subquery(this=query, alias=alias))
-    return [*steps, Stage(STAGE, Query.of(rows))]
+    return [*steps, Stage(STAGE, Query.of(rows), rows_of=table)]
