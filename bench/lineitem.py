@@ -68,6 +68,13 @@ def lineitem_file(folder: Path, rows: int) -> Path:
     return _made(folder / f"lineitem-{rows}.parquet", _lineitem(rows))
 
 
+def shuffled_file(folder: Path, rows: int) -> Path:
+    """The same rows in no order at all."""
+    source = lineitem_file(folder, rows)
+    query = f"SELECT * FROM '{source}' ORDER BY hash(k)"
+    return _made(folder / f"lineitem-{rows}-shuffled.parquet", query)
+
+
 def changed_file(folder: Path, rows: int, percent: int) -> Path:
     """The table after the changes up to ``percent``, as a plain Parquet file."""
     source = lineitem_file(folder, rows)
