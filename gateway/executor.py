@@ -23,7 +23,7 @@ from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
-from journal.ahead import may_be_many, write_ahead
+from journal.ahead import left_to_ask, may_be_many, write_ahead
 from journal.appending import append_rows
 from journal.commit import Author
 from journal.direct import append_direct
@@ -51,7 +51,7 @@ from journal.schema import Table
 from journal.sealer import Sealer
 from journal.segment import RowCounts
 from journal.statement import Statement
-from journal.stores.base import RowSet
+from journal.stores.base import RowSet, StagedRows
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
@@ -69,7 +69,7 @@ class _Run:
     direct: bool = False
     appended: dict[int, RowCounts] = field(default_factory=dict)
     rows: list[tuple[int, RowSet]] = field(default_factory=list)
-    ahead: dict[str, RowSet] = field(default_factory=dict)
+    ahead: dict[str, StagedRows] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
     returned: Outcome | None = None
 
@@ -273,11 +273,12 @@ class Executor:
         match step:
             case Stage():
                 self._stage(statement, step, run, settings)
-            case Guard(query, code, message, advice):
-                session.execute(query, run.parameters)
+            case Guard():
+                session.execute(left_to_ask(session, step, run.ahead), run.parameters)
                 found = session.fetch_many(1)
                 if found:
-                    raise PalimpsestError(code, message.format(*found[0]), advice=advice)
+                    text = step.message.format(*found[0])
+                    raise PalimpsestError(step.code, text, advice=step.advice)
             case Number():
                 run.parameters[step.name] = self._number(statement, step)
             case SkipNumbers(table_id, column, start, increment, query):

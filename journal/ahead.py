@@ -11,16 +11,19 @@ files, which are removed.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from sqlglot import exp
 
+from journal.distinct import proved_distinct
 from journal.journal import Journal
-from journal.plan import P_VERSION, PHYSICAL, Query, Stage
+from journal.plan import P_VERSION, PHYSICAL, Guard, Query, Stage
 from journal.relations import column, ident, version_type, version_value
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.statement import Statement
 from journal.stores.base import Parameters, StagedRows
+from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import conformed, fields_of, segment_query, segment_rows
 
 _TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)")
@@ -70,6 +73,16 @@ def write_ahead(
         raise
     journal.forget_files(files)
     return None
+
+
+def left_to_ask(session: DuckDBSession, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+    """What a guard asks, less what can be proved of rows that were written ahead, by stage."""
+    distinct = guard.distinct
+    if distinct is None or distinct.stage not in ahead:
+        return guard.query
+    files = ahead[distinct.stage].files
+    proved = proved_distinct(session, distinct.stage, distinct.columns, files)
+    return distinct.rest if proved else guard.query
 
 
 def _journal_rows(table: Table, query: Query) -> Query:

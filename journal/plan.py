@@ -80,6 +80,18 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Distinct:
+    """What makes part of a guard needless: no two rows of ``stage`` agree in ``columns``.
+
+    ``rest`` is what must return no row then.
+    """
+
+    stage: str
+    columns: tuple[str, ...]
+    rest: Query
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """A query that must return no row. Its first row's columns fill ``message``."""
 
@@ -87,6 +99,7 @@ class Guard:
     code: Code
     message: str
     advice: str = ""
+    distinct: Distinct | None = None
 
 
 @dataclass(frozen=True, slots=True)

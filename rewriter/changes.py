@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code
-from journal.plan import P_VERSION, Append, Guard, Query, Step
+from journal.plan import P_VERSION, Append, Distinct, Guard, Query, Step
 from journal.relations import column, ident, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
 from journal.segment import RowCounts
@@ -153,10 +153,6 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
     fresh = fresh.where(*filled)
     doubled = fresh.copy().group_by(*[v.copy() for v in values.values()])
-    doubled.set(
-        "expressions",
-        [exp.alias_(exp.Anonymous(this="any_value", expressions=[shown.copy()]), "shown")],
-    )
     doubled = doubled.having(
         exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     )
@@ -166,13 +162,22 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
         taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))))
     found = exp.union(doubled, taken, distinct=False)
     shown_names = ", ".join(stored[p].name for p in columns)
+    distinct = None
+    if changes.ends is False and changes.begins is True:
+        names = tuple(new_name(places[p]) for p in columns)
+        distinct = Distinct(changes.stage, names, _first(taken))
     return Guard(
-        Query.of(exp.select("shown").from_(found.subquery("g")).limit(1)),
+        _first(found),
         Code.DUPLICATE_KEY,
         f"duplicate key ({_literally(shown_names)}) = ({{0}}) violates"
         f' "{_literally(name)}" of {_literally(table.name)}',
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
+        distinct,
     )
+
+
+def _first(found: exp.Query) -> Query:
+    return Query.of(exp.select("shown").from_(found.copy().subquery("g")).limit(1))
 
 
 def _ends_row(changes: ChangeSet) -> exp.Select:
