@@ -82,6 +82,10 @@ class Code(Enum):
     URL = CodeInfo("PAL-603", "08001", "cannot connect with this URL")
     DRIVER_MISSING = CodeInfo("PAL-604", "08001", "a package the store needs is not installed")
     INTERFACE = CodeInfo("PAL-605", "HY000", "wrong use of the interface")
+    JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
+    JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")
+    JOB_BUSY = CodeInfo("PAL-703", "55P03", "another job holds the table")
+    JOB_ENGINE = CodeInfo("PAL-704", "58000", "the engine of jobs could not be started")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from journal.commit import Author, CommitRecord
 from journal.counters import Counters
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
+from journal.jobs import retired
+from journal.jobs.pins import Pins
 from journal.plan import PutRelation
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Head, RowCounts, SegmentFile
@@ -65,7 +67,9 @@ class Journal:
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
+        self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
+        self.pins = Pins()
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -82,6 +86,7 @@ class Journal:
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
             maintenance.ensure(session)
+            retired.ensure(session)
             catalog = CatalogSnapshot.empty()
             history: list[tuple[Version, CatalogSnapshot]] = []
             known: dict[int, dict[int, Table]] = {}
@@ -154,11 +159,12 @@ class Journal:
         try:
             with self._publish_lock:
                 session.begin()
-                committed = self.state
+                statement = Statement(self, session, self.state, transaction)
+                self.pins.enter(statement)
+                return statement
         except BaseException:
             self.store.release(session)
             raise
-        return Statement(self, session, committed, transaction)
 
     def _reopen(self) -> None:
         """Open a store that broke down; the caller holds the commit lock."""
@@ -178,6 +184,10 @@ class Journal:
         for rows in transaction.abandoned:
             self.forget_files(rows.files)
         transaction.abandoned.clear()
+
+    def new_segment_id(self) -> str:
+        """A name for a new segment's folder."""
+        return self.warehouse.new_id()
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""
@@ -346,6 +356,16 @@ class Journal:
         """Held while a table's heads are sealed, so that two threads do not do it at once."""
         with self._active_lock:
             return self._sealing.setdefault(table_id, threading.Lock())
+
+    def job_lock(self, table_id: int) -> threading.Lock:
+        """Held by the one job that may replace segments of a table."""
+        with self._active_lock:
+            return self._jobs.setdefault(table_id, threading.Lock())
+
+    def paths_in_use(self) -> set[str]:
+        """Segment files that a running statement or a job may read."""
+        with self._publish_lock:
+            return self.pins.paths()
 
     @contextmanager
     def exclusive_session(self) -> Iterator[DuckDBSession]:

@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from journal.jobs import retired
 from journal.journal import Journal
 from journal.warehouse import SIDECAR
 
@@ -39,11 +40,18 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def unlisted_files(journal: Journal) -> list[str]:
-    """Segment files on disk that no manifest lists and no transaction has staged."""
+    """Segment files on disk that nothing lists: neither live, nor retired, nor staged."""
     listed = {
         file.path
         for state in journal.state.tables.values()
         for segment in state.manifest.segments
         for file in segment.files
     }
-    return [p for p in journal.warehouse.files() if p not in listed and p not in journal.staged]
+    with journal.reading_session() as session:
+        listed |= retired.paths(session)
+    return [p for p in journal.warehouse.files() if p not in listed and not is_staged(journal, p)]
+
+
+def is_staged(journal: Journal, path: str) -> bool:
+    """True while a transaction or a job of this process may still list a file, or its folder."""
+    return path in journal.staged or str(Path(path).parent) in journal.staged

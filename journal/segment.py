@@ -95,6 +95,15 @@ class Segment:
         """Size of all files."""
         return sum(f.bytes for f in self.files)
 
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure; ``from_json`` reads it back."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Segment:
+        """The segment that ``to_json`` wrote."""
+        return _segment(data)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:

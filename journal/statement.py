@@ -34,6 +34,11 @@ class Statement:
         self.committed = committed
         self.transaction = transaction
 
+    @property
+    def is_open(self) -> bool:
+        """True until it is closed."""
+        return self._open
+
     def show_buffers(self, table_ids: Iterable[int]) -> None:
         """Let queries see the transaction's own rows of these tables."""
         for table_id in table_ids:

@@ -100,6 +100,13 @@ class Warehouse:
         """Remove an unlisted file and its folder."""
         shutil.rmtree((self.root / file.path).parent, ignore_errors=True)
 
+    def remove_file(self, file: SegmentFile) -> None:
+        """Remove one file that nothing lists, and its folder when that was the last."""
+        path = self.root / file.path
+        path.unlink(missing_ok=True)
+        if path.parent.is_dir() and not any(path.parent.iterdir()):
+            path.parent.rmdir()
+
     @staticmethod
     def segment_id(path: str) -> str:
         """The segment a file belongs to: the name of its folder."""

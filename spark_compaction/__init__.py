@@ -1,4 +1,5 @@
-"""Jobs on sealed segments with Spark: plan, stage, verify, report. Holds no module yet.
+"""Jobs on sealed segments, run by Spark: planned and swapped by the process that owns a warehouse.
 
-It will know the journal and nothing above it, and importing it will never load pyspark.
+It knows the journal and nothing above it. Importing it loads no driver; pyspark is loaded only in
+the worker's own process.
 """

@@ -140,6 +140,12 @@ def load_manifests(session: DuckDBSession) -> dict[int, Manifest]:
     return {table_id: Manifest.from_json(json.loads(text)) for table_id, text in rows}
 
 
+def listed_paths(session: DuckDBSession) -> set[str]:
+    """Every segment file that a live manifest lists."""
+    manifests = load_manifests(session).values()
+    return {f.path for m in manifests for s in m.segments for f in s.files}
+
+
 def put_manifest(session: DuckDBSession, table_id: int, manifest: Manifest) -> None:
     """Replace the live manifest of a journal."""
     session.text("DELETE FROM _palimpsest.manifests WHERE table_id = ?", [table_id])

@@ -1,0 +1,189 @@
+"""What every job is, as values and one protocol: plan, stage, verify, swap, retire, report.
+
+    plan     what would be read, written and left alone, and why     (a dry run ends here)
+    stage    new segments are written, listed nowhere
+    verify   they say what the old ones said
+    swap     the manifest lists them instead, if the old ones are all still live; else plan anew
+    retire   the old ones are kept until their grace ends
+    report   rows, bytes and files; seconds per step
+
+A job may be killed at any step and run again. All values here are frozen and become plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+
+from journal.journal import Journal
+from journal.segment import Segment
+from journal.version import Version
+
+Json = Any
+"""A value that JSON can say: None, bool, int, float, str, list, dict."""
+
+Progress = Callable[[str, int, int], None]
+"""Told the step, how many of its units are done, and of how many."""
+
+
+def silent(_step: str, _done: int, _total: int) -> None:
+    """The progress nobody looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """An amount of data."""
+
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Volume) -> Volume:
+        return Volume(self.files + other.files, self.rows + other.rows, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Part of a segment that a job leaves as it is, and why."""
+
+    segment: str
+    files: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """What a job would do to one table.
+
+    ``inputs`` are the paths that will be read; they are not removed while the job runs.
+    ``folders`` are new ones, relative to the warehouse, that the stage writes its files in: the
+    runner makes them, and removes whatever in them does not get listed. ``task`` is what the stage
+    hands to the engine. A plan that ``is_empty`` ends the job: nothing to do.
+    """
+
+    kind: str
+    table_id: int
+    table: str
+    generation: int
+    is_empty: bool = False
+    why: str = ""
+    read: Volume = Volume()
+    inputs: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    task: Mapping[str, Json] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Live segments that go, and what is listed instead.
+
+    A segment of which only some files go is removed, and listed again with the files that stay.
+    """
+
+    removed: tuple[Segment, ...]
+    added: tuple[Segment, ...]
+
+    def gone(self) -> tuple[Segment, ...]:
+        """What is removed and not listed again, by segment; only the files that go."""
+        kept = {f.path for s in self.added for f in s.files}
+        found = []
+        for segment in self.removed:
+            files = tuple(f for f in segment.files if f.path not in kept)
+            if files:
+                found.append(replace(segment, files=files))
+        return tuple(found)
+
+    def new(self) -> tuple[Segment, ...]:
+        """What was not listed before, by segment; only the new files."""
+        known = {f.path for s in self.removed for f in s.files}
+        found = []
+        for segment in self.added:
+            files = tuple(f for f in segment.files if f.path not in known)
+            if files:
+                found.append(replace(segment, files=files))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What stage has written: nothing to swap is None; ``details`` go into the report."""
+
+    replacement: Replacement | None = None
+    written: Volume = Volume()
+    removed: Volume = Volume()
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Runs functions elsewhere, JSON in and JSON out. A function is named ``package.module:name``.
+
+    Both raise JOB_FAILED when the function raises, CANCELLED when ``cancel`` was called meanwhile.
+    """
+
+    def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
+        """``function(unit)`` for each unit, on whatever executors there are; results in order."""
+
+    def run(self, function: str, task: Mapping[str, Json], progress: Progress) -> Json:
+        """``function(cluster, task, progress)``, once, beside the Spark session."""
+
+    def cancel(self) -> None:
+        """Stop what runs, from another thread."""
+
+
+class Cluster(Protocol):
+    """What a function that runs beside the Spark session is given."""
+
+    @property
+    def spark(self) -> Any:
+        """The Spark session."""
+
+    def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
+        """``function(unit)`` for each unit on the executors; results in order."""
+
+
+class Job(Protocol):
+    """One kind of job on one table at a time; found by its ``kind`` through entry points."""
+
+    @property
+    def kind(self) -> str:
+        """Its name: compact, purge, retain ..."""
+
+    def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
+        """What is to be done now; reads, writes nothing.
+
+        Every row up to version ``settled`` stands in a segment, none in a head (a dry run seals
+        nothing: there it is the last version, and heads are reported apart).
+        """
+
+    def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
+        """Write the new segments in ``plan.folders``; list nothing."""
+
+    def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Json]:
+        """Raise JOB_VERIFICATION unless the new segments say what they should; for the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """What a job has done; ``state`` is planned, nothing or done (a failed job raises)."""
+
+    id: str
+    kind: str
+    table: str
+    state: str
+    why: str = ""
+    read: Volume = Volume()
+    written: Volume = Volume()
+    removed: Volume = Volume()
+    skipped: tuple[Skipped, ...] = ()
+    retired: tuple[str, ...] = ()
+    reaped: int = 0
+    replans: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """A plain structure."""
+        return asdict(self)

@@ -1,0 +1,201 @@
+"""The loop every job goes through: plan, stage, verify, swap, retire, report.
+
+It runs in the process that owns the warehouse; only ``stage`` goes to the engine. Readers and
+writers go on all the while. If what was planned on changed meanwhile, the job is planned anew, a
+few times. Whatever ends it early, the files it had staged are removed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from journal.errors import Code, PalimpsestError
+from journal.jobs import retired
+from journal.jobs.contract import (
+    Engine,
+    Job,
+    JobPlan,
+    JobReport,
+    Progress,
+    Staged,
+    silent,
+)
+from journal.jobs.swap import Check, Replan, settled_version, swap
+from journal.journal import Journal
+from journal.stores import duckdb_catalog as rows_of
+
+_LOG = logging.getLogger("palimpsest.jobs")
+_REPLANS_MAX = 5
+_DAY_US = 24 * 3600 * 1_000_000
+GRACE_US = _DAY_US
+"""How long a retired segment is kept unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a job; ``grace_us`` None keeps what it retires until told."""
+
+    dry_run: bool = False
+    grace_us: int | None = GRACE_US
+    job_id: str | None = None
+    wait_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Times:
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - began
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + spent, 4)
+
+
+def run_job(
+    journal: Journal,
+    job: Job,
+    table_id: int,
+    engine: Engine,
+    *,
+    options: RunOptions | None = None,
+    progress: Progress = silent,
+    check: Check | None = None,
+) -> JobReport:
+    """Run a job on one table; raises JOB_BUSY while another job holds the table.
+
+    ``check`` is asked in the commit section whether the swap is still right.
+    """
+    chosen = options or RunOptions()
+    times = _Times()
+    if chosen.dry_run:
+        with times.step("plan"):
+            plan = job.plan(journal, table_id, journal.state.version)
+        return _report(chosen, plan, "nothing" if plan.is_empty else "planned", times)
+    lock = journal.job_lock(table_id)
+    if not lock.acquire(timeout=max(chosen.wait_s, 0.0)):
+        raise PalimpsestError(
+            Code.JOB_BUSY,
+            "another job is replacing segments of this table",
+            advice="wait until it has ended; SELECT * FROM system.jobs shows it",
+        )
+    try:
+        return _run(journal, job, table_id, engine, chosen, progress, check, times)
+    finally:
+        lock.release()
+
+
+def _run(
+    journal: Journal,
+    job: Job,
+    table_id: int,
+    engine: Engine,
+    options: RunOptions,
+    progress: Progress,
+    check: Check | None,
+    times: _Times,
+) -> JobReport:
+    for attempt in range(_REPLANS_MAX):
+        with times.step("seal"):
+            settled = settled_version(journal, table_id)
+        with times.step("plan"):
+            plan = job.plan(journal, table_id, settled)
+        if plan.is_empty:
+            return _report(options, plan, "nothing", times, replans=attempt)
+        with journal.pins.hold(plan.inputs), _staging(journal, plan):
+            with times.step("stage"):
+                staged = job.stage(journal, plan, engine, progress)
+            with times.step("verify"):
+                verified = job.verify(journal, plan, staged)
+            try:
+                with times.step("swap"):
+                    ids = _swap(journal, plan, staged, options, check)
+            except Replan:
+                continue
+        with times.step("retire"):
+            reaped = retired.reap(journal, journal.clock.now(), table_id)
+        details = {**plan.details, **staged.details, **verified}
+        found = _report(options, plan, "done", times, staged, replans=attempt)
+        return replace(found, retired=ids, reaped=len(reaped.removed), details=details)
+    raise PalimpsestError(
+        Code.JOB_FAILED,
+        f"the segments of {plan.table} changed {_REPLANS_MAX} times while the job ran",
+        advice="run it again when fewer jobs run; nothing was changed",
+    )
+
+
+def _swap(
+    journal: Journal, plan: JobPlan, staged: Staged, options: RunOptions, check: Check | None
+) -> tuple[str, ...]:
+    if staged.replacement is None:
+        return ()
+    now = journal.clock.now()
+    until = None if options.grace_us is None else now + options.grace_us
+    job_id = options.job_id or uuid.uuid4().hex
+    why = retired.Retirement(job_id, plan.kind, plan.why, now, until)
+    return swap(journal, plan.table_id, staged.replacement, why, check)
+
+
+@contextmanager
+def _staging(journal: Journal, plan: JobPlan) -> Iterator[None]:
+    """Make a plan's folders; in the end, remove what in them got listed nowhere."""
+    journal.staged.update(plan.folders)
+    for folder in plan.folders:
+        (journal.root / folder).mkdir(parents=True)
+    try:
+        yield
+    finally:
+        listed: set[str] | None = None
+        try:
+            with journal.reading_session() as session:
+                listed = rows_of.listed_paths(session) | retired.paths(session)
+        except PalimpsestError as error:
+            # Perhaps the store broke down in the swap: what is unlisted goes with the next start.
+            _LOG.warning("staged files were left for the next start to look at: %s", error)
+        if listed is not None:
+            for folder in plan.folders:
+                _tidy(journal.root, folder, listed)
+        journal.staged.difference_update(plan.folders)
+
+
+def _tidy(root: Path, folder: str, listed: set[str]) -> None:
+    found = root / folder
+    for path in found.iterdir() if found.is_dir() else ():
+        if f"{folder}/{path.name}" not in listed:
+            path.unlink(missing_ok=True)
+    if found.is_dir() and not any(found.iterdir()):
+        found.rmdir()
+
+
+def _report(
+    options: RunOptions,
+    plan: JobPlan,
+    state: str,
+    times: _Times,
+    staged: Staged | None = None,
+    replans: int = 0,
+) -> JobReport:
+    done = staged or Staged()
+    return JobReport(
+        id=options.job_id or uuid.uuid4().hex,
+        kind=plan.kind,
+        table=plan.table,
+        state=state,
+        why=plan.why,
+        read=plan.read,
+        written=done.written,
+        removed=done.removed,
+        skipped=plan.skipped,
+        replans=replans,
+        seconds=times.seconds,
+        details=plan.details,
+    )

@@ -1,0 +1,99 @@
+"""The worker: warm, cancellable, and gone with its owner or when it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import silent
+from spark_compaction.client import SparkEngine, SparkOptions
+
+TRIPLE = "tests.support.spark:triple"
+SLEEP = "tests.support.spark:sleep"
+
+
+def test_units_run_on_executors_in_order(spark: SparkEngine) -> None:
+    told: list[tuple[str, int, int]] = []
+    found = spark.map(TRIPLE, [3, 1, 2], lambda *step: told.append(step))
+    assert found == [9, 3, 6]
+    assert told[-1] == (TRIPLE, 3, 3)
+
+
+def test_the_worker_stays_warm(spark: SparkEngine) -> None:
+    first = spark.start()
+    spark.map(TRIPLE, [1], silent)
+    assert spark.start() == first
+
+
+def test_a_function_may_use_the_session(spark: SparkEngine) -> None:
+    assert spark.run("tests.support.spark:count_rows", {"rows": 41}, silent) == 41
+
+
+def test_a_failing_unit_is_named_and_the_worker_goes_on(spark: SparkEngine) -> None:
+    with pytest.raises(PalimpsestError, match="-1 is negative") as raised:
+        spark.map(TRIPLE, [1, -1], silent)
+    assert raised.value.code is Code.JOB_FAILED
+    assert spark.map(TRIPLE, [1], silent) == [3]
+
+
+def test_an_unknown_function_is_refused(spark: SparkEngine) -> None:
+    with pytest.raises(PalimpsestError, match="cannot be loaded"):
+        spark.map("spark_compaction.nowhere:run", [1], silent)
+
+
+def test_cancel_stops_a_task(spark: SparkEngine) -> None:
+    began = time.monotonic()
+    threading.Timer(1.0, spark.cancel).start()
+    with pytest.raises(PalimpsestError) as raised:
+        spark.map(SLEEP, [60.0], silent)
+    assert raised.value.code is Code.CANCELLED
+    assert time.monotonic() - began < 30
+    assert spark.map(TRIPLE, [1], silent) == [3]
+
+
+def test_a_killed_worker_fails_its_tasks_and_is_started_anew(spark: SparkEngine) -> None:
+    pid = spark.start()
+    threading.Timer(1.0, os.kill, [pid, signal.SIGKILL]).start()
+    with pytest.raises(PalimpsestError, match="ended") as raised:
+        spark.map(SLEEP, [60.0], silent)
+    assert raised.value.code is Code.JOB_FAILED
+    assert spark.map(TRIPLE, [5], silent) == [15]
+    assert spark.start() != pid
+
+
+_OWNER = """
+import sys, time
+from spark_compaction.client import SparkEngine, SparkOptions
+engine = SparkEngine(SparkOptions(master="local[1]"))
+print(engine.start(), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_worker_ends_with_its_owner(root: Path) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", _OWNER], cwd=root, stdout=subprocess.PIPE)
+    assert owner.stdout is not None
+    worker = int(owner.stdout.readline())
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    limit = time.monotonic() + 20
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
+def test_a_worker_that_cannot_start_says_why() -> None:
+    engine = SparkEngine(SparkOptions(submit=("/nowhere/spark-submit",)))
+    with pytest.raises(PalimpsestError) as raised:
+        engine.map(TRIPLE, [1], silent)
+    assert raised.value.code is Code.JOB_ENGINE

@@ -1,0 +1,53 @@
+"""One warm Spark worker for all tests of a process; they are skipped where Spark cannot run."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+
+from journal.errors import PalimpsestError
+from spark_compaction.client import SparkEngine, SparkOptions, check_java
+
+
+def why_no_spark() -> str | None:
+    """Why Spark cannot run here; None where it can."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is not installed: pip install 'palimpsest-gateway[spark]'"
+    try:
+        check_java()
+    except PalimpsestError as error:
+        return error.message
+    return None
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkEngine]:
+    """An engine whose worker starts with the first job and stays warm."""
+    reason = why_no_spark()
+    if reason is not None:
+        pytest.skip(reason)
+    engine = SparkEngine(SparkOptions(master="local[2]", conf={"spark.driver.memory": "1g"}))
+    yield engine
+    engine.close()
+
+
+def triple(unit: int) -> int:
+    """A unit of work for tests."""
+    if unit < 0:
+        raise ValueError(f"{unit} is negative")
+    return unit * 3
+
+
+def sleep(unit: float) -> float:
+    """A unit of work that takes its time."""
+    import time
+
+    time.sleep(unit)
+    return unit
+
+
+def count_rows(cluster: object, task: dict[str, int], progress: object) -> int:
+    """A function that runs beside the session."""
+    return int(cluster.spark.range(task["rows"]).count())  # type: ignore[attr-defined]
