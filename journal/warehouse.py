@@ -104,8 +104,8 @@ class Warehouse:
         """Remove one file that nothing lists, and its folder when that was the last."""
         path = self.root / file.path
         path.unlink(missing_ok=True)
-        if path.parent.is_dir() and not any(path.parent.iterdir()):
-            path.parent.rmdir()
+        if path.parent.is_dir() and not any(path.parent.glob("*.parquet*")):
+            shutil.rmtree(path.parent, ignore_errors=True)
 
     @staticmethod
     def segment_id(path: str) -> str:

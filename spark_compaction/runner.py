@@ -8,6 +8,7 @@ few times. Whatever ends it early, the files it had staged are removed.
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 import uuid
 from collections.abc import Iterator
@@ -115,6 +116,7 @@ def _run(
             with times.step("stage"):
                 staged = job.stage(journal, plan, engine, progress)
             with times.step("verify"):
+                _check_files(journal.root, staged)
                 verified = job.verify(journal, plan, staged)
             try:
                 with times.step("swap"):
@@ -145,6 +147,21 @@ def _swap(
     return swap(journal, plan.table_id, staged.replacement, why, check)
 
 
+def _check_files(root: Path, staged: Staged) -> None:
+    """Raise unless every new file is there, in its size; their checksums come from executors."""
+    new = staged.replacement.new() if staged.replacement is not None else ()
+    for file in (f for s in new for f in s.files):
+        path = root / file.path
+        size = path.stat().st_size if path.is_file() else None
+        if size != file.bytes:
+            found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
+            raise PalimpsestError(
+                Code.JOB_VERIFICATION,
+                f"the new file {file.path} {found}",
+                advice="see that Spark's executors write where this process reads, and run it again",
+            )
+
+
 @contextmanager
 def _staging(journal: Journal, plan: JobPlan) -> Iterator[None]:
     """Make a plan's folders; in the end, remove what in them got listed nowhere."""
@@ -169,11 +186,12 @@ def _staging(journal: Journal, plan: JobPlan) -> Iterator[None]:
 
 def _tidy(root: Path, folder: str, listed: set[str]) -> None:
     found = root / folder
-    for path in found.iterdir() if found.is_dir() else ():
+    if not any(path.startswith(f"{folder}/") for path in listed):
+        shutil.rmtree(found, ignore_errors=True)
+        return
+    for path in found.glob("*.parquet*"):
         if f"{folder}/{path.name}" not in listed:
             path.unlink(missing_ok=True)
-    if found.is_dir() and not any(found.iterdir()):
-        found.rmdir()
 
 
 def _report(
