@@ -30,6 +30,9 @@ def recover(journal: Journal) -> Recovered:
         file = journal.root / path
         file.unlink(missing_ok=True)
         _remove_if_empty(file.parent)
+    for folder in journal.root.glob("*/*/*"):
+        if folder.is_dir():
+            _remove_if_empty(folder)
     return Recovered(tuple(orphans))
 
 

@@ -158,7 +158,7 @@ def _check_files(root: Path, staged: Staged) -> None:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
                 f"the new file {file.path} {found}",
-                advice="see that Spark's executors write where this process reads, and run it again",
+                advice="see that Spark's executors write where this process reads",
             )
 
 
