@@ -19,7 +19,7 @@ from journal.jobs.contract import (
 )
 from journal.journal import Journal
 from journal.segment import Segment
-from journal.stores.duckdb import checksum
+from journal.stores.parquet_files import checksum
 from journal.version import Version
 
 
