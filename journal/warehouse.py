@@ -11,7 +11,7 @@ lists nothing in a manifest.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +29,13 @@ from journal.stores.parquet_files import write_parquet
 DATABASE_FILE = "palimpsest.duckdb"
 SIDECAR = "filters.bloom"
 _UNSAFE = '/\\\0:*?"<>|'
+_ROW_GROUP_ROWS = 30_720
+_ROW_GROUPS_PER_FILE = 33
+ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE
 PARQUET_OPTIONS = {
     "COMPRESSION": "lz4_raw",
-    "ROW_GROUP_SIZE": "30720",
-    "ROW_GROUPS_PER_FILE": "33",
+    "ROW_GROUP_SIZE": str(_ROW_GROUP_ROWS),
+    "ROW_GROUPS_PER_FILE": str(_ROW_GROUPS_PER_FILE),
     "FILENAME_PATTERN": "part_{i}",
 }
 """Files of about a million rows in small row groups: scans lose little, look-ups by key gain."""
@@ -55,12 +58,41 @@ class Warehouse:
         self, session: DuckDBSession, table: Table, query: Query, parameters: Parameters
     ) -> tuple[SegmentFile, ...]:
         """Write rows as the files of one new, unlisted segment."""
-        folder = f"{_safe(table.name.schema)}/{_safe(table.journal_name.name)}/{self.new_id()}"
+        folder = self.new_folder(table)
+        return self._write(session, table, query, parameters, folder, parquet_options(table))
+
+    def new_folder(self, table: Table) -> str:
+        """A folder for a new segment, relative to the root; not made yet."""
+        return f"{_safe(table.name.schema)}/{_safe(table.journal_name.name)}/{self.new_id()}"
+
+    def write_into(
+        self, session: DuckDBSession, table: Table, query: Query, folder: str, rows: int, each: int
+    ) -> tuple[SegmentFile, ...]:
+        """Write ``rows`` rows into a folder that is there, as files of about ``each`` rows.
+
+        Names are never used twice, so that one attempt does not write over another one's files.
+        """
+        files = max(1, round(rows / each))
+        groups = max(1, -(-rows // (files * _ROW_GROUP_ROWS)))
+        options = parquet_options(table) | {
+            "ROW_GROUPS_PER_FILE": str(groups),
+            "FILENAME_PATTERN": f"part_{self.new_id()[:8]}_{{i}}",
+            "OVERWRITE_OR_IGNORE": "true",
+        }
+        return self._write(session, table, query, {}, folder, options)
+
+    def _write(
+        self,
+        session: DuckDBSession,
+        table: Table,
+        query: Query,
+        parameters: Parameters,
+        folder: str,
+        options: Mapping[str, str],
+    ) -> tuple[SegmentFile, ...]:
         key = bounded_key(table)
         try:
-            files = write_parquet(
-                session, query, parameters, self.root, folder, parquet_options(table), key
-            )
+            files = write_parquet(session, query, parameters, self.root, folder, options, key)
             self._write_filters(session, table, files)
             return files
         except (PalimpsestError, OSError) as error:

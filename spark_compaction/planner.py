@@ -1,0 +1,168 @@
+"""What compaction is worth doing, and in which units: pure, from manifests and key bounds.
+
+Read amplification is estimated, not measured: what a scan of the current view costs against a plain
+scan of its rows. The weights are those of the design's measurements: every changed row costs about
+as much as 2.2 plain ones, every further file a thousandth of the scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.version import Version
+
+CHANGE_WEIGHT = 2.2
+FILE_WEIGHT = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    """When a journal is to be compacted; a limit that is None is not looked at.
+
+    ``amplification_max``: the current view may cost so many plain scans. ``deltas_max``: more
+    segments of changes, or of small inserts, are merged. ``delta_bytes_max`` and ``age_max_s``: of
+    changes that wait for a major compaction.
+    """
+
+    amplification_max: float | None = 1.3
+    deltas_max: int | None = 30
+    delta_bytes_max: int | None = None
+    age_max_s: float | None = None
+    small_bytes: int = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A compaction that should run now, and why; ``mode`` is minor or major."""
+
+    mode: str
+    why: str
+
+
+def counts_of(segments: Iterable[Segment]) -> RowCounts:
+    """The rows of some segments, by kind."""
+    return sum((s.counts for s in segments), RowCounts())
+
+
+def amplification(manifest: Manifest, heads: RowCounts | None = None) -> float:
+    """What the current view is estimated to cost, in plain scans of its rows."""
+    base = counts_of(manifest.in_tier(Tier.BASE))
+    changes = counts_of(manifest.in_tier(Tier.DELTA)) + (heads or RowCounts())
+    current = max(1, base.open + changes.open - changes.closing)
+    changed = changes.total / max(current, changes.total, 1)
+    deltas = sum(len(s.files) for s in manifest.in_tier(Tier.DELTA))
+    plain = max(1, current // 1_000_000)
+    files = max(0, sum(len(s.files) for s in manifest.in_tier(Tier.BASE)) - plain)
+    return round(1.0 + CHANGE_WEIGHT * changed + FILE_WEIGHT * (deltas + files), 4)
+
+
+def due(manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None) -> Due | None:
+    """The compaction that the limits ask for; the cheaper one where that is enough."""
+    deltas = manifest.in_tier(Tier.DELTA)
+    cost = amplification(manifest, heads)
+    if slo.amplification_max is not None and cost > slo.amplification_max and deltas:
+        wanted = f"{slo.amplification_max:g}"
+        return Due("major", f"the current view costs about {cost:.2f} plain scans, over {wanted}")
+    size = sum(s.bytes for s in deltas)
+    if slo.delta_bytes_max is not None and size > slo.delta_bytes_max:
+        return Due("major", f"changes take {size} bytes, over {slo.delta_bytes_max}")
+    oldest = min((s.min_version for s in deltas), default=now)
+    if slo.age_max_s is not None and now - oldest > slo.age_max_s * 1_000_000:
+        age = (now - oldest) / 1_000_000
+        return Due("major", f"changes have waited {age:.0f} s, over {slo.age_max_s:g}")
+    if slo.deltas_max is not None:
+        for tier in (Tier.DELTA, Tier.BASE):
+            small = [s for s in manifest.in_tier(tier) if s.bytes < slo.small_bytes]
+            if len(small) > slo.deltas_max:
+                return Due("minor", f"{len(small)} small segments in {tier}, over {slo.deltas_max}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file of the base and the range of its keys; places in an order of keys, not keys."""
+
+    segment: str
+    file: SegmentFile
+    layout: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Files whose ranges overlap, and so all that can hold the keys from ``low`` to the next one.
+
+    ``changes`` is how many rows of the delta lie in that range.
+    """
+
+    pieces: tuple[Piece, ...]
+    low: int | None
+    changes: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of its files."""
+        return sum(p.file.rows for p in self.pieces)
+
+
+def stretches(pieces: Iterable[Piece], cuts: Iterable[int] = ()) -> list[Stretch]:
+    """The base as stretches in the order of their keys; the first one has no lower end.
+
+    ``cuts`` are further places where one may begin: those between files are taken.
+    """
+    found: list[list[Piece]] = []
+    reach: int | None = None
+    for piece in sorted(pieces, key=lambda p: (p.low, p.high, p.file.path)):
+        if reach is None or piece.low > reach:
+            found.append([])
+        found[-1].append(piece)
+        reach = piece.high if reach is None else max(reach, piece.high)
+    whole = [(min(p.low for p in group), max(p.high for p in group), group) for group in found]
+    starts: dict[int, tuple[Piece, ...]] = {low: tuple(group) for low, _, group in whole}
+    for cut in cuts:
+        if not any(low <= cut <= high for low, high, _ in whole):
+            starts[cut] = ()
+    ordered = [Stretch(starts[low], low) for low in sorted(starts)]
+    if not ordered:
+        return [Stretch((), None)]
+    return [replace(ordered[0], low=None), *ordered[1:]]
+
+
+def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[list[Stretch]]:
+    """What is to be rewritten: groups of neighbours of about ``rows_target`` rows, or one stretch.
+
+    A stretch is rewritten if it has changes, or overlapping files, or is one of many small ones.
+    """
+    groups: list[list[Stretch]] = []
+    run: list[Stretch] = []
+
+    def end_run() -> None:
+        wanted = any(s.changes or len(s.pieces) > 1 for s in run)
+        files = sum(len(s.pieces) for s in run)
+        if run and (wanted or files >= small_min):
+            groups.append(list(run))
+        run.clear()
+
+    held = 0
+    for stretch in found:
+        size = stretch.rows + stretch.changes
+        if run and held + size > rows_target:
+            end_run()
+            held = 0
+        run.append(stretch)
+        held += size
+    end_run()
+    return [_trimmed(group, small_min) for group in groups]
+
+
+def _trimmed(group: list[Stretch], small_min: int) -> list[Stretch]:
+    """Leave out what stands at either end without a change, unless there is much of it."""
+    if sum(len(s.pieces) for s in group) >= small_min:
+        return group
+    touched = [bool(s.changes or len(s.pieces) > 1) for s in group]
+    first = touched.index(True)
+    last = len(touched) - touched[::-1].index(True)
+    return group[first:last]

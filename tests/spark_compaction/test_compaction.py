@@ -1,0 +1,234 @@
+"""Compaction changes no answer: not the current view, not the past, of no type, in no layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import gateway
+from journal.journal import Journal
+from journal.recovery import unlisted_files
+from journal.segment import Tier
+from journal.verification import verify
+from spark_compaction.client import SparkEngine
+from spark_compaction.compaction import CompactJob
+from spark_compaction.local import LocalEngine
+from spark_compaction.runner import RunOptions, run_job
+from tests.support.client import Client
+
+NOW = RunOptions(grace_us=0)
+
+
+def _journal(run: Client) -> Journal:
+    return run.connection.session.journal
+
+
+def _compact(run: Client, mode: str = "major", engine: Any = None, **options: Any) -> Any:
+    journal = _journal(run)
+    table_id = max(journal.state.tables)
+    job = CompactJob(mode, **options)
+    return run_job(journal, job, table_id, engine or LocalEngine(), options=NOW)
+
+
+def _tiers(run: Client) -> dict[Tier, int]:
+    state = _journal(run).state
+    manifest = state.tables[max(state.tables)].manifest
+    return {
+        t: sum(s.counts.total for s in manifest.in_tier(t)) for t in Tier if manifest.in_tier(t)
+    }
+
+
+def _versions(run: Client) -> list[int]:
+    return [v for (v,) in run("SELECT version FROM system.transactions ORDER BY 1")]
+
+
+def _answers(run: Client, table: str = "t") -> list[Any]:
+    """The current view, and the table at each version there ever was."""
+    found = [run.sorted(f"SELECT * FROM {table}")]
+    for version in _versions(run):
+        try:
+            found.append(run.sorted(f"SELECT * FROM {table} FOR VERSION AS OF {version}"))
+        except gateway.Error as error:
+            found.append(type(error).__name__)
+    return found
+
+
+def _changed(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    run("INSERT INTO t SELECT i, 'a' || i FROM range(1000) r(i)")
+    run("CALL system.flush('t')")
+    run("UPDATE t SET v = v || 'b' WHERE k % 10 = 0")
+    run("DELETE FROM t WHERE k % 10 = 1")
+    run("CALL system.flush('t')")
+    run("INSERT INTO t SELECT i, 'again' FROM range(1, 500, 20) r(i)")
+    run("UPDATE t SET v = v || 'c' WHERE k % 20 = 0")
+
+
+def _is_whole(run: Client) -> bool:
+    report = verify(_journal(run))
+    assert report.problems == []
+    assert unlisted_files(_journal(run)) == []
+    return True
+
+
+@pytest.mark.parametrize("mode", ["minor", "major"])
+def test_answers_stay(run: Client, mode: str) -> None:
+    _changed(run)
+    before = _answers(run)
+    report = _compact(run, mode)
+    assert report.state == "done"
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_on_spark(run: Client, spark: SparkEngine) -> None:
+    _changed(run)
+    before = _answers(run)
+    report = _compact(run, "major", spark)
+    assert report.state == "done"
+    assert report.details["unchanged"]["versions"] != "0"
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_major_leaves_base_and_history_only(run: Client) -> None:
+    _changed(run)
+    _compact(run)
+    rows = run("SELECT count(*) FROM t")[0][0]
+    assert _tiers(run) == {Tier.BASE: rows, Tier.HISTORY: 250}
+    assert _compact(run).state == "nothing"
+
+
+def test_minor_leaves_one_delta_and_archives_what_came_and_went(run: Client) -> None:
+    _changed(run)
+    _compact(run, "minor")
+    manifest = _journal(run).state.tables[1].manifest
+    assert len(manifest.in_tier(Tier.DELTA)) == 1
+    assert _tiers(run)[Tier.HISTORY] == 50
+    before = _answers(run)
+    _compact(run, "major")
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_minor_merges_small_inserts(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    for k in range(5):
+        run("INSERT INTO t VALUES (?, 'x')", k)
+        run("CALL system.flush('t')")
+    before = _answers(run)
+    _compact(run, "minor")
+    assert len(run.files()) == 1
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_only_touched_files_are_rewritten(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    for start in range(0, 5000, 1000):
+        run(f"INSERT INTO t SELECT i, 'x' FROM range({start}, {start + 1000}) r(i)")
+        run("CALL system.flush('t')")
+    run("UPDATE t SET v = 'y' WHERE k = 2500")
+    before, files = _answers(run), set(run.files())
+    report = _compact(run, rows_max=1000, small_files_min=100)
+    assert [s.why for s in report.skipped] == ["no change lies among its keys"] * 4
+    assert report.read.rows == 1002
+    assert len(set(run.files()) & files) == 4
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_many_rows_are_cut_into_units(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    for step in range(3):
+        run(f"INSERT INTO t SELECT i * 3 + {step}, 'x' FROM range(1000) r(i)")
+        run("CALL system.flush('t')")
+    run("UPDATE t SET v = 'y' WHERE k % 7 = 0")
+    before = _answers(run)
+    report = _compact(run, rows_max=500)
+    assert report.details["units"] == 8
+    assert _answers(run) == before
+    bounds = sorted(
+        (f.key_low, f.key_high)
+        for s in _journal(run).state.tables[1].manifest.in_tier(Tier.BASE)
+        for f in s.files
+    )
+    assert all(a[1] < b[0] for a, b in pairwise(bounds))
+    assert _is_whole(run)
+
+
+def test_layouts_are_kept_apart(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, w INTEGER)")
+    run("INSERT INTO t SELECT i, 'x', i FROM range(100) r(i)")
+    run("UPDATE t SET v = 'y' WHERE k < 10")
+    run("ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 7")
+    run("UPDATE t SET n = 8 WHERE k < 20")
+    run("ALTER TABLE t DROP COLUMN w")
+    run("ALTER TABLE t ALTER COLUMN n TYPE BIGINT")
+    run("DELETE FROM t WHERE k < 5")
+    run("INSERT INTO t VALUES (1000, 'z', 10000000000)")
+    before = _answers(run)
+    for mode in ("minor", "major", "minor", "major"):
+        _compact(run, mode)
+        assert _answers(run) == before
+    assert _is_whole(run)
+    assert {Tier.BASE, Tier.HISTORY} == set(_tiers(run))
+
+
+def test_history_is_merged_when_it_lies_in_many_pieces(run: Client) -> None:
+    _changed(run)
+    for n in range(4):
+        run("UPDATE t SET v = ?  WHERE k < 10", f"v{n}")
+        _compact(run, history_segments_max=2)
+    before = _answers(run)
+    run("UPDATE t SET v = 'last' WHERE k < 10")
+    _compact(run, history_segments_max=2)
+    assert _answers(run)[1:] != before
+    assert len(_journal(run).state.tables[1].manifest.in_tier(Tier.HISTORY)) <= 3
+    assert _is_whole(run)
+
+
+def test_an_empty_table_is_nothing_to_do(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    assert _compact(run).state == "nothing"
+    run("INSERT INTO t VALUES (1)")
+    run("DELETE FROM t")
+    assert _compact(run).state == "done"
+    assert run("SELECT * FROM t") == []
+    assert _is_whole(run)
+
+
+def test_a_table_without_a_key(run: Client) -> None:
+    run("CREATE TABLE t (v VARCHAR)")
+    run("INSERT INTO t VALUES ('a'), ('a'), (NULL)")
+    run("DELETE FROM t WHERE v = 'a'")
+    run("INSERT INTO t VALUES ('a')")
+    before = _answers(run)
+    _compact(run)
+    assert _answers(run) == before
+    assert _is_whole(run)
+
+
+def test_rows_closed_while_the_job_runs(run: Client, connect: Callable[..., Client]) -> None:
+    _changed(run)
+    other = connect()
+
+    class Slow(LocalEngine):
+        def map(self, function: str, units: Any, progress: Any) -> Any:
+            other("UPDATE t SET v = 'meanwhile' WHERE k = 500")
+            other("DELETE FROM t WHERE k = 510")
+            found = super().map(function, units, progress)
+            other("CALL system.flush('t')")
+            other("UPDATE t SET v = 'after' WHERE k IN (500, 520)")
+            return found
+
+    report = _compact(run, "major", Slow())
+    assert report.replans == 0
+    assert run("SELECT v FROM t WHERE k IN (500, 510, 520) ORDER BY k") == [("after",), ("after",)]
+    before = _answers(run)
+    _compact(run)
+    assert _answers(run) == before
+    assert _is_whole(run)
