@@ -6,9 +6,9 @@ stay in the store and records what they wrote; committing is the session's busin
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,58 +20,40 @@ from gateway.diagnosis import diagnosed
 from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
+from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
 from journal.ahead import left_to_ask, may_be_many, write_ahead
-from journal.appending import append_rows
+from journal.appending import append_rows, few_rows
 from journal.commit import Author
 from journal.direct import append_direct
-from journal.errors import PalimpsestError
+from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.plan import (
     BATCH,
     P_SNAPSHOT,
     P_VERSION,
     Append,
-    CatalogChange,
     Change,
     Count,
     Fetch,
     Guard,
     Kind,
     Number,
-    PutRelation,
     Query,
     SkipNumbers,
     Stage,
     StatementPlan,
 )
-from journal.schema import Table
 from journal.sealer import Sealer
-from journal.segment import RowCounts
 from journal.statement import Statement
-from journal.stores.base import RowSet, StagedRows
+from journal.stores.base import RowSet
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain
-
-
-@dataclass(slots=True)
-class _Run:
-    """What the steps of one plan have made so far."""
-
-    parameters: dict[str, Any]
-    version: int
-    count: int = -1
-    direct: bool = False
-    appended: dict[int, RowCounts] = field(default_factory=dict)
-    rows: list[tuple[int, RowSet]] = field(default_factory=list)
-    ahead: dict[str, StagedRows] = field(default_factory=dict)
-    changes: list[CatalogChange] = field(default_factory=list)
-    returned: Outcome | None = None
 
 
 class Executor:
@@ -103,37 +85,49 @@ class Executor:
     ) -> Outcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
+        asked = Asked(parsed, parameters, settings, dialect, batch)
         times = TimePoints(self._journal, parameters)
+        outcome = None
+        if batch is None and not isinstance(parsed.statement, Explain):
+            outcome = self._attempt(transaction, replace(asked, swift=True), times, cancellation)
+        if outcome is None:
+            outcome = self._attempt(transaction, asked, times, cancellation)
+        assert outcome is not None
+        return outcome
+
+    def _attempt(
+        self, transaction: Transaction, asked: Asked, times: TimePoints, cancellation: Cancellation
+    ) -> Outcome | None:
+        """Run a statement; None if a swift plan failed, so that what is wrong must be found out."""
         statement = self._journal.statement(transaction)
+        plan = None
         try:
-            plan = self._plan(
-                statement, parsed, parameters, settings, dialect, batch is not None, times
-            )
+            plan = self._plan(statement, asked, times)
             if not times.settle(statement.committed):
                 statement.close()
                 statement = self._journal.statement(transaction)
-                plan = self._plan(
-                    statement, parsed, parameters, settings, dialect, batch is not None, times
-                )
-            if isinstance(parsed.statement, Explain):
-                bound = self._bound(statement, plan, parameters, 0)
+                plan = self._plan(statement, asked, times)
+            if isinstance(asked.parsed.statement, Explain):
+                bound = self._bound(statement, plan, asked.parameters, 0)
                 bound |= times.bind(statement, plan)
-                supply(statement, plan, settings, times)
+                supply(statement, plan, asked.settings, times)
                 return self.held("EXPLAIN", explained(statement, plan, bound))
             if plan.kind is not Kind.READ:
-                check_present(settings, plan)
+                check_present(asked.settings, plan)
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
             statement.show_buffers(plan.tables)
-            supply(statement, plan, settings, times)
-            if batch is not None:
-                statement.session.show_arrow(BATCH, batch)
+            supply(statement, plan, asked.settings, times)
+            if asked.batch is not None:
+                statement.session.show_arrow(BATCH, asked.batch)
             with cancellation.watching(statement.session):
-                bound = {**parameters, **times.bind(statement, plan)}
-                outcome = self._steps(statement, plan, parsed, bound, settings)
+                bound = {**asked.parameters, **times.bind(statement, plan)}
+                outcome = self._steps(statement, plan, asked, bound)
         except PalimpsestError as error:
             statement.close()
-            raise diagnosed(error, parsed, dialect) from error
+            if plan is not None and plan.swift and error.code is not Code.CANCELLED:
+                return None
+            raise diagnosed(error, asked.parsed, asked.dialect) from error
         except BaseException:
             statement.close()
             raise
@@ -147,8 +141,8 @@ class Executor:
         """The plan a statement would have now; nothing runs."""
         statement = self._journal.statement(transaction)
         try:
-            times = TimePoints(self._journal, {})
-            return self._plan(statement, parsed, {}, settings, dialect, False, times)
+            asked = Asked(parsed, {}, settings, dialect)
+            return self._plan(statement, asked, TimePoints(self._journal, {}))
         finally:
             statement.close()
 
@@ -165,40 +159,38 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
-        key = plan_key(parsed, settings, dialect, batch=False)
+        key = plan_key(parsed, settings, dialect, batch=False, swift=True)
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
+        asked = Asked(parsed, parameters, settings, dialect, swift=True)
         with self._journal.direct(settings.commit_message) as statement:
-            times = TimePoints(self._journal, parameters)
-            plan = self._plan(statement, parsed, parameters, settings, dialect, False, times)
+            plan = self._plan(statement, asked, TimePoints(self._journal, parameters))
             if not plan.bounded:
                 return None
             statement.check_segments(plan.tables)
             version = self._journal.clock.next()
             bound = self._bound(statement, plan, parameters, version)
-            run = _Run(bound, version, direct=True)
-            with cancellation.watching(statement.session):
-                for step in plan.steps:
-                    self._step(statement, plan, step, run, settings)
+            run = Run(bound, version, direct=True)
+            try:
+                with cancellation.watching(statement.session):
+                    for step in plan.steps:
+                        self._step(statement, plan, step, run, asked)
+            except PalimpsestError as error:
+                if plan.swift and error.code is not Code.CANCELLED:
+                    return None
+                raise diagnosed(error, parsed, dialect) from error
             if run.appended:
-                digest = _digest(parsed)
-                self._journal.commit_direct(statement, version, run.appended, digest, author)
-        return _outcome(plan, run)
+                text = digest(parsed)
+                self._journal.commit_direct(statement, version, run.appended, text, author)
+        return outcome_of(plan, run)
 
-    def _plan(
-        self,
-        statement: Statement,
-        parsed: Parsed,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-        dialect: str,
-        batch: bool,
-        times: TimePoints,
-    ) -> StatementPlan:
+    def _plan(self, statement: Statement, asked: Asked, times: TimePoints) -> StatementPlan:
+        parsed, settings = asked.parsed, asked.settings
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
         sights = sights_of(statement, seen)
-        key = plan_key(parsed, settings, dialect, batch=batch)
+        batch = asked.batch is not None
+        key = plan_key(parsed, settings, asked.dialect, batch=batch, swift=asked.swift)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:
@@ -207,14 +199,15 @@ class Executor:
         context = RewriteContext(
             transaction.catalog,
             sights,
-            dialect=dialect,
+            dialect=asked.dialect,
             default_schema=settings.schema,
             times=find,
             as_of=settings.as_of,
-            describe=describer(statement, parameters),
+            describe=describer(statement, asked.parameters),
             dropped=dropped_tables(statement),
             new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
             batch=batch,
+            swift=asked.swift,
             limits=settings.limits,
         )
         plan = rewrite_statement(parsed.statement, context)
@@ -228,16 +221,15 @@ class Executor:
         self,
         statement: Statement,
         plan: StatementPlan,
-        parsed: Parsed,
+        asked: Asked,
         parameters: Mapping[str, Any],
-        settings: Settings,
     ) -> Outcome:
         transaction = statement.transaction
         version = 0 if plan.kind is Kind.READ else self._journal.clock.next()
-        run = _Run(self._bound(statement, plan, parameters, version), version)
+        run = Run(self._bound(statement, plan, parameters, version), version)
         try:
             for step in plan.steps:
-                self._step(statement, plan, step, run, settings)
+                self._step(statement, plan, step, run, asked)
         except BaseException:
             self._forget(run)
             raise
@@ -246,8 +238,8 @@ class Executor:
             return run.returned
         if run.rows or run.changes:
             rows, changes = tuple(run.rows), tuple(run.changes)
-            transaction.record(StatementWrites(version, rows, changes, _digest(parsed)))
-        return _outcome(plan, run)
+            transaction.record(StatementWrites(version, rows, changes, digest(asked.parsed)))
+        return outcome_of(plan, run)
 
     def _bound(
         self,
@@ -267,12 +259,12 @@ class Executor:
         return bound
 
     def _step(
-        self, statement: Statement, plan: StatementPlan, step: object, run: _Run, settings: Settings
+        self, statement: Statement, plan: StatementPlan, step: object, run: Run, asked: Asked
     ) -> None:
         session = statement.session
         match step:
             case Stage():
-                self._stage(statement, step, run, settings)
+                self._stage(statement, step, run, asked.settings)
             case Guard():
                 session.execute(left_to_ask(session, step, run.ahead), run.parameters)
                 found = session.fetch_many(1)
@@ -288,7 +280,7 @@ class Executor:
                     key = (table_id, column)
                     self._journal.counters.skip_past(key, int(highest), start, increment)
             case Append():
-                self._append(statement, step, run, settings)
+                self._append(statement, step, run, asked.settings, plan.bounded)
             case Count(query):
                 session.execute(query, run.parameters)
                 run.count = int(session.fetch_many(1)[0][0])
@@ -296,13 +288,15 @@ class Executor:
                 run.changes.append(change)
             case Fetch(query) if plan.kind is Kind.READ:
                 session.execute(query, run.parameters)
-                run.returned = Outcome(plan.tag, -1, session.columns(), StreamedRows(statement))
+                told = partial(diagnosed, parsed=asked.parsed, dialect=asked.dialect)
+                rows = StreamedRows(statement, told)
+                run.returned = Outcome(plan.tag, -1, session.columns(), rows)
             case Fetch(query):
                 run.returned = self._held(statement, query, run.parameters)
             case _:
                 raise AssertionError(step)
 
-    def _stage(self, statement: Statement, step: Stage, run: _Run, settings: Settings) -> None:
+    def _stage(self, statement: Statement, step: Stage, run: Run, settings: Settings) -> None:
         rows_max = settings.memory_rows
         if not may_be_many(statement, step, rows_max):
             statement.session.stage(step.name, step.query, run.parameters)
@@ -311,18 +305,23 @@ class Executor:
         if written is not None:
             run.ahead[step.name] = written
 
-    def _append(self, statement: Statement, step: Append, run: _Run, settings: Settings) -> None:
+    def _append(
+        self, statement: Statement, step: Append, run: Run, settings: Settings, bounded: bool
+    ) -> None:
         catalog = statement.transaction.catalog
-        table = _changed(run, step.table_id) or catalog.by_id(step.table_id)
+        table = changed_table(run, step.table_id) or catalog.by_id(step.table_id)
         assert table is not None
-        total = 0
         if run.direct:
-            assert step.per_change is not None
             total = append_direct(
                 statement.session, statement.committed, table, step.query, run.parameters
             )
+            run.count, counts = step.counts(total)
             if total:
-                run.appended[table.id] = step.per_change.times(total // step.per_change.total)
+                run.appended[table.id] = counts
+            return
+        rows: RowSet | None
+        if bounded:
+            rows = few_rows(statement.session, table, step.query, run.parameters)
         else:
             rows = run.ahead.pop(step.stage, None) or append_rows(
                 self._journal,
@@ -332,11 +331,10 @@ class Executor:
                 run.parameters,
                 settings.memory_rows,
             )
-            if rows is not None:
-                run.rows.append((table.id, rows))
-                total = rows.counts.total
-        if step.per_change is not None:
-            run.count = total // step.per_change.total
+        if rows is not None:
+            run.rows.append((table.id, rows))
+        if step.single or step.per_change is not None:
+            run.count, _ = step.counts(0 if rows is None else rows.counts.total)
 
     def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
         session = statement.session
@@ -367,27 +365,7 @@ class Executor:
         key = (step.table_id, step.column)
         return self._journal.counters.reserve(key, count, step.start, step.increment)
 
-    def _forget(self, run: _Run) -> None:
+    def _forget(self, run: Run) -> None:
         for rows in (*(r for _, r in run.rows), *run.ahead.values()):
             files = getattr(rows, "files", ())
             self._journal.forget_files(files)
-
-
-def _digest(parsed: Parsed) -> str:
-    return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
-
-
-def _outcome(plan: StatementPlan, run: _Run) -> Outcome:
-    if run.returned is not None:
-        run.returned.tag = plan.tag
-        return run.returned
-    return Outcome(plan.tag, run.count, written=run.appended)
-
-
-def _changed(run: _Run, table_id: int) -> Table | None:
-    """The definition that the statement itself has given a table, or None."""
-    for change in reversed(run.changes):
-        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-            if change.relation.id == table_id:
-                return change.relation
-    return None

@@ -95,9 +95,11 @@ def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times:
     return all(times(point).catalog is then for point, then in points)
 
 
-def plan_key(parsed: Parsed, settings: Settings, dialect: str, *, batch: bool) -> Hashable:
+def plan_key(
+    parsed: Parsed, settings: Settings, dialect: str, *, batch: bool, swift: bool = False
+) -> Hashable:
     """Under what a plan is kept: what it depends on besides the catalog."""
-    return (parsed.text, dialect, settings.schema, settings.as_of, batch, settings.limits)
+    return (parsed.text, dialect, settings.schema, settings.as_of, batch, swift, settings.limits)
 
 
 def creates(parsed: Parsed) -> bool:

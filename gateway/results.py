@@ -19,10 +19,16 @@ Row = tuple[Any, ...]
 
 
 class StreamedRows:
-    """Rows that come from the store as they are asked for."""
+    """Rows that come from the store as they are asked for.
 
-    def __init__(self, statement: Statement) -> None:
+    ``told`` puts an error on the way into the client's terms.
+    """
+
+    def __init__(
+        self, statement: Statement, told: Callable[[PalimpsestError], PalimpsestError]
+    ) -> None:
         self._statement: Statement | None = statement
+        self._told = told
 
     @property
     def store(self) -> StoreSession | None:
@@ -35,6 +41,9 @@ class StreamedRows:
             return []
         try:
             rows = self._statement.session.fetch_many(size)
+        except PalimpsestError as error:
+            self.close()
+            raise self._told(error) from error
         except BaseException:
             self.close()
             raise
@@ -52,6 +61,8 @@ class StreamedRows:
             )
         try:
             return self._statement.session.rest_as_arrow()
+        except PalimpsestError as error:
+            raise self._told(error) from error
         finally:
             self.close()
 

@@ -36,7 +36,7 @@ def append_rows(
     memory_rows_max: int,
 ) -> RowSet | None:
     """The rows of ``query`` for the journal of ``table``; None when there are none."""
-    query = conformed(table, query)
+    query = _conformed(table, query)
     reader = session.arrow_reader(query, parameters)
     batches: list[pa.RecordBatch] = []
     held = 0
@@ -50,6 +50,24 @@ def append_rows(
         return None
     rows = pa.Table.from_batches(batches)
     return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+
+
+def few_rows(
+    session: DuckDBSession, table: Table, query: Query, parameters: Parameters
+) -> MemoryRows | None:
+    """As ``append_rows``, for a query that is known to have few rows."""
+    rows = session.arrow(_conformed(table, query), parameters)
+    if not rows.num_rows:
+        return None
+    return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+
+
+def _conformed(table: Table, query: Query) -> Query:
+    """The query in exactly the types of the journal's columns; kept, since plans are reused."""
+    kept: Query | None = query.__dict__.get("_conformed")
+    if kept is None:
+        kept = query.__dict__["_conformed"] = conformed(table, query)
+    return kept
 
 
 def count_kinds(rows: pa.Table, table: Table) -> RowCounts:

@@ -9,7 +9,8 @@ everything or nothing. It decides nothing about SQL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from sqlglot import exp
@@ -48,6 +49,14 @@ class CommitRecord:
 
     version: Version
     rows: Mapping[int, tuple[RowSet, ...]]
+    _claims: dict[object, frozenset[conflicts.Claim] | None] = field(default_factory=dict)
+
+    def claims(self, table: Table) -> frozenset[conflicts.Claim] | None:
+        """What the commit laid claim to in a table; None where only the store can tell."""
+        key = (table.id, table.key, table.uniques)
+        if key not in self._claims:
+            self._claims[key] = conflicts.claims(table, self.rows[table.id])
+        return self._claims[key]
 
 
 def check_catalog(transaction: Transaction, committed: JournalState) -> None:
@@ -99,10 +108,17 @@ def check_conflicts(
     """Raise if keys this transaction wrote were written by a commit after its snapshot."""
     later = [r for r in records if r.version > transaction.snapshot.version]
     for table_id in sorted(transaction.buffered_tables()):
-        theirs = [s for r in later for s in r.rows.get(table_id, ())]
+        records_of = [r for r in later if table_id in r.rows]
         table = committed.catalog.by_id(table_id)
-        if not theirs or table is None:
+        if not records_of or table is None:
             continue
+        claimed = conflicts.claims(table, transaction.buffered(table_id))
+        others = [r.claims(table) for r in records_of]
+        if claimed is not None and None not in others:
+            if conflicts.clash(claimed, [o for o in others if o is not None]):
+                raise conflicts.conflict(table)
+            continue
+        theirs = [s for r in records_of for s in r.rows[table_id]]
         show_rows(session, table, conflicts.MINE, transaction.buffered(table_id))
         show_rows(session, table, conflicts.THEIRS, theirs)
         found = session.arrow(conflicts.overlap_query(table), {})
@@ -230,8 +246,7 @@ def _with_rows(
     manifest = state.manifest
     if memory:
         show_rows(session, table, "incoming", memory)
-        insert = insert_into_head(table, manifest.heads[-1], incoming(table))
-        session.execute(Query(insert, ()), {})
+        session.execute(_taking(table.id, manifest.heads[-1], journal_names(table)), {})
         session.hide("incoming")
         counts = sum((m.counts for m in memory), counts)
     if staged:
@@ -313,21 +328,27 @@ def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
     layout.drop_head(session, table_id, head)
 
 
-def insert_into_head(table: Table, head: Head, source: exp.Expr) -> exp.Insert:
-    """An INSERT of journal rows into a head, columns named."""
+@lru_cache(maxsize=1024)
+def _taking(table_id: int, head: Head, names: tuple[str, ...]) -> Query:
+    """Takes the buffered rows, shown as relation ``incoming``, into a head."""
+    rows = exp.select(*[column(n) for n in names]).from_("incoming")
+    return Query(insert_into_head(table_id, head, names, rows), ())
+
+
+def journal_names(table: Table) -> tuple[str, ...]:
+    """The columns of a table's journal in stored order."""
     names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
-    target = layout.head_table(table.id, head)
+    return (*names, table.format.version_column, table.format.subsequent_column)
+
+
+def insert_into_head(
+    table_id: int, head: Head, names: Sequence[str], source: exp.Expr
+) -> exp.Insert:
+    """An INSERT of journal rows into a head, columns named."""
+    target = layout.head_table(table_id, head)
     return exp.Insert(
         this=exp.Schema(this=target, expressions=[ident(n) for n in names]), expression=source
     )
-
-
-def incoming(table: Table) -> exp.Select:
-    """The buffered rows that the commit section shows as relation ``incoming``."""
-    names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
-    return exp.select(*[column(n) for n in names]).from_("incoming")
 
 
 def transaction_row(

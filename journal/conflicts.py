@@ -1,21 +1,71 @@
 """The conflict check: have others written the same keys since a transaction's snapshot?
 
 First committer wins per key. Two transactions conflict on a table when their journal rows share a
-key, or when both add open rows with the same values of a UNIQUE constraint. Pure: builds the
-queries; the commit section runs them over the two sets of rows.
+key, or when both add open rows with the same values of a UNIQUE constraint. Pure: compares few rows
+itself; for many it builds the queries that the commit section runs over the two sets of rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.relations import column
 from journal.schema import Table
+from journal.stores.base import MemoryRows, RowSet
 
 MINE = "conflict_mine"
 THEIRS = "conflict_theirs"
+Claim = tuple[object, ...]
+"""Names of columns, and the values in them that a commit lays claim to."""
+_FEW_ROWS = 1000
+
+
+def claims(table: Table, sets: Iterable[RowSet]) -> frozenset[Claim] | None:
+    """What others must not have written too; None where only the store can tell.
+
+    Only for few rows in memory, with columns whose values are equal in Python when they are equal
+    in SQL.
+    """
+    found: set[Claim] = set()
+    end = table.format.subsequent_column
+    for rows in sets:
+        if not isinstance(rows, MemoryRows) or rows.rows.num_rows > _FEW_ROWS:
+            return None
+        for columns, only_open in _claimed(table):
+            if any(not _is_plain(rows.rows, name) for name in columns):
+                return None
+            values = zip(*[rows.rows.column(c).to_pylist() for c in columns], strict=True)
+            if only_open:
+                ends = rows.rows.column(end).is_null().to_pylist()
+                found |= {
+                    (columns, v) for v, o in zip(values, ends, strict=True) if o and None not in v
+                }
+            else:
+                found |= {(columns, v) for v in values}
+    return frozenset(found)
+
+
+def _claimed(table: Table) -> list[tuple[tuple[str, ...], bool]]:
+    """The columns of the key, and those of UNIQUE constraints, which concern open rows only."""
+    return [(table.key, False), *[(u.columns, True) for u in table.uniques]]
+
+
+def _is_plain(rows: pa.Table, name: str) -> bool:
+    place = rows.schema.get_field_index(name)
+    if place < 0:
+        return False
+    kind = rows.schema.field(place).type
+    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date32(kind))
+
+
+def clash(mine: frozenset[Claim], theirs: Sequence[frozenset[Claim]]) -> bool:
+    """True if others lay claim to the same."""
+    return any(not mine.isdisjoint(other) for other in theirs)
 
 
 def overlap_query(table: Table) -> Query:

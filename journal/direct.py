@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from journal.commit import Author, insert_into_head
+from journal.commit import Author, insert_into_head, journal_names
 from journal.plan import Query
 from journal.relations import column, version_value
 from journal.schema import CatalogSnapshot, Table
@@ -34,7 +34,7 @@ def append_direct(
     head = committed.tables[table.id].manifest.heads[-1]
     insert = query.__dict__.get("_insert")
     if insert is None or insert[0] != head:
-        ast = insert_into_head(table, head, query.ast)
+        ast = insert_into_head(table.id, head, journal_names(table), query.ast)
         insert = query.__dict__["_insert"] = (head, Query(ast, query.parameters))
     session.execute(insert[1], parameters)
     return int(session.fetch_many(1)[0][0])

@@ -135,13 +135,27 @@ class Append:
 
     ``per_change`` says how many journal rows of each kind one changed row makes, where all make the
     same; the row count of the statement then follows from what was appended. ``stage`` is the
-    relation the rows were staged as.
+    relation the rows were staged as. ``single`` promises that at most one row changes, which begins
+    anew if it was there: its journal rows are an open one, then a closing one, then a tombstone, as
+    many as there are.
     """
 
     table_id: int
     query: Query
     per_change: RowCounts | None = None
     stage: str = ""
+    single: bool = False
+
+    def counts(self, total: int) -> tuple[int, RowCounts]:
+        """How many rows changed, and the kinds of the journal rows, where ``total`` were appended.
+
+        Only for appends that are ``single`` or say what each change makes.
+        """
+        if self.single:
+            return min(total, 1), RowCounts(*[int(total > place) for place in range(3)])
+        assert self.per_change is not None
+        changed = total // self.per_change.total
+        return changed, self.per_change.times(changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +276,8 @@ class StatementPlan:
     ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
     the system relations they read, which the gateway supplies. ``bounded`` promises that the
     statement changes few rows and finds them by key, so it may run inside the commit section.
-    ``points`` are the points in time it reads at.
+    ``points`` are the points in time it reads at. ``swift``: constraints are checked by failing, so
+    after an error the statement is rewritten without haste, to learn what is wrong.
     """
 
     kind: Kind
@@ -276,3 +291,4 @@ class StatementPlan:
     bounded: bool = False
     lookups: tuple[Lookup, ...] = ()
     points: tuple[PointRequest, ...] = ()
+    swift: bool = False

@@ -17,11 +17,12 @@ from sqlglot import exp
 
 from journal.errors import Code
 from journal.plan import P_VERSION, Append, Distinct, Guard, Query, Step
-from journal.relations import column, ident, version_type, version_value
+from journal.relations import column, ident, union_all, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
 from journal.segment import RowCounts
 
 OLD_VERSION = "ov"
+_REFUSED = "a row is refused; which one, and why, is told by guards"
 
 
 def old_name(index: int) -> str:
@@ -76,16 +77,17 @@ def guard_steps(
         return []
     steps: list[Step] = [*_not_null(changes)]
     steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
+    wanted = unsettled(changes, checked)
     for name, columns in unique_constraints(changes.table):
-        concerned = changes.ends is not True or set(columns) & changes.written
-        if concerned and name not in checked:
+        if name in wanted:
             steps.append(_unique(changes, name, columns, current()))
     return steps
 
 
 def append_step(changes: ChangeSet) -> Append:
     """The rows for the journal."""
-    return Append(changes.table.id, _journal_rows(changes), per_change(changes), changes.stage)
+    query = Query.of(_journal_rows(changes))
+    return Append(changes.table.id, query, per_change(changes), changes.stage)
 
 
 def per_change(changes: ChangeSet) -> RowCounts | None:
@@ -99,19 +101,39 @@ def per_change(changes: ChangeSet) -> RowCounts | None:
     return None
 
 
-def is_guarded(changes: ChangeSet) -> bool:
-    """True when rows could violate a constraint, so that they must be staged and looked at."""
-    return bool(guard_steps(changes, exp.select))
+def fused(
+    changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: exp.Expr | None
+) -> Query:
+    """The journal rows without staging: one query, which fails where ``refused`` holds of a row."""
+    rows = _journal_rows(changes, refused)
+    ctes = [
+        exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=True)
+        for name, query in stages
+    ]
+    rows.set("with_", exp.With(expressions=ctes))
+    return Query.of(rows)
 
 
-def fused(changes: ChangeSet, stage: exp.Query) -> Append:
-    """The journal rows without staging: for few rows that need no guard and return nothing."""
-    rows = _journal_rows(changes).ast
-    cte = exp.CTE(
-        this=stage, alias=exp.TableAlias(this=exp.to_identifier(changes.stage)), materialized=True
-    )
-    rows.set("with_", exp.With(expressions=[cte]))
-    return Append(changes.table.id, Query.of(rows), per_change(changes))
+def violations(changes: ChangeSet) -> list[exp.Expr]:
+    """Conditions that hold of rows that must not begin, the unique constraints apart."""
+    if changes.begins is False:
+        return []
+    found = [empty for _, empty in _empties(changes)]
+    for check in changes.table.checks:
+        if _concerns(changes, check):
+            found.append(exp.Not(this=_condition(changes, check)))
+    return found
+
+
+def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
+    """Names of the unique constraints that rows may violate, apart from those in ``checked``."""
+    if changes.begins is False:
+        return []
+    return [
+        name
+        for name, columns in unique_constraints(changes.table)
+        if name not in checked and (changes.ends is not True or set(columns) & changes.written)
+    ]
 
 
 def unique_constraints(table: Table) -> list[tuple[str, tuple[str, ...]]]:
@@ -194,9 +216,10 @@ def _ends_row(changes: ChangeSet) -> exp.Select:
     return rows.where(*same)
 
 
-def _not_null(changes: ChangeSet) -> list[Step]:
+def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
+    """Columns that must be filled, and the condition that they are not."""
     table = changes.table
-    empties: list[tuple[Column, exp.Expr]] = []
+    found: list[tuple[Column, exp.Expr]] = []
     for index, stored in enumerate(table.stored):
         required = stored.not_null or stored.physical in table.key
         if not required or stored.physical == ROW_ID:
@@ -204,7 +227,13 @@ def _not_null(changes: ChangeSet) -> list[Step]:
         if changes.ends is True and stored.physical not in changes.written:
             continue
         value = changes.new_value(index, stored)
-        empties.append((stored, exp.Is(this=value, expression=exp.Null())))
+        found.append((stored, exp.Is(this=value, expression=exp.Null())))
+    return found
+
+
+def _not_null(changes: ChangeSet) -> list[Step]:
+    table = changes.table
+    empties = _empties(changes)
     if not empties:
         return []
     name = exp.Case()
@@ -235,11 +264,16 @@ def _parsed(expression: str) -> exp.Expr:
     return sqlglot.parse_one(expression, read="duckdb")
 
 
-def _check(changes: ChangeSet, check: Check) -> Guard:
+def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
     places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
     condition = exp.Paren(this=_parsed(check.expression))
     for used in list(condition.find_all(exp.Column)):
         used.replace(changes.new_value(*places[used.name]))
+    return condition
+
+
+def _check(changes: ChangeSet, check: Check) -> Guard:
+    condition = _condition(changes, check)
     failed = _from_stage(changes, [exp.alias_(exp.Literal.number(1), "found")])
     begun = _begun(changes)
     if begun is not None:
@@ -255,7 +289,7 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
     )
 
 
-def _journal_rows(changes: ChangeSet) -> Query:
+def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Query:
     table = changes.table
     version = exp.cast(
         version_value(table, exp.Placeholder(this=P_VERSION)), version_type(table), dialect="duckdb"
@@ -272,9 +306,17 @@ def _journal_rows(changes: ChangeSet) -> Query:
             branches.append(_rows(changes, old, version, version, where))
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
-        branches.append(_rows(changes, new, version, null, _begun(changes)))
-    rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
-    return Query.of(rows)
+        rows = _rows(changes, new, version, null, _begun(changes))
+        if refused is not None:
+            rows = rows.where(_failing(refused), copy=False)
+        branches.append(rows)
+    return union_all(branches)
+
+
+def _failing(refused: exp.Expr) -> exp.Expr:
+    """True, or an error of the store where ``refused`` holds."""
+    error = exp.Anonymous(this="error", expressions=[exp.Literal.string(_REFUSED)])
+    return exp.Case(ifs=[exp.If(this=refused, true=error)], default=exp.true())
 
 
 def _dies(changes: ChangeSet) -> bool | exp.Expr:

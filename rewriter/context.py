@@ -99,7 +99,10 @@ def none_dropped(name: TableName) -> Table | None:
 
 @dataclass(frozen=True, slots=True)
 class RewriteContext:
-    """See the module's head. ``as_of`` is the session's own point in time, as text."""
+    """See the module's head. ``as_of`` is the session's own point in time, as text.
+
+    ``swift`` asks for plans of one step where few rows change; see ``StatementPlan``.
+    """
 
     catalog: CatalogSnapshot
     sights: Sights
@@ -111,5 +114,6 @@ class RewriteContext:
     dropped: Dropped = none_dropped
     new_table_id: int = 0
     batch: bool = False
+    swift: bool = False
     limits: Limits = DEFAULT_LIMITS
     sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))

@@ -39,7 +39,7 @@ def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Ke
         if not isinstance(part, exp.EQ):
             continue
         for left, right in ((part.this, part.expression), (part.expression, part.this)):
-            if not isinstance(left, exp.Column) or not _is_constant(right):
+            if not isinstance(left, exp.Column) or not is_constant(right):
                 continue
             of = left.table
             if (fold(of) == fold(alias) if of else alone) and fold(left.name) in wanted:
@@ -57,9 +57,8 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield condition
 
 
-def _is_constant(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Paren | exp.Neg):
-        return _is_constant(node.this)
-    if isinstance(node, exp.Cast):
-        return _is_constant(node.this)
+def is_constant(node: exp.Expr) -> bool:
+    """True for a value that the statement itself gives."""
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        return is_constant(node.this)
     return isinstance(node, exp.Literal | exp.Placeholder)

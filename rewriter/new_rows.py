@@ -12,7 +12,8 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Number, Query, SkipNumbers, Stage, Step
 from journal.relations import column
 from journal.schema import ROW_ID, Column, Table
-from rewriter.changes import new_name
+from rewriter.changes import new_name, unique_constraints
+from rewriter.key_lookup import Keys
 from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.reads import Reads
@@ -32,6 +33,7 @@ class NewRows:
     def __init__(
         self, reads: Reads, table: Table, part: Part, ast: exp.Insert, given: list[Column] | None
     ) -> None:
+        self._reads = reads
         self._table = table
         self._part = part
         self._overriding = str(ast.args.get("overriding") or "").upper()
@@ -52,6 +54,22 @@ class NewRows:
     def given(self) -> list[Column]:
         """The columns the statement gives values for."""
         return self._source.given
+
+    def keys(self) -> Keys | None:
+        """The key of the only row, where the statement gives it as constants."""
+        constants = self._source.constants
+        if self._table.hidden_key or not all(k in constants for k in self._table.key):
+            return None
+        return {k: constants[k] for k in self._table.key}
+
+    def taken(self) -> tuple[exp.Expr | None, frozenset[str]]:
+        """The condition that the only row's key is there already, and the constraint it is of."""
+        keys = self.keys()
+        if keys is None or self._table.uniques or not self._reads.context.swift:
+            return None, frozenset()
+        ((name, _),) = unique_constraints(self._table)
+        present = self._reads.relation(self._table, [(exp.Literal.number(1), "taken")], keys)
+        return exp.Exists(this=present), frozenset({name})
 
     def query(self, *, ordered: bool = False) -> exp.Select:
         """The rows; ``ordered`` adds their place in the source."""

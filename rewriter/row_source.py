@@ -13,6 +13,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import BATCH, USER_PARAMETER
 from journal.schema import Column, Table
+from rewriter.key_lookup import Keys, is_constant
 from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.output_names import output_names
@@ -25,7 +26,8 @@ class RowSource:
     """The rows of an INSERT's source.
 
     ``given`` are the columns they fill; ``some_defaults`` and ``only_defaults`` the places of
-    generated columns for which some or all rows say DEFAULT (``d`` columns tell which).
+    generated columns for which some or all rows say DEFAULT (``d`` columns tell which);
+    ``constants`` the values of a single row that are constants, by physical column.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class RowSource:
         self.row_count: int | None = None
         self.some_defaults: set[int] = set()
         self.only_defaults: set[int] = set()
+        self.constants: Keys = {}
         if ast.args.get("default") or not isinstance(ast.expression, exp.Expr):
             self.rows = self._defaults()
         elif isinstance(ast.expression, exp.Values):
@@ -83,6 +86,9 @@ class RowSource:
         if self._reads.context.batch and len(rows) == 1:
             return self._batch(tuples[0], names)
         self.row_count = len(rows)
+        if len(rows) == 1:
+            given = zip(self.given, tuples[0].expressions, strict=False)
+            self.constants = {c.physical: v for c, v in given if is_constant(v)}
         query = _values_query(list(holder.expressions), names)
         query.set("with_", holder.args.get("with_"))
         return query

@@ -66,11 +66,14 @@ def readable(table: Table) -> list[Output]:
     return outputs
 
 
-def physical_rows(reads: Reads, table: Table) -> exp.Query:
-    """The current rows under physical names with their version, for guards."""
+def physical_rows(reads: Reads, table: Table, keys: Keys | None = None) -> exp.Query:
+    """The current rows under physical names with their version, for guards.
+
+    With ``keys`` it need hold only the row of that key.
+    """
     outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
     outputs.append((column(table.format.version_column), table.format.version_column))
-    return reads.relation(table, outputs)
+    return reads.relation(table, outputs, keys)
 
 
 def find_column(table: Table, node: exp.Expr) -> Column:

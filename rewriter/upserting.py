@@ -16,13 +16,14 @@ from journal.relations import column, ident
 from journal.schema import Table, fold
 from rewriter.assignments import assignments
 from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.key_lookup import Keys
 from rewriter.names import is_nested
 from rewriter.new_rows import ORDER, NewRows
 from rewriter.reads import Reads
 from rewriter.returning import Result
 from rewriter.target import VERSION, Target, physical_rows
 from rewriter.upsert import Action, Upsert
-from rewriter.written import Part, Written, finish, settled, staged
+from rewriter.written import Part, Written, finish, fuse, settled, staged
 
 _ENDS = "e"
 _BEGINS = "b"
@@ -55,10 +56,10 @@ class _Builder:
         self._upsert = upsert
         self._source = part.named("rows")
         self._stage = part.named("changed")
-        query = rows.query(ordered=True)
+        self._new = rows.query(ordered=True)
         self._steps: list[Step] = [
             *rows.steps,
-            Stage(self._source, Query.of(query)),
+            Stage(self._source, Query.of(self._new)),
             *rows.skipped(self._source),
         ]
         self._places = target.places()
@@ -76,9 +77,12 @@ class _Builder:
         if not single and len(self._upsert.arbiters) > 1:
             self._steps.append(Stage(f"{self._source}_free", Query.of(self._with_order(query))))
             query = self._first_of_each(f"{self._source}_free")
-        self._steps.append(Stage(self._stage, Query.of(query)))
         changes = ChangeSet(self._table, self._stage, False, True, self._all)
         checked = frozenset(name for name, _ in self._upsert.arbiters)
+        fused = self._fused(changes, query, result, checked)
+        if fused is not None:
+            return fused
+        self._steps.append(Stage(self._stage, Query.of(query)))
         return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
 
     def _with_order(self, query: exp.Select) -> exp.Select:
@@ -111,7 +115,7 @@ class _Builder:
         return exp.select(*new).from_(staged(kept, "r"))
 
     def _free(self, columns: Sequence[str]) -> exp.Expr:
-        present = settled(physical_rows(self._reads, self._table))
+        present = settled(physical_rows(self._reads, self._table, self._keys(columns)))
         assert isinstance(present, exp.Query)
         same = [
             exp.EQ(this=column(c, "c"), expression=column(new_name(self._places[c]), "r"))
@@ -158,17 +162,35 @@ class _Builder:
             query = query.where(exp.or_(absent, exp.paren(condition)), copy=False)
         holder = exp.Subquery(this=query)
         self._reads.rewrite(holder)
-        self._refuse_doubles(columns)
-        self._steps.append(Stage(self._stage, Query.of(holder.this)))
         written = frozenset(assigned) | self._all
         changes = ChangeSet(self._table, self._stage, _ENDS, True, written)
         keeps_key = not set(columns) & set(assigned)
         settled_names = {
             n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
         }
-        return finish(
-            self._reads, changes, self._steps, "INSERT", result, checked=frozenset(settled_names)
-        )
+        checked = frozenset(settled_names)
+        fused = self._fused(changes, holder.this, result, checked)
+        if fused is not None:
+            return fused
+        self._refuse_doubles(columns)
+        self._steps.append(Stage(self._stage, Query.of(holder.this)))
+        return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+
+    def _keys(self, columns: Sequence[str]) -> Keys | None:
+        """The key of the only new row, if that is what conflicts are about."""
+        return self._rows.keys() if tuple(columns) == self._table.key else None
+
+    def _fused(
+        self, changes: ChangeSet, query: exp.Query, result: Result, checked: frozenset[str]
+    ) -> Written | None:
+        """The part as one query, for a single row that is looked up by its key."""
+        if result.node is not None or self._rows.explicit:
+            return None
+        if not all(self._keys(columns) for _, columns in self._upsert.arbiters):
+            return None
+        stages = [(self._source, self._new), (self._stage, query)]
+        numbers = self._rows.steps
+        return fuse(self._reads, changes, stages, "INSERT", numbers=numbers, checked=checked)
 
     def _assigned(self) -> dict[str, exp.Expr]:
         if self._upsert.assigned is None:
@@ -217,10 +239,11 @@ class _Builder:
             )
             for name in _names(self._table, columns)
         ]
+        present = settled(self._target.relation(self._reads, self._keys(columns)))
         return (
             exp.select(*outputs)
             .from_(_aliased(new, self._upsert.excluded))
-            .join(settled(self._target.relation(self._reads)), on=exp.and_(*same), join_type="left")
+            .join(present, on=exp.and_(*same), join_type="left")
         )
 
     def _refuse_doubles(self, columns: Sequence[str]) -> None:

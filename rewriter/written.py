@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.plan import Count, Fetch, Kind, Query, StatementPlan, Step
+from journal.plan import Append, Count, Fetch, Kind, Query, StatementPlan, Step
 from journal.schema import Table
 from rewriter.changes import (
     ChangeSet,
     append_step,
     fused,
     guard_steps,
-    is_guarded,
     per_change,
+    unsettled,
+    violations,
 )
 from rewriter.reads import SETTLED, Reads
 from rewriter.returning import Result, returned
@@ -48,6 +49,7 @@ class Written:
     result: Query | None = None
     count: Count | None = None
     bounded: bool = False
+    swift: bool = False
 
 
 def settled(node: exp.Expr) -> exp.Expr:
@@ -91,11 +93,33 @@ def finish(
     return Written(changes.table, tag, tuple(steps), append_step(changes), query, count, bounded)
 
 
-def fuse(changes: ChangeSet, stage: exp.Query, tag: str) -> Written | None:
-    """The part without staging, for few rows that need no guard; None if they need one."""
-    if is_guarded(changes):
+def fuse(
+    reads: Reads,
+    changes: ChangeSet,
+    stages: Sequence[tuple[str, exp.Query]],
+    tag: str,
+    *,
+    numbers: Sequence[Step] = (),
+    taken: exp.Expr | None = None,
+    checked: frozenset[str] = frozenset(),
+) -> Written | None:
+    """The part as a single query, for few rows; None if that cannot see to its constraints.
+
+    ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
+    constraints that it or the stages see to.
+    """
+    if unsettled(changes, checked):
         return None
-    return Written(changes.table, tag, (), fused(changes, stage), bounded=True)
+    refused = violations(changes)
+    if taken is not None:
+        refused.append(taken)
+    if refused and not reads.context.swift:
+        return None
+    condition = exp.or_(*refused, copy=False) if refused else None
+    query = fused(changes, stages, condition)
+    each = per_change(changes)
+    append = Append(changes.table.id, query, each, single=each is None)
+    return Written(changes.table, tag, tuple(numbers), append, bounded=True, swift=bool(refused))
 
 
 def plan_of(
@@ -110,4 +134,5 @@ def plan_of(
         steps.append(count)
     bounded = len(parts) == 1 and parts[0].bounded
     plan = reads.plan(Kind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
-    return replace(plan, writes=frozenset(p.table.name for p in parts))
+    swift = bounded and parts[0].swift
+    return replace(plan, writes=frozenset(p.table.name for p in parts), swift=swift)

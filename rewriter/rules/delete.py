@@ -32,7 +32,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     query = chosen_rows(reads, target, result.extras(), ast, joins, target.relation(reads, keys))
     changes = ChangeSet(table, stage, True, False, frozenset())
     if keys is not None and result.node is None:
-        fused = fuse(changes, query, "DELETE")
+        fused = fuse(reads, changes, [(stage, query)], "DELETE")
         if fused is not None:
             return fused
     steps = [Stage(stage, Query.of(query))]

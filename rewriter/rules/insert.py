@@ -18,7 +18,7 @@ from rewriter.returning import Result
 from rewriter.target import Target, distinct_columns
 from rewriter.upsert import wanted_upsert
 from rewriter.upserting import upserted
-from rewriter.written import Part, Written, finish, settled, staged
+from rewriter.written import Part, Written, finish, fuse, settled, staged
 
 _BOUNDED_ROWS = 100
 _BEGINS = "b"
@@ -54,6 +54,19 @@ def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Res
     staging = Stage(stage, Query.of(query), rows_of=many)
     steps: list[Step] = [*rows.steps, staging, *rows.skipped(stage)]
     changes = ChangeSet(table, stage, False, True, _all(table))
+    if rows.row_count == 1 and not rows.explicit and result.node is None:
+        taken, checked = rows.taken()
+        written = fuse(
+            reads,
+            changes,
+            [(stage, query)],
+            "INSERT",
+            numbers=rows.steps,
+            taken=taken,
+            checked=checked,
+        )
+        if written is not None:
+            return written
     bounded = rows.row_count is not None and rows.row_count <= _BOUNDED_ROWS
     return finish(reads, changes, steps, "INSERT", result, bounded=bounded)
 

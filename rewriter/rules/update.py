@@ -48,7 +48,7 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
     )
     changes = ChangeSet(table, stage, True, True, frozenset(assigned))
     if keys is not None and result.node is None:
-        fused = fuse(changes, query, "UPDATE")
+        fused = fuse(reads, changes, [(stage, query)], "UPDATE")
         if fused is not None:
             return fused
     steps = [Stage(stage, Query.of(query))]

@@ -1,0 +1,67 @@
+"""What a session asks for, and what the steps of a plan have made so far. Values only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from gateway.config import Settings
+from gateway.results import Outcome
+from journal.plan import CatalogChange, PutRelation, StatementPlan
+from journal.schema import Table
+from journal.segment import RowCounts
+from journal.stores.base import RowSet, StagedRows
+from rewriter.parsing import Parsed
+
+
+@dataclass(slots=True)
+class Run:
+    """What the steps of one plan have made so far."""
+
+    parameters: dict[str, Any]
+    version: int
+    count: int = -1
+    direct: bool = False
+    appended: dict[int, RowCounts] = field(default_factory=dict)
+    rows: list[tuple[int, RowSet]] = field(default_factory=list)
+    ahead: dict[str, StagedRows] = field(default_factory=dict)
+    changes: list[CatalogChange] = field(default_factory=list)
+    returned: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement as a session wants it run; ``swift``: by a plan that fails without saying why."""
+
+    parsed: Parsed
+    parameters: Mapping[str, Any]
+    settings: Settings
+    dialect: str
+    batch: pa.Table | None = None
+    swift: bool = False
+
+
+def digest(parsed: Parsed) -> str:
+    """What stands for a statement in ``system.transactions``."""
+    return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
+
+
+def outcome_of(plan: StatementPlan, run: Run) -> Outcome:
+    """What a writing statement did."""
+    if run.returned is not None:
+        run.returned.tag = plan.tag
+        return run.returned
+    return Outcome(plan.tag, run.count, written=run.appended)
+
+
+def changed_table(run: Run, table_id: int) -> Table | None:
+    """The definition that the statement itself has given a table, or None."""
+    for change in reversed(run.changes):
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            if change.relation.id == table_id:
+                return change.relation
+    return None
