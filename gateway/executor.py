@@ -29,6 +29,7 @@ from journal.appending import append_rows, few_rows
 from journal.commit import Author
 from journal.direct import append_direct
 from journal.errors import Code, PalimpsestError
+from journal.exporting import export_rows
 from journal.journal import Journal
 from journal.plan import (
     BATCH,
@@ -37,6 +38,7 @@ from journal.plan import (
     Append,
     Change,
     Count,
+    Export,
     Fetch,
     Guard,
     Kind,
@@ -234,8 +236,7 @@ class Executor:
             self._forget(run)
             raise
         if plan.kind is Kind.READ:
-            assert run.returned is not None
-            return run.returned
+            return run.returned or Outcome(plan.tag, run.count)
         if run.rows or run.changes:
             rows, changes = tuple(run.rows), tuple(run.changes)
             transaction.record(StatementWrites(version, rows, changes, digest(asked.parsed)))
@@ -284,6 +285,8 @@ class Executor:
             case Count(query):
                 session.execute(query, run.parameters)
                 run.count = int(session.fetch_many(1)[0][0])
+            case Export():
+                run.count = export_rows(session, step, run.parameters)
             case Change(change):
                 run.changes.append(change)
             case Fetch(query) if plan.kind is Kind.READ:

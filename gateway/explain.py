@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from journal.plan import Fetch, Kind, Stage, StatementPlan
+from journal.plan import Export, Fetch, Kind, Stage, StatementPlan
 from journal.statement import Statement
 
 
@@ -26,7 +26,7 @@ def _store_plan(statement: Statement, plan: StatementPlan, bound: Mapping[str, A
     for step in before:
         assert isinstance(step, Stage)
         statement.session.stage(step.name, step.query, bound)
-    assert isinstance(last, Fetch)
+    assert isinstance(last, Fetch | Export)
     return statement.session.explain(last.query, bound)
 
 

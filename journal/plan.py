@@ -166,6 +166,17 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class Export:
+    """Write the rows of ``query`` to a file, or a folder of files; they are the row count."""
+
+    query: Query
+    path: str
+    form: str
+    options: tuple[tuple[str, exp.Expr], ...] = ()
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """The statement's row count: the single value of a query."""
 
@@ -211,7 +222,7 @@ class Change:
     change: CatalogChange
 
 
-Step = Stage | Guard | Number | SkipNumbers | Append | Fetch | Count | Change
+Step = Stage | Guard | Number | SkipNumbers | Append | Fetch | Export | Count | Change
 
 
 class Kind(StrEnum):

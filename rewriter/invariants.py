@@ -18,6 +18,7 @@ from journal.plan import (
     Append,
     Change,
     Count,
+    Export,
     Fetch,
     Guard,
     Number,
@@ -56,7 +57,7 @@ def check_plan(plan: StatementPlan, context: RewriteContext) -> None:
 
 def _query(step: Step) -> Query | None:
     match step:
-        case Stage() | Guard() | Append() | Fetch() | Count() | SkipNumbers():
+        case Stage() | Guard() | Append() | Fetch() | Export() | Count() | SkipNumbers():
             return step.query
         case Number() | Change():
             return None

@@ -192,6 +192,8 @@ def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewSte
             return PreviewStep("check", to_sql(query.ast, dialect), note)
         case planned.Fetch(query):
             return PreviewStep("result", to_sql(query.ast, dialect))
+        case planned.Export(query, path, form):
+            return PreviewStep(f"write {form} to {path}", to_sql(query.ast, dialect))
         case planned.Count(query):
             return PreviewStep("row count", to_sql(query.ast, dialect))
         case planned.Number():

@@ -1,7 +1,8 @@
-"""COPY t FROM 'file': an INSERT of the rows that a file function reads.
+"""COPY: an INSERT of the rows that a file function reads, or a query whose rows go to a file.
 
 Every field of a CSV file arrives as text and is converted to its column's type, so that nothing is
-guessed. COPY .. TO is refused; ``palimpsest export`` writes files.
+guessed; what is quoted is never NULL. CSV files have a header only where HEADER is given, in both directions, so that what one
+COPY has written the other reads.
 """
 
 from __future__ import annotations
@@ -9,65 +10,106 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import StatementPlan
+from journal.plan import Export, Kind, Query, StatementPlan
 from rewriter.context import RewriteContext
+from rewriter.copy_options import (
+    READ,
+    WRITTEN,
+    Options,
+    compression_of,
+    format_of,
+    given_options,
+    known_options,
+    makes_folder,
+)
 from rewriter.names import position_of
-from rewriter.parts import rewrite_parts
+from rewriter.parts import WRITERS, rewrite_parts
+from rewriter.reads import Reads
 
 _FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
-_CSV_OPTIONS = {
-    "header": "header",
-    "delimiter": "delim",
-    "delim": "delim",
-    "sep": "delim",
-    "quote": "quote",
-    "escape": "escape",
-    "null": "nullstr",
-    "nullstr": "nullstr",
-    "skip": "skip",
-}
 
 
 def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
-    """The plan of a COPY .. FROM."""
-    target = ast.this
-    if not ast.args.get("kind") or not isinstance(target, exp.Table | exp.Schema):
-        raise _refused("COPY .. TO is not supported", "use `palimpsest export`", ast)
-    files = ast.args.get("files") or []
-    if len(files) != 1 or not isinstance(files[0], exp.Literal) or not files[0].is_string:
-        raise _refused("COPY reads one named file", "write COPY t FROM 'file'", ast)
-    options = {p.name.lower(): p.args.get("expression") for p in ast.args.get("params") or []}
-    rows = exp.select("*").from_(exp.Table(this=_reader(files[0], options, ast)))
-    insert = exp.Insert(this=target, expression=rows)
+    """The plan of a COPY .. FROM or COPY .. TO."""
+    credentials = ast.args.get("credentials")
+    if credentials is not None and any(credentials.args.values()):
+        raise _refused("COPY with credentials is not supported", "name a file of this machine", ast)
+    options = given_options(ast)
+    if not ast.args.get("kind"):
+        return _to(ast, options, context)
+    if not isinstance(ast.this, exp.Table | exp.Schema):
+        raise _refused("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
+    file = _file(ast)
+    rows = exp.select("*").from_(exp.Table(this=_reader(file, options, ast)))
+    insert = exp.Insert(this=ast.this, expression=rows)
     return rewrite_parts(insert, context)
 
 
-def _reader(file: exp.Literal, options: dict[str, exp.Expr | None], ast: exp.Copy) -> exp.Expr:
+def _file(ast: exp.Copy) -> exp.Literal:
+    files = ast.args.get("files") or []
+    if len(files) == 1 and isinstance(files[0], exp.Literal) and files[0].is_string:
+        return files[0]
+    named = files[0].name.upper() if len(files) == 1 else ""
+    if named in {"STDIN", "STDOUT", "PROGRAM"}:
+        raise _refused(
+            f"COPY with {named} is not supported",
+            r"name a file, or use \copy of the shell, `palimpsest import` or `palimpsest export`",
+            ast,
+        )
+    raise _refused("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
+
+
+def _reader(file: exp.Literal, options: Options, ast: exp.Copy) -> exp.Expr:
     """The function that reads the file as its format and options say."""
-    chosen = options.pop("format", None)
-    suffix = file.name.rpartition(".")[2].lower()
-    kind = chosen.name.lower() if chosen is not None else suffix
-    if kind not in _FUNCTIONS:
-        raise _refused(
-            f"COPY does not read the format {kind or 'of this file'}",
-            "give FORMAT csv, parquet or json",
-            ast,
-        )
-    unknown = [name for name in options if kind != "csv" or name not in _CSV_OPTIONS]
-    if unknown:
-        raise _refused(
-            f"the COPY option {unknown[0].upper()} is not supported",
-            "for csv there are " + ", ".join(sorted(_CSV_OPTIONS)),
-            ast,
-        )
+    form = format_of(file.name, options, ast)
+    given = known_options(options, READ[form], form, ast)
     arguments: list[exp.Expr] = [file.copy()]
-    if kind == "csv":
-        given = {_CSV_OPTIONS[name]: value for name, value in options.items()}
-        header = given.pop("header", exp.false()) if "header" in given else exp.false()
-        arguments.append(_named("header", exp.true() if header is None else header))
+    if form == "csv":
+        arguments.append(_named("header", given.pop("header", exp.false())))
         arguments.append(_named("all_varchar", exp.true()))
-        arguments += [_named(name, value) for name, value in given.items() if value is not None]
-    return exp.Anonymous(this=_FUNCTIONS[kind], expressions=arguments)
+        arguments.append(_named("allow_quoted_nulls", exp.false()))
+        arguments += [_named(name, value) for name, value in given.items()]
+    return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
+
+
+def _to(ast: exp.Copy, options: Options, context: RewriteContext) -> StatementPlan:
+    path = _file(ast).name
+    form = format_of(path, options, ast)
+    given = known_options(options, WRITTEN[form], form, ast)
+    if form == "csv":
+        given.setdefault("header", exp.false())
+    compression = compression_of(path)
+    if compression is not None and form != "parquet":
+        given.setdefault("compression", exp.Literal.string(compression))
+    root = exp.Subquery(this=_query(ast))
+    reads = Reads(context)
+    reads.rewrite(root)
+    named = tuple((name.upper(), value) for name, value in given.items())
+    export = Export(Query.of(root.this), path, form, named, makes_folder(given))
+    return reads.plan(Kind.READ, [export], None, "COPY")
+
+
+def _query(ast: exp.Copy) -> exp.Query:
+    """What a COPY .. TO writes: a query, a table, or some columns of it."""
+    source = ast.this
+    if isinstance(source, exp.Subquery):
+        inner = source.this
+        for node in inner.find_all(*WRITERS):
+            raise _refused(
+                "COPY of a statement that writes is not supported",
+                "write first, then COPY what is there",
+                node,
+            )
+        if isinstance(inner, exp.Values):
+            return exp.select("*").from_(exp.Subquery(this=inner, alias=exp.TableAlias(this="v")))
+        if isinstance(inner, exp.Query):
+            return inner
+    if isinstance(source, exp.Table):
+        return exp.select("*").from_(source)
+    if isinstance(source, exp.Schema):
+        names = [exp.column(c.copy()) for c in source.expressions]
+        return exp.select(*names).from_(source.this)
+    raise _refused("COPY .. TO writes a table or a query", "write COPY (SELECT ..) TO 'file'", ast)
 
 
 def _named(name: str, value: exp.Expr) -> exp.Expr:

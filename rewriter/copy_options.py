@@ -1,0 +1,150 @@
+"""The options of COPY: which there are for each format, and what the store calls them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from rewriter.names import position_of
+
+FORMATS = ("csv", "parquet", "json")
+_ENDINGS = {"tsv": "csv", "txt": "csv", "jsonl": "json", "ndjson": "json"}
+_COMPRESSED = {"gz": "gzip", "zst": "zstd"}
+_CSV_READ = {
+    "header": "header",
+    "delimiter": "delim",
+    "delim": "delim",
+    "sep": "delim",
+    "quote": "quote",
+    "escape": "escape",
+    "null": "nullstr",
+    "nullstr": "nullstr",
+    "skip": "skip",
+}
+_DATES = {"dateformat": "dateformat", "timestampformat": "timestampformat"}
+_CSV_WRITTEN = {
+    **{name: known for name, known in _CSV_READ.items() if name != "skip"},
+    **_DATES,
+    "force_quote": "force_quote",
+    "compression": "compression",
+    "prefix": "prefix",
+    "suffix": "suffix",
+}
+_PARQUET_WRITTEN = {
+    "compression": "compression",
+    "compression_level": "compression_level",
+    "codec": "compression",
+    "row_group_size": "row_group_size",
+    "row_group_size_bytes": "row_group_size_bytes",
+    "parquet_version": "parquet_version",
+}
+_JSON_WRITTEN = {"array": "array", "compression": "compression", **_DATES}
+_FOLDERS = {
+    "partition_by": "partition_by",
+    "write_partition_columns": "write_partition_columns",
+    "per_thread_output": "per_thread_output",
+    "file_size_bytes": "file_size_bytes",
+    "filename_pattern": "filename_pattern",
+    "overwrite": "overwrite",
+    "overwrite_or_ignore": "overwrite_or_ignore",
+    "append": "append",
+}
+_MAKES_FOLDER = frozenset({"partition_by", "per_thread_output", "file_size_bytes"})
+READ: Mapping[str, Mapping[str, str]] = {"csv": _CSV_READ, "parquet": {}, "json": {}}
+WRITTEN: Mapping[str, Mapping[str, str]] = {
+    "csv": _CSV_WRITTEN | _FOLDERS,
+    "parquet": _PARQUET_WRITTEN | _FOLDERS,
+    "json": _JSON_WRITTEN | _FOLDERS,
+}
+"""Per format the options of COPY .. FROM and COPY .. TO by the names clients use."""
+
+Options = dict[str, exp.Expr | None]
+
+
+def given_options(ast: exp.Copy) -> Options:
+    """What a COPY says after its file, names in lower case; each once."""
+    found: Options = {}
+    for parameter in ast.args.get("params") or []:
+        name, value = parameter.name.lower(), parameter.args.get("expression")
+        if name == "csv":
+            # PostgreSQL's old spelling: .. CSV HEADER.
+            found["format"] = exp.var("csv")
+            if isinstance(value, exp.Var):
+                found[value.name.lower()] = None
+            continue
+        if name in found:
+            raise _wrong(f"the COPY option {name.upper()} is given twice", "give it once", ast)
+        found[name] = value
+    return found
+
+
+def format_of(path: str, options: Options, ast: exp.Copy) -> str:
+    """The format of a file, named or by its ending; takes the option away."""
+    chosen = options.pop("format", None)
+    bare, _, ending = path.lower().rpartition(".")
+    if ending in _COMPRESSED:
+        ending = bare.rpartition(".")[2]
+    kind = chosen.name.lower() if chosen is not None else _ENDINGS.get(ending, ending)
+    if kind not in FORMATS:
+        shown = kind if chosen is not None or kind.isalnum() else ""
+        raise _wrong(
+            f"COPY does not know the format {shown or 'of this file'}",
+            "give FORMAT csv, parquet or json",
+            ast,
+        )
+    return kind
+
+
+def compression_of(path: str) -> str | None:
+    """The compression that a file's ending asks for."""
+    return _COMPRESSED.get(path.lower().rpartition(".")[2])
+
+
+def known_options(
+    options: Options, known: Mapping[str, str], form: str, ast: exp.Copy
+) -> dict[str, exp.Expr]:
+    """The options under the store's names; an option without a value is true."""
+    found: dict[str, exp.Expr] = {}
+    for name, value in options.items():
+        if name not in known:
+            advice = (
+                f"for {form} there are " + ", ".join(sorted(known)) if known else "leave it out"
+            )
+            raise _wrong(f"the COPY option {name.upper()} is not supported", advice, ast)
+        found[known[name]] = exp.true() if value is None else _constant(name, value, ast)
+    return found
+
+
+def makes_folder(options: Mapping[str, exp.Expr]) -> bool:
+    """True when several files are written."""
+    return bool(_MAKES_FOLDER & options.keys())
+
+
+def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
+    """A literal, a word, or a list of columns; nothing that would be computed."""
+    if isinstance(value, exp.Literal | exp.Boolean | exp.Star):
+        return value.copy()
+    if isinstance(value, exp.Var | exp.Column | exp.Identifier):
+        listed = name in {"partition_by", "force_quote"}
+        return _columns([value]) if listed else exp.Literal.string(value.name)
+    if isinstance(value, exp.Tuple | exp.Paren):
+        items = value.expressions or [value.this]
+        if all(isinstance(i, exp.Column | exp.Identifier) for i in items):
+            return _columns(items)
+    raise _wrong(
+        f"the COPY option {name.upper()} takes a constant",
+        "give a literal, or names of columns in parentheses",
+        ast,
+    )
+
+
+def _columns(nodes: list[exp.Expr]) -> exp.Expr:
+    return exp.Tuple(
+        expressions=[exp.column(exp.to_identifier(n.name, quoted=True)) for n in nodes]
+    )
+
+
+def _wrong(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node))

@@ -1,0 +1,167 @@
+"""COPY .. TO files: what is written, what is refused, and that it is read back as it was."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import gateway
+
+ROWS = [(1, "007", 1.5), (2, None, None), (3, 'a,"b"', 2.0), (4, "", 0.0)]
+
+
+@pytest.fixture
+def cursor(tmp_path: Path) -> Any:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as connection:
+        opened = connection.cursor()
+        opened.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE)")
+        opened.executemany("INSERT INTO t VALUES (?, ?, ?)", ROWS)
+        opened.execute("UPDATE t SET x = 3 WHERE id = 3")
+        opened.execute("UPDATE t SET x = 2 WHERE id = 3")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        ("rows.csv", "(HEADER)"),
+        ("rows.csv", ""),
+        ("rows.tsv", "(DELIMITER '\t', HEADER true)"),
+        ("rows", "(FORMAT csv, NULL 'NA', QUOTE '$', ESCAPE '$')"),
+        ("rows.parquet", ""),
+        ("rows.bin", "(FORMAT parquet)"),
+        ("rows.json", ""),
+        ("rows.csv.gz", "(HEADER)"),
+    ],
+)
+def test_what_is_written_is_read_again(
+    cursor: Any, tmp_path: Path, file: str, options: str
+) -> None:
+    path = tmp_path / file
+    cursor.execute(f"COPY t TO '{path}' {options}")
+    assert cursor.rowcount == 4
+    assert cursor.description is None
+    assert [p.name for p in tmp_path.iterdir() if p.name != "w"] == [file]
+    cursor.execute("CREATE TABLE again (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE)")
+    cursor.execute(f"COPY again FROM '{path}' {options}")
+    assert cursor.execute("SELECT * FROM again ORDER BY id").fetchall() == ROWS
+
+
+def test_csv_text(cursor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    cursor.execute(f"COPY (SELECT id, name FROM t ORDER BY id DESC LIMIT 2) TO '{path}' (HEADER)")
+    assert path.read_text() == 'id,name\n4,""\n3,"a,""b"""\n'
+    cursor.execute(f"COPY t (name, id) TO '{path}' (FORCE_QUOTE (id), DELIMITER ';')")
+    assert sorted(path.read_text().splitlines()) == sorted(
+        ['"";"4"', ';"2"', '007;"1"', '"a,""b""";"3"']
+    )
+
+
+def test_parquet_options(cursor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    cursor.execute(f"COPY t TO '{path}' (COMPRESSION zstd, ROW_GROUP_SIZE 2048)")
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_partitions(cursor: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    cursor.execute(f"COPY t TO '{folder}' (FORMAT parquet, PARTITION_BY (id))")
+    assert cursor.rowcount == 4
+    assert sorted(p.name for p in folder.iterdir()) == ["id=1", "id=2", "id=3", "id=4"]
+
+
+def test_the_past_and_parameters(cursor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    (before,) = cursor.execute("SELECT max(version) FROM system.transactions").fetchone()
+    cursor.execute("DELETE FROM t WHERE id > 1")
+    cursor.execute(f"COPY (SELECT id FROM t VERSION AS OF {before} WHERE id >= ?) TO '{path}'", [3])
+    assert sorted(path.read_text().split()) == ["3", "4"]
+    cursor.execute("SET as_of = '2001-01-01'")
+    with pytest.raises(gateway.Error):
+        cursor.execute(f"COPY t TO '{path}'")
+
+
+def test_own_rows_and_read_only_transactions(cursor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    cursor.execute("BEGIN")
+    cursor.execute("INSERT INTO t VALUES (5, 'mine', 0)")
+    cursor.execute(f"COPY t TO '{path}'")
+    assert cursor.rowcount == 5
+    cursor.execute("ROLLBACK")
+    cursor.execute("BEGIN READ ONLY")
+    cursor.execute(f"COPY t_journal TO '{path}'")
+    assert cursor.rowcount > 4
+    cursor.execute("COMMIT")
+
+
+def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    with gateway.connect("palimpsest://", dialect="postgres", autocommit=True) as connection:
+        cursor = connection.cursor()
+        cursor.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+        cursor.execute("INSERT INTO t VALUES (1, 'x')")
+        cursor.execute(f"COPY t TO '{path}' WITH (FORMAT csv, HEADER true, FORCE_QUOTE *)")
+        assert path.read_text() == '"a","b"\n"1","x"\n' or path.read_text() == 'a,b\n"1","x"\n'
+        cursor.execute(f"COPY t TO '{path}' DELIMITER '|' CSV HEADER")
+        assert path.read_text() == "a|b\n1|x\n"
+        for form in ("COPY t TO STDOUT", "COPY t TO PROGRAM 'cat'", "COPY t FROM STDIN"):
+            with pytest.raises(gateway.Error) as caught:
+                cursor.execute(form)
+            assert caught.value.sqlstate in {"0A000", "42601"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "state", "told"),
+    [
+        ("COPY t TO '{w}/main/t_journal/x.parquet'", "58P01", "inside the warehouse"),
+        ("COPY t TO '{w}/palimpsest.duckdb' (FORMAT csv)", "58P01", "inside the warehouse"),
+        ("COPY t TO '{w}/../w/x.csv'", "58P01", "inside the warehouse"),
+        ("COPY t TO '{w}/x' (FORMAT parquet, PARTITION_BY (id))", "58P01", "inside the warehouse"),
+        ("COPY t TO '/nowhere/x.csv'", "58P01", "folder does not exist"),
+        ("COPY t TO '/dev/null' (FORMAT csv)", "58P01", "no regular file"),
+        ("COPY t TO '{w}/..' (FORMAT csv)", "58P01", "it is a folder"),
+        ("COPY t TO '{w}.xml'", "0A000", "format xml"),
+        ("COPY t TO '{w}.csv' (FREEZE)", "0A000", "FREEZE"),
+        ("COPY t TO '{w}.parquet' (HEADER)", "0A000", "HEADER"),
+        ("COPY t TO '{w}.csv' (HEADER, HEADER false)", "0A000", "twice"),
+        ("COPY t TO '{w}.csv' (NULL (SELECT 1))", "0A000", "constant"),
+        ("COPY nope TO '{w}.csv'", "42P01", "nope"),
+        ("COPY t (nope) TO '{w}.csv'", "42703", "nope"),
+        ("COPY (WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d) TO '{w}.csv'", "0A000", ""),
+        ("COPY (SELECT * FROM duckdb_settings()) TO '{w}.csv'", "0A000", "duckdb_settings"),
+        ("COPY (SELECT getenv('HOME')) TO '{w}.csv'", "0A000", "getenv"),
+        ("COPY (SELECT 1 / 0 AS x, CAST('a' AS INTEGER)) TO '{w}.csv'", "22018", ""),
+    ],
+)
+def test_refusals(cursor: Any, tmp_path: Path, sql: str, state: str, told: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        cursor.execute(sql.format(w=tmp_path / "w"))
+    assert (caught.value.sqlstate, told in str(caught.value)) == (state, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["w"]
+    assert cursor.execute("SELECT count(*) FROM t").fetchone() == (4,)
+
+
+def test_an_error_leaves_the_file_that_was_there(cursor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("before")
+    with pytest.raises(gateway.Error):
+        cursor.execute(f"COPY (SELECT CAST(name AS INTEGER) FROM t) TO '{path}'")
+    assert path.read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.csv", "w"]
+
+
+def test_cancelled(cursor: Any, tmp_path: Path) -> None:
+    timer = threading.Timer(0.3, cursor.connection.cancel)
+    timer.start()
+    with pytest.raises(gateway.Error) as caught:
+        cursor.execute(
+            "COPY (SELECT sum(hash(a.i, b.i)) OVER (ORDER BY a.i) FROM range(100000) a(i),"
+            f" range(100000) b(i)) TO '{tmp_path}/rows.csv'"
+        )
+    timer.join()
+    assert caught.value.sqlstate == "57014"
+    assert [p.name for p in tmp_path.iterdir()] == ["w"]
