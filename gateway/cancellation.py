@@ -1,4 +1,4 @@
-"""What a session runs at this moment, so that another thread can stop it.
+"""What a session runs at this moment, so that another thread can stop it or see how far it is.
 
     quiet --running--> running --watching--> in the store --> running --> quiet
 
@@ -29,6 +29,7 @@ class Cancellation:
         self._depth = 0
         self._asked = False
         self._store: StoreSession | None = None
+        self.tracks_progress = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -54,10 +55,17 @@ class Cancellation:
             before, self._store = self._store, store
         try:
             self.check()
+            if self.tracks_progress:
+                store.track_progress()
             yield
         finally:
             with self._lock:
                 self._store = before
+
+    def progress(self) -> float | None:
+        """How much of the query at hand is done, from 0 to 1; None where that is not known."""
+        with self._lock:
+            return None if self._store is None else self._store.progress()
 
     def check(self) -> None:
         """Raise CANCELLED if somebody asked for it since the call began."""

@@ -44,8 +44,11 @@ def command(source: str, file: Path, form: str | None, as_json: bool, access: Ac
         raise click.UsageError("give one table or one query")
     with connected(access, "export", as_json=as_json) as connection:
         started = time.monotonic()
-        with failing(pieces[0], as_json=as_json), working(f"writing {file.name}", quiet=as_json):
-            rows = export_rows(connection, pieces[0].text, file, form)
+        with (
+            failing(pieces[0], as_json=as_json),
+            working(f"writing {file.name}", quiet=as_json) as advance,
+        ):
+            rows = export_rows(connection, pieces[0].text, file, form, advance=advance)
     seconds = time.monotonic() - started
     size = file.stat().st_size
     if as_json:

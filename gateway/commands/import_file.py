@@ -55,9 +55,18 @@ def command(
     options = FileOptions(delimiter, header, null)
     with connected(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()
-        with failing(as_json=as_json), working(f"importing {file.name}", quiet=as_json):
+        with (
+            failing(as_json=as_json),
+            working(f"importing {file.name}", quiet=as_json) as advance,
+        ):
             done = import_file(
-                connection, str(file), table, create=create, key=keys, options=options
+                connection,
+                str(file),
+                table,
+                create=create,
+                key=keys,
+                options=options,
+                advance=advance,
             )
     seconds = time.monotonic() - started
     if as_json:

@@ -18,11 +18,12 @@ from gateway.errors import mapping
 from gateway.results import Outcome
 from gateway.shell.formats import FORMATS
 from gateway.shell.result import Result
-from gateway.shell.running import cancellable
+from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table, TableName, fold
 from rewriter.parsing import parse
+from rewriter.statement import SqlStatement
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv"}
 WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
@@ -71,6 +72,7 @@ def import_file(
     create: bool = False,
     key: Sequence[str] = (),
     options: FileOptions = FileOptions(),
+    advance: Advance | None = None,
 ) -> Imported:
     """Append a file's rows to a table, all or none; with ``create`` the table is made of them."""
     with mapping():
@@ -92,7 +94,7 @@ def import_file(
                 )
             columns = _matched(found, columns, path)
             definition = None
-        rows = _append(connection, source, target, columns, definition)
+        rows = _append(connection, source, target, columns, definition, advance)
     return Imported(str(target), rows, tuple(n for n, _ in columns), create)
 
 
@@ -102,6 +104,7 @@ def _append(
     target: TableName,
     columns: Sequence[tuple[str, str]],
     definition: exp.Create | None,
+    advance: Advance | None,
 ) -> int:
     """Make the table if need be and insert; one transaction of its own unless one is open."""
     session = connection.session
@@ -118,7 +121,7 @@ def _append(
                 source.relation(dict(columns))
             ),
         )
-        rows = run(connection, insert).row_count
+        rows = run(connection, insert, advance).row_count
         if not outer:
             session.commit()
     except BaseException:
@@ -217,14 +220,14 @@ def _table(name: TableName) -> exp.Table:
     )
 
 
-def run(connection: Connection, ast: exp.Expr) -> Outcome:
+def run(connection: Connection, ast: exp.Expr, advance: Advance | None = None) -> Outcome:
     """Run a statement that was built here, whatever dialect the connection speaks."""
     session = connection.session
     (parsed,) = parse(ast.sql(dialect="duckdb"), "duckdb", session.settings.limits)
     # The text names the plan in the cache, where a client's text in another dialect may stand.
     marked = replace(parsed, text=f"{parsed.text} -- built")
     with connection.lock:
-        return cancellable(connection, lambda: session.run(marked))
+        return cancellable(connection, lambda: session.run(marked), advance)
 
 
 def export_rows(
@@ -233,16 +236,16 @@ def export_rows(
     path: Path,
     form: str | None = None,
     options: FileOptions = FileOptions(),
+    advance: Advance | None = None,
 ) -> int:
     """Write a table's or query's rows to a file, which appears only when it is whole."""
     chosen = form or format_of(path)
+    sql = _query_of(connection, source)
+    if chosen == "parquet":
+        copied = _copied(connection, sql, path, advance)
+        if copied is not None:
+            return copied
     cursor = connection.cursor()
-    sql = source
-    if is_name(source):
-        with mapping():
-            name = table_name(connection, source)
-        dialect = connection.session.dialect
-        sql = exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
     cancellable(connection, lambda: cursor.execute(sql))
     partial = path.with_name(f".{path.name}.part")
     try:
@@ -264,6 +267,39 @@ def export_rows(
         partial.unlink(missing_ok=True)
         cursor.close()
     return rows
+
+
+def _query_of(connection: Connection, source: str) -> str:
+    """The query that a table's name stands for, or the query itself."""
+    if not is_name(source):
+        return source
+    with mapping():
+        name = table_name(connection, source)
+    dialect = connection.session.dialect
+    return exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
+
+
+def _copied(connection: Connection, sql: str, path: Path, advance: Advance | None) -> int | None:
+    """Let the store write a query's rows, however many; None for statements that are no query."""
+    session = connection.session
+    with mapping(), connection.lock:
+        statements = session.parse(sql, placeholders=False)
+        found = statements[0].statement if len(statements) == 1 else None
+        if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
+            return None
+        copy = exp.Copy(
+            this=exp.Subquery(this=found.ast.copy()),
+            kind=False,
+            files=[exp.Literal.string(str(path))],
+            params=[
+                exp.CopyParameter(this=exp.var(name), expression=exp.var(value))
+                for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
+            ],
+        )
+        # The text names the plan in the cache, where the query alone may stand.
+        text = f"{statements[0].text} -- to {path}"
+        whole = replace(statements[0], statement=SqlStatement(copy), text=text)
+        return cancellable(connection, lambda: session.run(whole), advance).row_count
 
 
 def format_of(path: Path) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from gateway.dbapi.connection import Connection
 
 T = TypeVar("T")
 _CANCELS_MAX = 3
+_LOOK_S = 0.1
+Advance = Callable[[float], None]
+"""Tells how much is done, from 0 to 1."""
 
 
 class _Work(threading.Thread, Generic[T]):
@@ -29,19 +33,45 @@ class _Work(threading.Thread, Generic[T]):
             self.error = error
 
 
-def cancellable(connection: Connection, call: Callable[[], T]) -> T:
-    """What ``call`` returns; Ctrl-C cancels the connection's statement, whose error is raised."""
+def cancellable(connection: Connection, call: Callable[[], T], advance: Advance | None = None) -> T:
+    """What ``call`` returns; Ctrl-C cancels the connection's statement, whose error is raised.
+
+    ``advance`` is told how much of the statement's work is done.
+    """
     work = _Work(call)
-    work.start()
-    cancels = 0
-    while work.is_alive():
-        try:
-            work.join()
-        except KeyboardInterrupt:
-            cancels += 1
-            if cancels > _CANCELS_MAX:
-                raise
-            connection.cancel()
+    with _watched(connection, advance) as look:
+        work.start()
+        cancels = 0
+        while work.is_alive():
+            try:
+                work.join(None if advance is None else _LOOK_S)
+                look()
+            except KeyboardInterrupt:
+                cancels += 1
+                if cancels > _CANCELS_MAX:
+                    raise
+                connection.cancel()
     if work.error is not None:
         raise work.error
     return work.value[0]
+
+
+@contextmanager
+def _watched(connection: Connection, advance: Advance | None) -> Iterator[Callable[[], None]]:
+    """A call that looks how far the statement is; the bar does not go back for later queries."""
+    if advance is None:
+        yield lambda: None
+        return
+    statement = connection.session.cancellation
+    done = 0.0
+
+    def look() -> None:
+        nonlocal done
+        done = max(done, statement.progress() or 0.0)
+        advance(done)
+
+    statement.tracks_progress = True
+    try:
+        yield look
+    finally:
+        statement.tracks_progress = False

@@ -84,6 +84,12 @@ class StoreSession(Protocol):
     def interrupt(self) -> None:
         """Stop whatever runs, from another thread."""
 
+    def track_progress(self) -> None:
+        """Let ``progress`` know of the queries that follow."""
+
+    def progress(self) -> float | None:
+        """How much of the running query is done, from 0 to 1, asked by another thread."""
+
 
 Progress = Callable[[float], None]
 

@@ -66,6 +66,7 @@ class DuckDBSession:
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection
         self.root = root
+        self._tracked = False
         self._shown: list[str] = []
         self._staged: list[str] = []
         self._begun = False
@@ -237,6 +238,16 @@ class DuckDBSession:
 
     def interrupt(self) -> None:
         self._connection.interrupt()
+
+    def track_progress(self) -> None:
+        if not self._tracked:
+            self.text("SET enable_progress_bar_print = false")
+            self.text("SET enable_progress_bar = true")
+            self._tracked = True
+
+    def progress(self) -> float | None:
+        percent = self._connection.query_progress()
+        return percent / 100 if percent >= 0 else None
 
     def close(self) -> None:
         """Close the connection."""

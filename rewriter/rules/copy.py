@@ -1,8 +1,8 @@
 """COPY: an INSERT of the rows that a file function reads, or a query whose rows go to a file.
 
 Every field of a CSV file arrives as text and is converted to its column's type, so that nothing is
-guessed; what is quoted is never NULL. CSV files have a header only where HEADER is given, in both directions, so that what one
-COPY has written the other reads.
+guessed; what is quoted is never NULL. CSV files have a header only where HEADER is given, in both
+directions, so that one COPY reads what the other has written.
 """
 
 from __future__ import annotations
