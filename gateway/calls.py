@@ -12,7 +12,6 @@ from gateway import holds
 from gateway.procedures import find_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
-from journal.sealing import seal
 from rewriter.statement import Call
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     name = take("system.flush", arguments, ("table",)).get("table")
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in find_tables(session, name):
-        for segment in seal(session.journal, table.id):
+        for segment in session.executor.sealer.seal(table.id):
             rows["table"].append(str(table.name))
             rows["rows"].append(segment.counts.total)
             rows["bytes"].append(segment.bytes)

@@ -14,15 +14,15 @@ from gateway.system import ViewColumns
 from journal.catalog import apply
 from journal.errors import PalimpsestError
 from journal.plan import Fetch, Query
+from journal.protocol import OpenStatement
 from journal.relations import ident
 from journal.schema import Table, TableName, View
-from journal.statement import Statement
 from rewriter.context import Describe, Dropped, RewriteContext
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
 
 
-def describer(statement: Statement, parameters: Mapping[str, Any]) -> Describe:
+def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Describe:
     """Finds the columns of a query by asking the store, which does not run it."""
 
     def describe(query: Any, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
@@ -36,7 +36,7 @@ def describer(statement: Statement, parameters: Mapping[str, Any]) -> Describe:
     return describe
 
 
-def dropped_tables(statement: Statement) -> Dropped:
+def dropped_tables(statement: OpenStatement) -> Dropped:
     """Finds the table that had a name last and is gone, in the transaction itself or before it."""
 
     def dropped(name: TableName) -> Table | None:
@@ -58,7 +58,7 @@ def dropped_tables(statement: Statement) -> Dropped:
     return dropped
 
 
-def view_columns(statement: Statement, context: RewriteContext) -> ViewColumns:
+def view_columns(statement: OpenStatement, context: RewriteContext) -> ViewColumns:
     """Finds names and types of a view's columns; of one that no longer works, the names alone."""
     describe = describer(statement, {})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,13 +25,8 @@ from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present
 from journal import lookup
-from journal.ahead import left_to_ask, may_be_many, write_ahead
-from journal.appending import append_rows, few_rows
 from journal.commit import Author
-from journal.direct import append_direct
 from journal.errors import Code, PalimpsestError
-from journal.exporting import export_rows
-from journal.journal import Journal
 from journal.plan import (
     BATCH,
     P_SNAPSHOT,
@@ -48,9 +44,7 @@ from journal.plan import (
     Stage,
     StatementPlan,
 )
-from journal.sealer import Sealer
-from journal.statement import Statement
-from journal.stores.base import RowSet
+from journal.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
@@ -61,10 +55,10 @@ from rewriter.statement import Explain
 class Executor:
     """Runs parsed statements for the sessions of one warehouse."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
         self._journal = journal
         self._cache = PlanCache()
-        self.sealer = Sealer(journal)
+        self.sealer = sealer
 
     @property
     def cache(self) -> PlanCache:
@@ -183,10 +177,10 @@ class Executor:
                 raise diagnosed(error, parsed, dialect) from error
             if run.appended:
                 text = digest(parsed)
-                self._journal.commit_direct(statement, version, run.appended, text, author)
+                statement.commit_direct(version, run.appended, text, author)
         return outcome_of(plan, run)
 
-    def _plan(self, statement: Statement, asked: Asked, times: TimePoints) -> StatementPlan:
+    def _plan(self, statement: OpenStatement, asked: Asked, times: TimePoints) -> StatementPlan:
         parsed, settings = asked.parsed, asked.settings
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
@@ -221,7 +215,7 @@ class Executor:
 
     def _steps(
         self,
-        statement: Statement,
+        statement: OpenStatement,
         plan: StatementPlan,
         asked: Asked,
         parameters: Mapping[str, Any],
@@ -244,7 +238,7 @@ class Executor:
 
     def _bound(
         self,
-        statement: Statement,
+        statement: OpenStatement,
         plan: StatementPlan,
         parameters: Mapping[str, Any],
         version: int,
@@ -256,18 +250,20 @@ class Executor:
         for place in plan.lookups:
             state = statement.committed.tables[place.table_id]
             paths = lookup.files(place, state, parameters)
-            bound[place.name] = [str(self._journal.root / path) for path in paths]
+            bound[place.name] = [str(Path(self._journal.place) / path) for path in paths]
         return bound
 
     def _step(
-        self, statement: Statement, plan: StatementPlan, step: object, run: Run, asked: Asked
+        self, statement: OpenStatement, plan: StatementPlan, step: object, run: Run, asked: Asked
     ) -> None:
         session = statement.session
         match step:
             case Stage():
-                self._stage(statement, step, run, asked.settings)
+                written = statement.stage(step, run.parameters, asked.settings.memory_rows)
+                if written is not None:
+                    run.ahead[step.name] = written
             case Guard():
-                session.execute(left_to_ask(session, step, run.ahead), run.parameters)
+                session.execute(statement.left_to_ask(step, run.ahead), run.parameters)
                 found = session.fetch_many(1)
                 if found:
                     text = step.message.format(*found[0])
@@ -286,11 +282,11 @@ class Executor:
                 session.execute(query, run.parameters)
                 run.count = int(session.fetch_many(1)[0][0])
             case Export():
-                run.count = export_rows(session, step, run.parameters)
+                run.count = statement.export(step, run.parameters)
             case Change(change):
                 run.changes.append(change)
             case Fetch(query) if plan.kind is Kind.READ:
-                session.execute(query, run.parameters)
+                session.stream(query, run.parameters)
                 told = partial(diagnosed, parsed=asked.parsed, dialect=asked.dialect)
                 rows = StreamedRows(statement, told)
                 run.returned = Outcome(plan.tag, -1, session.columns(), rows)
@@ -299,47 +295,30 @@ class Executor:
             case _:
                 raise AssertionError(step)
 
-    def _stage(self, statement: Statement, step: Stage, run: Run, settings: Settings) -> None:
-        rows_max = settings.memory_rows
-        if not may_be_many(statement, step, rows_max):
-            statement.session.stage(step.name, step.query, run.parameters)
-            return
-        written = write_ahead(self._journal, statement, step, run.parameters, rows_max)
-        if written is not None:
-            run.ahead[step.name] = written
-
     def _append(
-        self, statement: Statement, step: Append, run: Run, settings: Settings, bounded: bool
+        self, statement: OpenStatement, step: Append, run: Run, settings: Settings, bounded: bool
     ) -> None:
         catalog = statement.transaction.catalog
         table = changed_table(run, step.table_id) or catalog.by_id(step.table_id)
         assert table is not None
         if run.direct:
-            total = append_direct(
-                statement.session, statement.committed, table, step.query, run.parameters
-            )
+            total = statement.append_direct(table, step.query, run.parameters)
             run.count, counts = step.counts(total)
             if total:
                 run.appended[table.id] = counts
             return
-        rows: RowSet | None
-        if bounded:
-            rows = few_rows(statement.session, table, step.query, run.parameters)
-        else:
-            rows = run.ahead.pop(step.stage, None) or append_rows(
-                self._journal,
-                statement.session,
-                table,
-                step.query,
-                run.parameters,
-                settings.memory_rows,
-            )
+        rows_max = None if bounded else settings.memory_rows
+        rows = run.ahead.pop(step.stage, None) or statement.append(
+            table, step.query, run.parameters, rows_max
+        )
         if rows is not None:
             run.rows.append((table.id, rows))
         if step.single or step.per_change is not None:
             run.count, _ = step.counts(0 if rows is None else rows.counts.total)
 
-    def _held(self, statement: Statement, query: Query, parameters: Mapping[str, Any]) -> Outcome:
+    def _held(
+        self, statement: OpenStatement, query: Query, parameters: Mapping[str, Any]
+    ) -> Outcome:
         session = statement.session
         session.execute(query, parameters)
         columns = session.columns()
@@ -361,7 +340,7 @@ class Executor:
         with self._journal.reading_session() as session:
             return session.arrow_rows(table)
 
-    def _number(self, statement: Statement, step: Number) -> int:
+    def _number(self, statement: OpenStatement, step: Number) -> int:
         count = step.count
         if step.stage is not None:
             count = statement.session.count(step.stage)

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from journal.plan import Export, Fetch, Kind, Stage, StatementPlan
-from journal.statement import Statement
+from journal.protocol import OpenStatement
 
 
-def explained(statement: Statement, plan: StatementPlan, bound: Mapping[str, Any]) -> pa.Table:
+def explained(statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]) -> pa.Table:
     """The plan as rows; the statement's stay in the store ends here."""
     try:
         text = _store_plan(statement, plan, bound) if plan.kind is Kind.READ else None
@@ -20,7 +20,7 @@ def explained(statement: Statement, plan: StatementPlan, bound: Mapping[str, Any
     return _rows(plan, text)
 
 
-def _store_plan(statement: Statement, plan: StatementPlan, bound: Mapping[str, Any]) -> str:
+def _store_plan(statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]) -> str:
     statement.show_buffers(plan.tables)
     *before, last = plan.steps
     for step in before:

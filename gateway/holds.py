@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from gateway.procedures import find_tables, take
+from gateway.procedures import embedded, find_tables, take
 from gateway.results import Outcome
 from journal import holds
 from journal.errors import Code, PalimpsestError
@@ -56,7 +56,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
         placed_by=session.user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    holds.place(session.journal, hold)
+    holds.place(embedded(session, "a legal hold"), hold)
     return _row(session, "hold", hold, table)
 
 
@@ -64,7 +64,8 @@ def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     """``system.release(hold)``: what it covered."""
     given = take("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
-    found = holds.release(session.journal, str(given.get("hold")), session.user, at)
+    journal = embedded(session, "a legal hold")
+    found = holds.release(journal, str(given.get("hold")), session.user, at)
     table = session.journal.state.catalog.by_id(found.table_id or 0)
     return _row(session, "released", found, table)
 

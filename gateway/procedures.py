@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
 from journal.schema import Table, TableName
 
 if TYPE_CHECKING:
@@ -26,6 +27,17 @@ def find_tables(session: Session, name: str | None) -> list[Table]:
             advice="check the spelling; SHOW TABLES lists what there is",
         )
     return [found]
+
+
+def embedded(session: Session, what: str) -> Journal:
+    """The journals of an embedded warehouse, for what only they can do."""
+    if not isinstance(session.journal, Journal):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{what} needs an embedded warehouse, this store is {session.journal.place}",
+            advice="do without it there; docs/index.md says what each store can",
+        )
+    return session.journal
 
 
 def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from journal.errors import Code, PalimpsestError
-from journal.statement import Statement
+from journal.protocol import OpenStatement
 from journal.stores.base import ResultColumn, StoreSession
 
 Row = tuple[Any, ...]
@@ -25,9 +25,9 @@ class StreamedRows:
     """
 
     def __init__(
-        self, statement: Statement, told: Callable[[PalimpsestError], PalimpsestError]
+        self, statement: OpenStatement, told: Callable[[PalimpsestError], PalimpsestError]
     ) -> None:
-        self._statement: Statement | None = statement
+        self._statement: OpenStatement | None = statement
         self._told = told
 
     @property

@@ -8,12 +8,12 @@ from gateway.system import Seen, system_rows
 from gateway.time_points import TimePoints
 from journal import lookup
 from journal.plan import StatementPlan
+from journal.protocol import OpenStatement
 from journal.segment import Tier
-from journal.statement import Statement
 from rewriter.context import RewriteContext, Sight, Sights
 
 
-def sights_of(statement: Statement, seen: dict[int, Sight]) -> Sights:
+def sights_of(statement: OpenStatement, seen: dict[int, Sight]) -> Sights:
     """Looks journals up as a statement sees them, and notes in ``seen`` what it found."""
     transaction = statement.transaction
 
@@ -31,7 +31,7 @@ def sights_of(statement: Statement, seen: dict[int, Sight]) -> Sights:
 
 
 def supply(
-    statement: Statement, plan: StatementPlan, settings: Settings, times: TimePoints
+    statement: OpenStatement, plan: StatementPlan, settings: Settings, times: TimePoints
 ) -> None:
     """Make the system relations of a plan readable."""
     if not plan.system:
@@ -47,7 +47,7 @@ def supply(
         statement.session.show_arrow(name, system_rows(name, seen))
 
 
-def _by_file(statement: Statement, table_id: int) -> frozenset[Tier]:
+def _by_file(statement: OpenStatement, table_id: int) -> frozenset[Tier]:
     table = statement.transaction.catalog.by_id(table_id)
     state = statement.committed.tables.get(table_id)
     if table is None or state is None:

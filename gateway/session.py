@@ -27,7 +27,7 @@ from gateway.parameters import bind
 from gateway.results import HeldRows, Outcome, StreamedRows
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
+from journal.protocol import OpenJournal
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.statement import (
@@ -52,7 +52,7 @@ class Session:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: OpenJournal,
         executor: Executor,
         *,
         dialect: str,

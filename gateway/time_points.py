@@ -14,10 +14,9 @@ from typing import Any
 
 from gateway.config import Settings
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.plan import P_TIME, Edge, PointRequest, StatementPlan
+from journal.protocol import OpenJournal, OpenStatement
 from journal.state import JournalState
-from journal.statement import Statement
 from journal.version import Version
 from rewriter.context import TimePoint, Times
 
@@ -41,13 +40,13 @@ def check_present(settings: Settings, plan: StatementPlan) -> None:
 class TimePoints:
     """The points in time of one run of a statement."""
 
-    def __init__(self, journal: Journal, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, journal: OpenJournal, parameters: Mapping[str, Any]) -> None:
         self._journal = journal
         self._parameters = parameters
         self._meant: dict[tuple[str, Edge], Version] = {}
         self._highest: Version = 0
 
-    def of(self, statement: Statement) -> Times:
+    def of(self, statement: OpenStatement) -> Times:
         """Finds points as a stay in the store sees them."""
 
         def find(request: PointRequest) -> TimePoint:
@@ -57,7 +56,7 @@ class TimePoints:
 
         return find
 
-    def bind(self, statement: Statement, plan: StatementPlan) -> dict[str, Version]:
+    def bind(self, statement: OpenStatement, plan: StatementPlan) -> dict[str, Version]:
         """The versions of a plan's points by parameter."""
         find = self.of(statement)
         return {f"{P_TIME}{i}": find(point).version for i, point in enumerate(plan.points)}
@@ -68,7 +67,7 @@ class TimePoints:
             return True
         return self._journal.settle(self._highest, committed)
 
-    def _version(self, statement: Statement, request: PointRequest) -> Version:
+    def _version(self, statement: OpenStatement, request: PointRequest) -> Version:
         # The key holds the text, not the query: equal points of one statement mean one moment.
         key = (request.query.ast.sql(dialect="duckdb"), request.edge)
         found = self._meant.get(key)
@@ -77,7 +76,7 @@ class TimePoints:
             self._highest = max(self._highest, found)
         return found
 
-    def _evaluated(self, statement: Statement, request: PointRequest) -> Version:
+    def _evaluated(self, statement: OpenStatement, request: PointRequest) -> Version:
         session = statement.session
         try:
             session.execute(request.query, self._parameters)
@@ -101,7 +100,7 @@ class TimePoints:
         latest = now + 1 if request.edge is Edge.BEFORE else now
         return max(0, min(int(number), latest))
 
-    def _aligned(self, statement: Statement, version: Version, edge: Edge) -> Version:
+    def _aligned(self, statement: OpenStatement, version: Version, edge: Edge) -> Version:
         first, last = statement.session.text(_SPANNING, [version, version])[0]
         if last is None:
             return version

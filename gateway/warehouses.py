@@ -14,7 +14,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from gateway.executor import Executor
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
+from journal.protocol import OpenJournal
 from journal.recovery import recover
+from journal.sealer import Sealer
 
 _FORMS = "palimpsest:///relative/path, palimpsest:////absolute/path or palimpsest://"
 
@@ -24,7 +26,7 @@ class OpenWarehouse:
     """A warehouse open in this process, and how many connections use it."""
 
     root: Path
-    journal: Journal
+    journal: OpenJournal
     executor: Executor
     temporary: bool
     users: int = 0
@@ -94,7 +96,7 @@ def _opened(root: Path, settings: dict[str, str], temporary: bool) -> OpenWareho
         ) from error
     journal = Journal(root, settings=settings)
     recover(journal)
-    return OpenWarehouse(root, journal, Executor(journal), temporary)
+    return OpenWarehouse(root, journal, Executor(journal, Sealer(journal)), temporary)
 
 
 def _close(warehouse: OpenWarehouse) -> None:

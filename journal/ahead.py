@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from journal.distinct import proved_distinct
-from journal.journal import Journal
 from journal.plan import P_VERSION, PHYSICAL, Guard, Query, Stage
 from journal.relations import column, ident, version_type, version_value
 from journal.schema import Table
 from journal.segment import RowCounts
-from journal.statement import Statement
 from journal.stores.base import Parameters, StagedRows
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import conformed, fields_of, segment_query, segment_rows
+
+if TYPE_CHECKING:
+    from journal.journal import Journal
+    from journal.statement import Statement
 
 _TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)")
 _MANY_TIMES = 10

@@ -6,11 +6,12 @@ once, which stays unlisted until the transaction commits.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from journal.journal import Journal
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import RowCounts
@@ -23,6 +24,9 @@ from journal.stores.duckdb_layout import (
     segment_query,
     segment_rows,
 )
+
+if TYPE_CHECKING:
+    from journal.journal import Journal
 
 _BATCH_ROWS = 1 << 16
 

@@ -390,6 +390,11 @@ class Journal:
             self.clock.settle(min(point, self.clock.now()))
             return self.state.version == seen.version
 
+    @property
+    def place(self) -> str:
+        """Where the journals lie, for people."""
+        return str(self.root)
+
     def close(self) -> None:
         """Close the store; open transactions are lost."""
         self.store.close()

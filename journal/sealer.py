@@ -13,6 +13,9 @@ import threading
 from journal.errors import PalimpsestError
 from journal.journal import Journal
 from journal.sealing import is_full, seal
+from journal.segment import Segment
+from journal.stores.base import Progress
+from journal.verification import Verification, verify
 
 _LOG = logging.getLogger("palimpsest.sealer")
 _BEHIND = 4
@@ -48,6 +51,14 @@ class Sealer:
                 )
                 self._thread.start()
             self._changed.notify_all()
+
+    def seal(self, table_id: int) -> tuple[Segment, ...]:
+        """Seal a table's heads now; the new segments, none when the heads are empty."""
+        return seal(self._journal, table_id)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Check files, manifests and rows; nothing is repaired."""
+        return verify(self._journal, progress)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until nothing is left to seal; False if that takes longer."""

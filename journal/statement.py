@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from journal.ahead import left_to_ask, may_be_many, write_ahead
+from journal.appending import append_rows, few_rows
+from journal.commit import Author
+from journal.direct import append_direct
+from journal.exporting import export_rows
+from journal.plan import Export, Guard, Query, Stage
 from journal.schema import Table
+from journal.segment import RowCounts
 from journal.state import JournalState
+from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import refresh_tiers
 from journal.stores.duckdb_rows import show_rows
 from journal.transaction import Transaction
+from journal.version import Version
 
 if TYPE_CHECKING:
     from journal.journal import Journal
@@ -64,6 +73,39 @@ class Statement:
             state = self.committed.tables.get(table_id)
             if state is not None and state.manifest.segments:
                 self._journal.checker.check(state.manifest.segments)
+
+    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+        """Keep a step's rows for the later ones; what was written of them already, if so many."""
+        if not may_be_many(self, step, rows_max):
+            self.session.stage(step.name, step.query, parameters)
+            return None
+        return write_ahead(self._journal, self, step, parameters, rows_max)
+
+    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+        """What a guard asks, less what can be proved of rows that were written already."""
+        return left_to_ask(self.session, guard, ahead)
+
+    def export(self, export: Export, parameters: Parameters) -> int:
+        """Write a query's rows to a file of the client's; how many they were."""
+        return export_rows(self.session, export, parameters)
+
+    def append(
+        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    ) -> RowSet | None:
+        """The rows of ``query`` for the journal of ``table``; None when there are none."""
+        if memory_rows_max is None:
+            return few_rows(self.session, table, query, parameters)
+        return append_rows(self._journal, self.session, table, query, parameters, memory_rows_max)
+
+    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+        """Append a query's rows to the table's head; how many they were."""
+        return append_direct(self.session, self.committed, table, query, parameters)
+
+    def commit_direct(
+        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
+    ) -> None:
+        """Commit what ``append_direct`` has appended under ``version``."""
+        self._journal.commit_direct(self, version, appended, digest, author)
 
     def close(self) -> None:
         """End the stay; nothing staged in it survives."""

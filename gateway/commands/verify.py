@@ -11,7 +11,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, access_options, con
 from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
-from journal.verification import Verification, verify
+from journal.verification import Verification
 
 
 @click.command("verify")
@@ -31,7 +31,7 @@ def command(as_json: bool, access: Access) -> None:
     """
     with connected(access, "verify", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("verifying", quiet=as_json) as advance:
-            report = verify(connection.session.journal, advance)
+            report = connection.session.executor.sealer.verify(advance)
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

@@ -87,7 +87,7 @@ def _schemas(shell: Shell, text: str) -> None:
 
 def _warehouse(shell: Shell, text: str) -> None:
     session = shell.connection.session
-    shell.say(f"Warehouse: {session.journal.root}")
+    shell.say(f"Warehouse: {session.journal.place}")
     shell.say(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
     if session.settings.as_of:
         shell.say(f"Reading as of: {session.settings.as_of}")

@@ -6,7 +6,7 @@ not versions, conflicts or catalogs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -63,6 +63,12 @@ class StoreSession(Protocol):
     def execute(self, query: Query, parameters: Parameters) -> None:
         """Run a query; its rows are streamed by the fetch methods."""
 
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        """Run a query whose rows may be many; no other runs before they are fetched."""
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+
     def columns(self) -> list[ResultColumn]:
         """Columns of the query that was executed last."""
 
@@ -74,6 +80,27 @@ class StoreSession(Protocol):
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         """Run a query and hold its rows."""
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows of the query executed last that were not fetched yet."""
+
+    def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Arrow rows as the Python values a query would give."""
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        """The columns of an Arrow table, as a query of it would have them."""
+
+    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
+        """The single row of a query, which is finished then."""
+
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        """The columns a query would have; it is not run."""
+
+    def explain(self, query: Query, parameters: Parameters) -> str:
+        """The store's plan of a query, which does not run."""
+
+    def count(self, name: str) -> int:
+        """Rows of a staged relation."""
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         """Keep a query's rows as relation ``name`` until the transaction ends."""

@@ -129,6 +129,9 @@ class DuckDBSession:
         with _mapped():
             self._connection.execute(self._statement(query), self._bound(query, parameters))
 
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        self.execute(query, parameters)
+
     def explain(self, query: Query, parameters: Parameters) -> str:
         """The store's plan of a query, which does not run."""
         with _mapped():

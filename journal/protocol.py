@@ -1,0 +1,162 @@
+"""What the gateway needs of a journal, whichever store holds it: two seams.
+
+``OpenJournal`` is a store's journals, open in this process; ``OpenStatement`` is one statement's
+stay in the store. The embedded store and databases have one pair each; nobody above asks which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Protocol
+
+from journal.commit import Author
+from journal.counters import CounterKey
+from journal.plan import Export, Guard, Query, Stage
+from journal.schema import Table
+from journal.segment import RowCounts, Segment, SegmentFile
+from journal.state import JournalState
+from journal.stores.base import Parameters, Progress, RowSet, StagedRows, StoreSession
+from journal.transaction import Transaction
+from journal.verification import Verification
+from journal.version import HybridClock, Version
+
+
+class OpenStatement(Protocol):
+    """One statement's stay in the store: a session inside a transaction, and what it sees."""
+
+    @property
+    def session(self) -> StoreSession:
+        """The store's session, inside a transaction of its own."""
+
+    @property
+    def committed(self) -> JournalState:
+        """What was committed when the stay began."""
+
+    @property
+    def transaction(self) -> Transaction:
+        """The client's transaction."""
+
+    def show_buffers(self, table_ids: Iterable[int]) -> None:
+        """Let queries see the transaction's own rows of these tables."""
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """Raise if a segment that will be read is missing or damaged."""
+
+    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+        """Keep a step's rows for the later ones; what was written of them already, if so many."""
+
+    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+        """What a guard asks, less what can be proved of rows that were written already."""
+
+    def export(self, export: Export, parameters: Parameters) -> int:
+        """Write a query's rows to a file of the client's; how many they were."""
+
+    def append(
+        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    ) -> RowSet | None:
+        """The rows of ``query`` for the journal of ``table``, None when there are none.
+
+        Without a limit they are known to be few.
+        """
+
+    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+        """Append a query's rows to the journal at once; how many they were."""
+
+    def commit_direct(
+        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
+    ) -> None:
+        """Commit what ``append_direct`` has appended under ``version``."""
+
+    def close(self) -> None:
+        """End the stay; nothing staged in it survives."""
+
+    def __enter__(self) -> OpenStatement:
+        """The statement itself."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+
+
+class Numbers(Protocol):
+    """Generated numbers, never handed out twice."""
+
+    def reserve(self, key: CounterKey, count: int, start: int, increment: int) -> int:
+        """The first of ``count`` numbers that are now taken."""
+
+    def skip_past(self, key: CounterKey, value: int, start: int, increment: int) -> None:
+        """Make sure a value given explicitly is not generated later."""
+
+
+class OpenJournal(Protocol):
+    """The journals of one store, open in this process."""
+
+    @property
+    def state(self) -> JournalState:
+        """What is committed, as far as this process knows."""
+
+    @property
+    def clock(self) -> HybridClock:
+        """Where versions come from."""
+
+    @property
+    def counters(self) -> Numbers:
+        """Where generated numbers come from."""
+
+    @property
+    def place(self) -> str:
+        """Where the journals lie: a folder, or the name of a database."""
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now."""
+
+    def statement(self, transaction: Transaction) -> OpenStatement:
+        """Start a statement of a transaction; close what is returned."""
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+
+    def commit(self, transaction: Transaction, author: Author) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing."""
+
+    def direct(self, message: str | None) -> AbstractContextManager[OpenStatement]:
+        """A statement that runs inside the commit section, for writes that take no time."""
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Remove staged rows that no manifest lists."""
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; False if it lacks commits."""
+
+    def reading_session(self) -> AbstractContextManager[StoreSession]:
+        """A session inside a transaction of its own, without any lock."""
+
+    def close(self) -> None:
+        """Close the store; open transactions are lost."""
+
+
+class Upkeep(Protocol):
+    """What a store's journals need besides statements."""
+
+    def request(self, table_id: int, rows_max: int) -> None:
+        """Have a table sealed if its heads hold more than ``rows_max`` rows; 0 means never."""
+
+    def seal(self, table_id: int) -> tuple[Segment, ...]:
+        """Seal a table's heads now; the new segments."""
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Check everything; nothing is repaired."""
+
+    def close(self) -> None:
+        """Stop."""
