@@ -6,6 +6,8 @@ would ignore it silently, so every node of these types is checked before any rul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
@@ -100,3 +102,14 @@ def _refused(node: exp.Expr, name: str, of: str | None = None) -> PalimpsestErro
         advice="leave the clause out; see docs/sql.md for what each statement takes",
         position=position_of(node),
     )
+
+
+def check_some(nodes: Sequence[exp.Expr], near: exp.Expr | None) -> None:
+    """Raise SYNTAX for a SET that assigns nothing; ``near`` is where the error points."""
+    if not nodes:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "SET assigns nothing",
+            advice="write SET column = value",
+            position=position_of(near),
+        )

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
+from rewriter.allowed import check_some
 from rewriter.names import position_of
 from rewriter.target import default_value, find_column, is_default, typed
 
@@ -48,17 +49,6 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
             chosen = default_value(stored) if is_default(value) else value.copy()
             values[stored.physical] = typed(chosen, stored)
     return Assigned(values)
-
-
-def check_some(nodes: Sequence[exp.Expr], near: exp.Expr | None) -> None:
-    """Raise SYNTAX for a SET that assigns nothing; ``near`` is where the error points."""
-    if not nodes:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            "SET assigns nothing",
-            advice="write SET column = value",
-            position=position_of(near),
-        )
 
 
 def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:

@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter import own_syntax
+from rewriter.allowed import check_some
 from rewriter.insert_syntax import set_marks, without_marks
 from rewriter.limits import Limits
 from rewriter.nesting import check_nesting, too_deep
@@ -165,6 +166,9 @@ def _statement(
             advice="see docs/sql.md for the statements that are",
             position=position_of(tokens[0]),
         )
+    if isinstance(ast, exp.Update):
+        # Here, so that it comes before anything the state of the transaction has to say.
+        check_some(ast.expressions, ast.this)
     return Parsed(SqlStatement(ast), own_text, parameters)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.spelling import spelled
+
 _OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _FUNCTIONS = {exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg"}
 
@@ -28,10 +30,8 @@ def name_subqueries(query: exp.Expr) -> None:
         for index, node in enumerate(named):
             if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(exp.Table) is None:
                 continue
-            text = node.sql(dialect="duckdb", normalize_functions="lower")
-            if isinstance(node, exp.Binary):
-                text = f"({text})"
-            named[index] = exp.alias_(node, exp.to_identifier(text, quoted=True), copy=False)
+            name = exp.to_identifier(spelled(node), quoted=True)
+            named[index] = exp.alias_(node, name, copy=False)
         if named != select.expressions:
             select.set("expressions", named)
 

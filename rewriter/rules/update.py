@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage
-from rewriter.assignments import assignments, check_some
+from rewriter.allowed import check_some
+from rewriter.assignments import assignments
 from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, sources_of
 from rewriter.key_lookup import keys_in

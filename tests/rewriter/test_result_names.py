@@ -1,0 +1,55 @@
+"""Result columns without an alias are called what DuckDB calls them, subqueries included."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import gateway
+
+SETUP = (
+    "CREATE SCHEMA s",
+    'CREATE TABLE s.t ("Mixed" INTEGER, "two words" INTEGER, b INTEGER, x VARCHAR)',
+    "INSERT INTO s.t VALUES (1, 2, 3, 'it''s')",
+)
+PROJECTIONS = [
+    '(SELECT q."Mixed" FROM s.t AS q, s.t AS r)',
+    '(SELECT "two words"+b FROM s.t)',
+    '(SELECT max(x."Mixed") FROM s.t x JOIN s.t y ON x.b=y.b)',
+    "(SELECT max(b) FROM s.t LEFT JOIN s.t AS z USING (b))",
+    "EXISTS(SELECT 1 FROM s.t WHERE \"Mixed\"=1 AND x = 'it''s' AND b < 4)",
+    "NOT EXISTS (SELECT 1 FROM s.t q WHERE q.b = t.b)",
+    "b IN (SELECT b FROM s.t)",
+    "b NOT IN (SELECT b FROM s.t)",
+    "b = ANY (SELECT b FROM s.t)",
+    "(SELECT count(*) FROM s.t)",
+    "coalesce((SELECT max(b) FROM s.t), 0) + 1",
+    "(SELECT b FROM s.t ORDER BY b DESC LIMIT 1 OFFSET 0)",
+    "(SELECT b::BIGINT FROM s.t WHERE b IS NULL OR x IS NOT NULL)",
+    "(SELECT b FROM s.t WHERE b BETWEEN 1 AND 3 AND b IN (3, 4) AND x LIKE '%t%')",
+    "(SELECT CASE WHEN b > 1 THEN 2 ELSE 3 END FROM s.t)",
+    "(SELECT -b FROM s.t)",
+    "(SELECT b FROM s.t WHERE b < 0 UNION ALL SELECT 1)",
+    "(SELECT sum(b) FILTER (WHERE b > 1) FROM s.t GROUP BY x HAVING count(*) > 0)",
+]
+
+
+@pytest.fixture(scope="module")
+def connections(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """Plain DuckDB and the gateway, with the same table."""
+    root: Path = tmp_path_factory.mktemp("names")
+    plain = duckdb.connect()
+    ours = gateway.connect(f"palimpsest:///{root}", autocommit=True).cursor()
+    for statement in SETUP:
+        plain.execute(statement)
+        ours.execute(statement)
+    return [plain, ours]
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_name_is_that_of_the_store(connections: list[object], projection: str) -> None:
+    names = []
+    for connection in connections:
+        connection.execute(f"SELECT {projection} FROM s.t")  # type: ignore[attr-defined]
+        names.append(connection.description[0][0])  # type: ignore[attr-defined]
+    assert names[1] == names[0]
