@@ -34,6 +34,14 @@ class Engine(Protocol):
         """Return the session of that name, opening it on first use."""
         ...
 
+    def mark(self, name: str) -> None:
+        """Remember this moment under a name."""
+        ...
+
+    def marked(self, schema: str, table: str, mark: str) -> str:
+        """Return how SQL names a table as it was at a mark."""
+        ...
+
     def flush(self) -> None:
         """Seal what is in memory or in heads; no answer may change."""
         ...

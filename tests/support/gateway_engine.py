@@ -4,6 +4,7 @@ Flushing goes through a connection of its own, so that it also happens while a c
 transaction is open: maintenance never changes an answer, whenever it runs.
 """
 
+import datetime
 from pathlib import Path
 
 import gateway
@@ -60,6 +61,7 @@ class GatewayEngine:
         self._dialect = dialect
         self._sessions: dict[str, GatewaySession] = {}
         self._maintenance: Connection | None = None
+        self._marks: dict[str, int] = {}
 
     def session(self, name: str) -> GatewaySession:
         """Return the session of that name, opening it on first use."""
@@ -67,11 +69,23 @@ class GatewayEngine:
             self._sessions[name] = GatewaySession(self._connect())
         return self._sessions[name]
 
+    def mark(self, name: str) -> None:
+        """Remember the version of the last commit under a name."""
+        with self._maintaining().cursor() as cursor:
+            cursor.execute("SELECT max(version) FROM system.transactions")
+            self._marks[name] = int(cursor.fetchall()[0][0])
+
+    def marked(self, schema: str, table: str, mark: str) -> str:
+        """Return time travel to the version of a mark, or to its time."""
+        version = self._marks[mark]
+        if version % 2:
+            return f"{schema}.{table} FOR SYSTEM_VERSION AS OF {version}"
+        moment = datetime.datetime.fromtimestamp(version / 1e6, datetime.UTC)
+        return f"{schema}.{table} FOR SYSTEM_TIME AS OF TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}'"
+
     def flush(self, *tables: str) -> None:
         """Seal the heads of the given tables, or of all tables."""
-        if self._maintenance is None:
-            self._maintenance = self._connect()
-        with self._maintenance.cursor() as cursor:
+        with self._maintaining().cursor() as cursor:
             if not tables:
                 cursor.execute(CALL_FLUSH)
             for table in tables:
@@ -89,6 +103,11 @@ class GatewayEngine:
     def close(self) -> None:
         """Let go of the warehouse."""
         self.restart()
+
+    def _maintaining(self) -> Connection:
+        if self._maintenance is None:
+            self._maintenance = self._connect()
+        return self._maintenance
 
     def _connect(self) -> Connection:
         return gateway.connect(self._url, dialect=self._dialect, autocommit=True)

@@ -132,6 +132,7 @@ class Oracle:
     _attached: set[str] = field(init=False, default_factory=set)
     _numbers: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
     _current: str = field(init=False, default="memory")
+    _marks: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._root = duckdb.connect(config={"python_enable_replacements": False, "threads": 1})
@@ -145,6 +146,14 @@ class Oracle:
 
     def flush(self) -> None:
         """Do nothing: a plain database has nothing to seal."""
+
+    def mark(self, name: str) -> None:
+        """Keep the committed version under a name."""
+        self._marks[name] = self.committed
+
+    def marked(self, schema: str, table: str, mark: str) -> str:
+        """Return how a table is named in the version of a mark."""
+        return f'"{self._marks[mark]}".{schema}.{table}'
 
     def restart(self) -> None:
         """Lose open transactions, as a closed connection does."""
@@ -193,7 +202,7 @@ class Oracle:
 
     def collect(self) -> None:
         """Detach every version nobody refers to any more."""
-        kept = {self.committed}
+        kept = {self.committed, *self._marks.values()}
         for session in self._sessions.values():
             kept.update(session.versions())
         for version in sorted(self._attached - kept):
@@ -222,7 +231,7 @@ class Oracle:
     def _references(self, version: str) -> int:
         sessions = self._sessions.values()
         count = sum(session.versions().count(version) for session in sessions)
-        return count + (version == self.committed)
+        return count + (version == self.committed) + (version in self._marks.values())
 
     def _attach(self) -> str:
         version = f"oracle_{next(self._numbers)}"

@@ -4,6 +4,7 @@ A statement the product refuses as not supported (0A000) is left out on the othe
 refusals are counted, not compared.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from tests.support.logic.runner import Disturbance
 from tests.support.outcome import UNSUPPORTED, Failure, Outcome, describe, difference
 from tests.support.programs.step import Step
 from tests.support.programs.tables import SCHEMA
+
+_MARKED = re.compile(r'(\w+)\.("[^"]*"|\w+)/\*@(\w+)\*/')
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,12 @@ class Replay:
     def advance(self) -> None:
         """Run the next statement on both sides and compare."""
         step = self.steps[self.place]
-        sql = step.sql.replace(f"{SCHEMA}.", f"{self.schema}.").replace(
-            f"CREATE SCHEMA {SCHEMA}", f"CREATE SCHEMA {self.schema}"
-        )
+        if step.mark:
+            for engine in (self.tested, self.expected):
+                engine.mark(self.schema + step.mark)
+            self.place += 1
+            return
+        sql = self._text(step, self.tested)
         session = self.tested.session(self.session)
         got = session.run(sql)
         other = self.expected.session("fuzz")
@@ -72,7 +78,7 @@ class Replay:
             self.tally.refused[key] = self.tally.refused.get(key, 0) + 1
             other.refuse()
         else:
-            wanted = other.run(sql)
+            wanted = other.run(self._text(step, self.expected))
             self.tally.failures += isinstance(wanted, Failure)
             reason = _difference(wanted, got, ordered=step.ordered)
             if reason is None and other.in_transaction != session.in_transaction:
@@ -82,6 +88,13 @@ class Replay:
                 return
         self.in_transaction = session.in_transaction
         self.place += 1
+
+    def _text(self, step: Step, engine: Engine) -> str:
+        """A statement in this program's schema, with marks as the engine spells them."""
+        named = step.sql.replace(f"{SCHEMA}.", f"{self.schema}.").replace(
+            f"CREATE SCHEMA {SCHEMA}", f"CREATE SCHEMA {self.schema}"
+        )
+        return _MARKED.sub(lambda m: engine.marked(m[1], m[2], self.schema + m[3]), named)
 
     def diverges(self, reason: str, expected: str, got: str, sql: str = "") -> None:
         """End here, with a divergence."""

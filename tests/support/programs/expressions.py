@@ -46,9 +46,14 @@ def _of_kind(rng: random.Random, scope: Scope, kind: Kind, depth: int) -> str:
         case "int":
             choices = [f"({inner} + 1)", f"({inner} - 2)", f"abs({inner})", f"(- {inner})"]
             choices += [f"length({name})" for name in scope.of("text")]
+            choices += [f"len({name})" for name in scope.of("list")]
+            choices += [f"({name}).p" for name in scope.of("struct")]
         case "text":
             choices = [f"upper({inner})", f"({inner} || 'z')", f"substr({inner}, 1, 1)"]
-            choices += [f"CAST({name} AS VARCHAR)" for name in scope.of("int", "bool", "date")]
+            choices += [
+                f"CAST({name} AS VARCHAR)" for name in scope.of("int", "bool", "date", "list")
+            ]
+            choices += [f"struct_extract({name}, 'q')" for name in scope.of("struct")]
         case "float":
             choices = [f"({inner} + 0.5)", f"({inner} / 2)"]
             choices += [f"CAST({name} AS DOUBLE)" for name in scope.of("int")]
@@ -60,6 +65,19 @@ def _of_kind(rng: random.Random, scope: Scope, kind: Kind, depth: int) -> str:
             choices = [f"({inner} + 1)", f"CAST({inner} AS DATE)"]
         case "timestamp":
             choices = [f"({inner} + INTERVAL '1' HOUR)", f"date_trunc('day', {inner})"]
+        case "huge":
+            choices = [f"({inner} // 2)", f"abs({inner})"]
+        case "blob":
+            choices = [f"({inner} || 'z'::BLOB)"]
+        case "zoned":
+            choices = [f"({inner} + INTERVAL '1' HOUR)"]
+        case "list":
+            choices = [f"list_append({inner}, 7)", f"list_concat({inner}, [9])"]
+        case "struct":
+            number, text = (expression(rng, scope, k, 0) for k in ("int", "text"))
+            choices = [f"{{'p': {number}, 'q': {text}}}"]
+        case "uuid" | "time":
+            choices = [inner]
     return rng.choice(choices)
 
 
@@ -78,7 +96,7 @@ def predicate(rng: random.Random, scope: Scope, depth: int = 2) -> str:
         case 1:
             values = ", ".join(literal(rng, kind, nullable=True) for _ in range(3))
             return f"{name} {rng.choice(('', 'NOT '))}IN ({values})"
-        case 2:
+        case 2 if kind != "struct":
             return f"{name} BETWEEN {literal(rng, kind)} AND {literal(rng, kind)}"
         case 3 if kind == "text":
             return f"{name} LIKE '%a%'"

@@ -1,9 +1,9 @@
-"""Random programs: a schema, rows, and a course of writes, reads and transactions."""
+"""Random programs: a schema, rows, and a course of writes, reads, ALTERs and transactions."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tests.support.programs.changes import random_change
 from tests.support.programs.reads import random_read
 from tests.support.programs.step import Step
 from tests.support.programs.tables import SCHEMA, Table, random_table
@@ -28,40 +28,79 @@ def random_program(seed: int, length: int = 16) -> Program:
     count = rng.choice((1, 2, 2, 3))
     tables = tuple(random_table(rng, _TABLE_NAMES[place]) for place in range(count))
     created = [Step(f"CREATE SCHEMA {SCHEMA}"), *(Step(table.ddl()) for table in tables)]
-    steps = [seed_rows(rng, table) for table in tables]
-    steps += _course(rng, tables, length)
-    final = [Step(f"SELECT * FROM {table.reference}") for table in tables]
-    return Program(seed, (*created, *steps, *final), len(created), tables)
+    course = _Course(rng, list(tables), [seed_rows(rng, table) for table in tables])
+    course.run(length)
+    final = [Step(f"SELECT * FROM {table.reference}") for table in course.tables]
+    final += [Step(f"SELECT * FROM {table.reference}") for table in course.past]
+    return Program(seed, (*created, *course.steps, *final), len(created), tables)
 
 
-def _course(rng: random.Random, tables: Sequence[Table], length: int) -> list[Step]:
-    steps: list[Step] = []
-    open_points: list[str] | None = None
-    while len(steps) < length:
-        if open_points is None:
-            if rng.random() < 0.12:
-                steps.append(Step(rng.choice(("BEGIN", "BEGIN", "BEGIN TRANSACTION"))))
-                open_points = []
-        elif rng.random() < 0.35:
-            step, open_points = _inside(rng, open_points)
-            steps.append(step)
-        chosen = random_write if rng.random() < 0.6 else random_read
-        steps.append(chosen(rng, tables))
-    if open_points is not None:
-        steps.append(Step("ROLLBACK"))
-    return steps
+@dataclass(slots=True)
+class _Course:
+    """What happens after the tables are there; knows what they look like at each step."""
 
+    rng: random.Random
+    tables: list[Table]
+    steps: list[Step]
+    past: list[Table] = field(default_factory=list)
+    # Of the open transaction: the tables at BEGIN, and at each savepoint.
+    before: list[Table] | None = None
+    points: list[tuple[str, list[Table]]] = field(default_factory=list)
+    numbers: int = 0
 
-def _inside(rng: random.Random, points: list[str]) -> tuple[Step, list[str] | None]:
-    choice = rng.random()
-    if choice < 0.35:
-        return Step("COMMIT"), None
-    if choice < 0.55:
-        return Step("ROLLBACK"), None
-    if choice < 0.8 or not points:
-        name = f"s{len(points)}"
-        return Step(f"SAVEPOINT {name}"), [*points, name]
-    place = rng.randrange(len(points))
-    if choice < 0.95:
-        return Step(f"ROLLBACK TO SAVEPOINT {points[place]}"), points[: place + 1]
-    return Step(f"RELEASE SAVEPOINT {points[place]}"), points[:place]
+    def run(self, length: int) -> None:
+        """Add steps until there are enough."""
+        while len(self.steps) < length:
+            if self.before is None:
+                self._outside()
+            elif self.rng.random() < 0.35:
+                self.steps.append(Step(self._inside()))
+            self._statement()
+        if self.before is not None:
+            self.steps.append(Step("ROLLBACK"))
+            self.tables = self.before
+
+    def _statement(self) -> None:
+        choice = self.rng.random()
+        if choice < 0.07:
+            place = self.rng.randrange(len(self.tables))
+            self.numbers += 1
+            changed = random_change(self.rng, self.tables[place], f"n{self.numbers}")
+            self.tables[place] = changed.table
+            self.steps += changed.steps
+        else:
+            chosen = random_write if choice < 0.6 else random_read
+            seen = [*self.tables, *self.past] if self.rng.random() < 0.4 else self.tables
+            self.steps.append(chosen(self.rng, seen))
+
+    def _outside(self) -> None:
+        choice = self.rng.random()
+        if choice < 0.12:
+            self.steps.append(Step(self.rng.choice(("BEGIN", "BEGIN", "BEGIN TRANSACTION"))))
+            self.before, self.points = list(self.tables), []
+        elif choice < 0.22:
+            self.numbers += 1
+            mark = f"m{self.numbers}"
+            self.steps.append(Step(f"-- {mark}", mark=mark))
+            self.past = [table.at(mark) for table in self.tables]
+
+    def _inside(self) -> str:
+        choice = self.rng.random()
+        if choice < 0.35:
+            self.before = None
+            return "COMMIT"
+        if choice < 0.55:
+            self.tables, self.before = self.before or [], None
+            return "ROLLBACK"
+        if choice < 0.8 or not self.points:
+            name = f"s{len(self.points)}"
+            self.points.append((name, list(self.tables)))
+            return f"SAVEPOINT {name}"
+        place = self.rng.randrange(len(self.points))
+        name, tables = self.points[place]
+        if choice < 0.95:
+            self.points = self.points[: place + 1]
+            self.tables = list(tables)
+            return f"ROLLBACK TO SAVEPOINT {name}"
+        self.points = self.points[:place]
+        return f"RELEASE SAVEPOINT {name}"

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A statement of a program."""
+    """A statement of a program, or a mark: a moment that later statements read at.
+
+    A table that is read at a mark is written `name/*@mark*/`.
+    """
 
     sql: str
     ordered: bool = False
+    mark: str = ""

@@ -1,12 +1,15 @@
 """Random tables of a program: columns, keys, constraints, and literals that fit them."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 SCHEMA = "fz"
 
-Kind: TypeAlias = Literal["int", "text", "float", "decimal", "bool", "date", "timestamp"]
+Kind: TypeAlias = Literal[
+    "int", "text", "float", "decimal", "bool", "date", "timestamp",
+    "huge", "blob", "uuid", "time", "zoned", "list", "struct",
+]  # fmt: skip
 
 TYPE_NAMES: dict[Kind, tuple[str, ...]] = {
     "int": ("INTEGER", "BIGINT", "SMALLINT"),
@@ -16,31 +19,56 @@ TYPE_NAMES: dict[Kind, tuple[str, ...]] = {
     "bool": ("BOOLEAN",),
     "date": ("DATE",),
     "timestamp": ("TIMESTAMP",),
+    "huge": ("HUGEINT",),
+    "blob": ("BLOB",),
+    "uuid": ("UUID",),
+    "time": ("TIME",),
+    "zoned": ("TIMESTAMP WITH TIME ZONE",),
+    "list": ("INTEGER[]",),
+    "struct": ("STRUCT(p INTEGER, q VARCHAR)",),
 }
 
 # Few values, so that keys collide and joins and predicates match.
 _LITERALS: dict[Kind, tuple[str, ...]] = {
     "int": ("0", "1", "2", "3", "4", "5", "6", "7", "-1"),
-    "text": ("'a'", "'b'", "'c'", "'ab'", "''", "'it''s'", "'Ünï'", "'x y'"),
-    "float": ("0.5", "1.5", "-2.25", "3.0", "CAST('nan' AS DOUBLE)"),
+    "text": (
+        "'a'", "'b'", "'c'", "'ab'", "''", "'it''s'", "'Ünï'", "'x y'", "'é'", "'😀'", "'; --'",
+        "'? :a $1'", "'a text that is longer than any inlined string'",
+    ),
+    "float": ("0.5", "1.5", "-2.25", "3.0", "CAST('nan' AS DOUBLE)", "CAST('-inf' AS DOUBLE)"),
     "decimal": ("1.25", "0.10", "-7.50", "42.00"),
     "bool": ("TRUE", "FALSE"),
     "date": ("DATE '2024-01-01'", "DATE '2024-02-29'", "DATE '1999-12-31'"),
     "timestamp": ("TIMESTAMP '2024-01-01 10:00:00'", "TIMESTAMP '2023-06-30 23:59:59.123456'"),
-}
+    "huge": ("0", "12345678901234567890123456789", "-170141183460469231731687303715884105727"),
+    "blob": ("'a'::BLOB", "''::BLOB", "'\\x00\\xFF'::BLOB"),
+    "uuid": tuple(f"'{n * 8}-0000-0000-0000-{n * 12}'::UUID" for n in ("0", "a", "f")),
+    "time": ("TIME '00:00:00'", "TIME '23:59:59.999999'"),
+    "zoned": (
+        "TIMESTAMPTZ '2024-01-01 10:00:00+00'", "TIMESTAMPTZ '2024-07-01 10:00:00.5-07'",
+    ),
+    "list": ("[1, 2]", "[1, NULL]", "CAST([] AS INTEGER[])", "[3]"),
+    "struct": ("{'p': 1, 'q': 'a'}", "{'p': NULL, 'q': 'it''s'}", "{'p': 2, 'q': NULL}"),
+}  # fmt: skip
 # Keys come from a wider range, so that most inserts succeed.
 _KEY_LITERALS: dict[Kind, tuple[str, ...]] = {
     "int": tuple(str(number) for number in range(24)),
     "text": tuple(f"'{letter}{digit}'" for letter in "abc" for digit in range(5)),
     "date": tuple(f"DATE '2024-01-{day:02}'" for day in range(1, 15)),
     "decimal": tuple(f"{number}.{number}5" for number in range(10)),
+    "uuid": tuple(f"'{d * 8}-0000-0000-0000-{d * 12}'::UUID" for d in "0123456789abcdef"),
+    "timestamp": tuple(f"TIMESTAMP '2024-01-01 00:00:00.{n:06}'" for n in range(8)),
 }
 _CHECKS: dict[Kind, str] = {"int": "{} < 50", "text": "length({}) < 6", "decimal": "{} > -100"}
 _COLUMN_NAMES = ("a", "b", "c", "d", '"Mixed"', '"order"', '"two words"', "Name")
 _VALUE_KINDS: tuple[Kind, ...] = (
-    "int", "int", "int", "text", "text", "float", "decimal", "bool", "date", "timestamp",
+    "int", "int", "int", "int", "int", "int", "text", "text", "text", "text",
+    "float", "float", "decimal", "decimal", "bool", "bool", "date", "timestamp",
+    "huge", "blob", "uuid", "time", "zoned", "list", "struct",
 )  # fmt: skip
-_KEY_KINDS: tuple[Kind, ...] = ("int", "int", "int", "int", "text", "date", "decimal")
+_KEY_KINDS: tuple[Kind, ...] = (
+    "int", "int", "int", "int", "int", "text", "text", "date", "decimal", "uuid", "timestamp",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +91,16 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     uniques: tuple[tuple[str, ...], ...]
+    mark: str = ""
 
     @property
     def reference(self) -> str:
-        """Return the qualified name."""
-        return f"{SCHEMA}.{self.name}"
+        """Return the qualified name, and the mark of the moment at which it is read."""
+        return f"{SCHEMA}.{self.name}" + (f"/*@{self.mark}*/" if self.mark else "")
+
+    def at(self, mark: str) -> "Table":
+        """Return the table as it is read at a mark."""
+        return replace(self, mark=mark)
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
@@ -101,6 +134,12 @@ def distinct_literals(rng: random.Random, kind: Kind, count: int) -> list[str]:
     pool = list({**_LITERALS, **_KEY_LITERALS}[kind])
     rng.shuffle(pool)
     return pool[:count]
+
+
+def random_column(rng: random.Random, name: str) -> Column:
+    """Return a column that is no part of a key, with or without a default."""
+    column = _column(rng, name, rng.choice(_VALUE_KINDS))
+    return replace(column, default=rng.choice(_LITERALS[column.kind]) if rng.random() < 0.5 else "")
 
 
 def random_table(rng: random.Random, name: str) -> Table:

@@ -13,8 +13,12 @@ from tests.support.programs.tables import Column, Table, distinct_literals, lite
 
 
 def random_write(rng: random.Random, tables: Sequence[Table]) -> Step:
-    """Return a statement that changes one of the tables."""
-    return Step(rng.choice(_SHAPES)(rng, rng.choice(tables), tables))
+    """Return a statement that changes one of the tables; some may be read as they were."""
+    table = rng.choice([table for table in tables if not table.mark])
+    sql = rng.choice(_SHAPES)(rng, table, tables)
+    if " RETURNING " in sql and not sql.startswith("MERGE") and rng.random() < 0.3:
+        return Step(f"WITH x AS ({sql}) SELECT * FROM x")
+    return Step(sql)
 
 
 def seed_rows(rng: random.Random, table: Table) -> Step:
@@ -86,7 +90,7 @@ def _upsert(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
         return f"INSERT OR IGNORE {head}{tail}"
     if form == 2 and not table.uniques:
         return f"INSERT OR REPLACE {head}{tail}"
-    target = f"({', '.join(table.key)})"
+    target = f"({', '.join(rng.choice([table.key, *table.uniques]))})"
     free = [column for column in table.columns if column.name not in table.constrained()]
     if form == 3 or not free:
         return f"INSERT {head} ON CONFLICT {target} DO NOTHING{tail}"
@@ -232,8 +236,14 @@ def _merge(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
         clauses.append(f"WHEN NOT MATCHED BY SOURCE{condition} THEN DELETE")
     return (
         f"MERGE INTO {table.reference} AS t USING {source.reference} AS s"
-        f" ON t.{pair[0]} = s.{pair[1]} {' '.join(clauses)}"
+        f" ON t.{pair[0]} = s.{pair[1]} {' '.join(clauses)}{_merge_returning(rng, table)}"
     )
+
+
+def _merge_returning(rng: random.Random, table: Table) -> str:
+    if rng.random() > 0.15:
+        return ""
+    return rng.choice((" RETURNING merge_action, *", f" RETURNING t.{table.columns[0].name} AS r"))
 
 
 def _and(rng: random.Random, scope: Scope) -> str:
