@@ -299,7 +299,7 @@ class Reads:
     def _table(self, table: Table, node: exp.Table) -> exp.Query:
         outputs = business_outputs(table.columns)
         if self._scopes is not None and self._scopes.names_version(node, table):
-            outputs += _current_versions(table)
+            outputs += current_versions(table)
         if self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             return self._past(table).at(self._moment.version, outputs)
@@ -382,7 +382,7 @@ class Reads:
         table.replace(subquery)
 
 
-def _current_versions(table: Table) -> list[Output]:
+def current_versions(table: Table) -> list[Output]:
     """The version columns of current rows: when they were written, and no end yet."""
     end = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
     return [

@@ -18,6 +18,8 @@ from rewriter.context import RewriteContext
 from rewriter.names import is_cte, position_of, table_name
 
 Key = tuple[str, str]
+INTERNAL = "_palimpsest_"
+"""How columns begin that the rewriter adds for itself."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,8 @@ class Scopes:
             if isinstance(node, exp.Table):
                 tables.append(node)
             elif isinstance(node, exp.Column):
+                if node.name.startswith(INTERNAL):
+                    _refuse_internal(node)
                 columns.append(node)
         ctes = frozenset(id(t) for t in tables if is_named(t) and is_cte(t))
         return Scopes(context, tables, columns, ctes)
@@ -142,6 +146,18 @@ class Scopes:
         sources += [join.this for join in select.args.get("joins") or []]
         return not select.args.get("laterals") and all(
             isinstance(s, exp.Table) and is_named(s) and id(s) not in self.ctes for s in sources
+        )
+
+
+def _refuse_internal(column: exp.Column) -> None:
+    position = position_of(column)
+    if position is not None:
+        # Only what a client wrote has a position.
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'column "{column.name}" does not exist',
+            advice=f"names that begin with {INTERNAL} are the gateway's own",
+            position=position,
         )
 
 

@@ -18,7 +18,8 @@ from journal.schema import ROW_ID, Column, Table, fold
 from rewriter.changes import OLD_VERSION, new_name, old_name
 from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
-from rewriter.reads import Reads
+from rewriter.reads import Reads, current_versions
+from rewriter.scopes import version_names
 
 VERSION = "_palimpsest_version"
 
@@ -35,12 +36,20 @@ class Target:
         """The target that a table reference names."""
         return Target(table, node.alias or node.name)
 
-    def relation(self, reads: Reads, keys: Keys | None = None) -> exp.Subquery:
+    def relation(
+        self, reads: Reads, keys: Keys | None = None, seen_by: exp.Expr | None = None
+    ) -> exp.Subquery:
         """The current rows under the alias, logical names, with row id and version.
 
-        With ``keys`` it need hold only the row of that key.
+        With ``keys`` it need hold only the row of that key. The version columns can be named by the
+        statement that sees it.
         """
-        query = reads.relation(self.table, readable(self.table), keys)
+        outputs = readable(self.table)
+        if seen_by is not None:
+            names = version_names(self.table)
+            if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
+                outputs += current_versions(self.table)
+        query = reads.relation(self.table, outputs, keys)
         return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
 
     def old_values(self) -> list[exp.Expr]:

@@ -239,11 +239,11 @@ class _Builder:
             )
             for name in _names(self._table, columns)
         ]
-        present = settled(self._target.relation(self._reads, self._keys(columns)))
+        present = self._target.relation(self._reads, self._keys(columns), self._upsert.where)
         return (
             exp.select(*outputs)
             .from_(_aliased(new, self._upsert.excluded))
-            .join(present, on=exp.and_(*same), join_type="left")
+            .join(settled(present), on=exp.and_(*same), join_type="left")
         )
 
     def _refuse_doubles(self, columns: Sequence[str]) -> None:

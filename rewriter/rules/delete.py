@@ -29,7 +29,8 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     keys = None
     if where is not None:
         keys = keys_in(where.this, table, target.alias, alone=not joins)
-    query = chosen_rows(reads, target, result.extras(), ast, joins, target.relation(reads, keys))
+    relation = target.relation(reads, keys, ast)
+    query = chosen_rows(reads, target, result.extras(), ast, joins, relation)
     changes = ChangeSet(table, stage, True, False, frozenset())
     if keys is not None and result.node is None:
         fused = fuse(reads, changes, [(stage, query)], "DELETE")

@@ -47,7 +47,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
     place = next(p for p in holder.find_all(exp.Placeholder) if p.name == "target")
-    place.replace(target.relation(reads))
+    place.replace(target.relation(reads, seen_by=ast))
     rows = exp.select("*").from_(exp.Subquery(this=holder.this, alias=exp.TableAlias(this="m")))
     acting = [exp.Literal.number(a.place) for a in actions.all if a.kind]
     rows = rows.where(exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()]))

@@ -45,7 +45,7 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
         [*new_values(assigned, target.places()), *result.extras()],
         ast,
         joins,
-        target.relation(reads, keys),
+        target.relation(reads, keys, ast),
     )
     changes = ChangeSet(table, stage, True, True, frozenset(assigned))
     if keys is not None and result.node is None:

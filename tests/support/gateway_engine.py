@@ -81,7 +81,7 @@ class GatewayEngine:
         if version % 2:
             return f"{schema}.{table} FOR SYSTEM_VERSION AS OF {version}"
         moment = datetime.datetime.fromtimestamp(version / 1e6, datetime.UTC)
-        return f"{schema}.{table} FOR SYSTEM_TIME AS OF TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}'"
+        return f"{schema}.{table} FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{moment}'"
 
     def flush(self, *tables: str) -> None:
         """Seal the heads of the given tables, or of all tables."""
