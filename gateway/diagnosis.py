@@ -8,6 +8,8 @@ text, where it is looked for.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 
 from sqlglot import exp
 
@@ -70,7 +72,7 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
         names = [n.strip(' "?') for n in match[1].split(",")]
         known = [n for n in names if n and not _INTERNAL.search(n)]
         if known:
-            advice = "did you mean " + " or ".join(known) + "?"
+            advice = _suggestion(_missing(first), known)
     named = re.match(r'Referenced column "([^"]+)" (?:was )?not found', first)
     if named is not None:
         first = f'column "{named[1]}" does not exist'
@@ -83,6 +85,20 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     if named is not None:
         first = f'"{named[1]}" names no table of this query'
     return _REFERENCE.sub("a table", first).rstrip("!"), advice
+
+
+def _missing(message: str) -> str:
+    named = re.findall(r'"([^"]+)"', message)
+    return named[-1] if named else ""
+
+
+def _suggestion(wanted: str, known: Sequence[str]) -> str:
+    """Only what is spelled alike can have been meant; else what there is helps."""
+    folded = {fold(name.rpartition(".")[2]): name for name in known}
+    close = get_close_matches(fold(wanted), list(folded))
+    if close:
+        return "did you mean " + " or ".join(folded[name] for name in close) + "?"
+    return "names in reach: " + ", ".join(known)
 
 
 def _find(name: str, parsed: Parsed, dialect: str) -> Position | None:

@@ -152,11 +152,14 @@ def unknown_table(
     name: TableName, catalog: CatalogSnapshot, node: exp.Expr | None
 ) -> PalimpsestError:
     """The error for a table that does not exist, with the closest names there are."""
-    shown = {fold(str(r.name)): str(r.name) for r in catalog.relations.values()}
-    close = get_close_matches(fold(str(name)), list(shown), n=3)
+    # By name alone: with the schema before them, all names of a schema look alike.
+    shown: dict[str, list[str]] = {}
+    for relation in catalog.relations.values():
+        shown.setdefault(fold(relation.name.name), []).append(str(relation.name))
+    close = get_close_matches(fold(name.name), list(shown), n=3)
     advice = "create it, or check the spelling; SHOW TABLES lists what there is"
     if close:
-        advice = "did you mean " + " or ".join(shown[c] for c in close) + "?"
+        advice = "did you mean " + " or ".join(sorted(s for c in close for s in shown[c])) + "?"
     return PalimpsestError(
         Code.UNKNOWN_TABLE,
         f"table {name} does not exist",

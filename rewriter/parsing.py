@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
@@ -22,7 +22,9 @@ from rewriter.allowed import check_some
 from rewriter.insert_syntax import set_marks, without_marks
 from rewriter.limits import Limits
 from rewriter.nesting import check_nesting, too_deep
+from rewriter.refusals import refusal
 from rewriter.statement import SqlStatement, Statement
+from rewriter.tokens import tokenize
 
 DIALECTS = {
     "duckdb": "duckdb",
@@ -58,49 +60,14 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
         )
     return [
         _statement(text, part, dialect, limits, placeholders)
-        for part in _split(_apart(_tokens(text, dialect)))
+        for part in _split(_apart(tokenize(text, DIALECTS[dialect])))
         if part
     ]
 
 
-_RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
-"""Tokens behind which some dialects read raw text."""
-
-
-def _tokens(text: str, dialect: str) -> list[Token]:
-    """Tokens of ``text``; words behind which sqlglot reads raw text are tokenised as well."""
-    masked = text
-    words: dict[int, str] = {}
-    while True:
-        try:
-            tokens = sqlglot.tokenize(masked, read=DIALECTS[dialect])
-        except TokenError as error:
-            raise PalimpsestError(
-                Code.SYNTAX,
-                _first_line(str(error)),
-                advice="check that every quote and comment is closed",
-            ) from error
-        command = next((t for i, t in enumerate(tokens) if _reads_raw(tokens, i)), None)
-        if command is None:
-            break
-        words[command.start] = command.text
-        end = command.start + len(command.text)
-        masked = masked[: command.start] + "_" * len(command.text) + masked[end:]
-    return (
-        [_token(t.token_type, words.get(t.start, t.text), t) for t in tokens] if words else tokens
-    )
-
-
-def _reads_raw(tokens: list[Token], index: int) -> bool:
-    """True for a word behind which the rest of the statement may be one raw text token."""
-    kind = tokens[index].token_type
-    first = index == 0 or tokens[index - 1].token_type is TokenType.SEMICOLON
-    return kind in _RAW or (kind is TokenType.REPLACE and first)
-
-
 def find_text(text: str, wanted: str, dialect: str) -> Position | None:
     """Where a word, quoted name or literal first stands in a statement's text."""
-    for token in _tokens(text, dialect):
+    for token in tokenize(text, DIALECTS[dialect]):
         if token.text.casefold() == wanted.casefold():
             # A literal's quotes are part of its place, though not of its text.
             return Position(token.line, max(1, token.col - (token.end - token.start)))
@@ -158,14 +125,13 @@ def _statement(
     if own is not None:
         return Parsed(own, own_text, parameters)
     normal, marks = without_marks(own_syntax.normalise(renamed))
-    ast = set_marks(parse_tokens(normal), marks, tokens[0])
-    if isinstance(ast, exp.Command):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"the statement {tokens[0].text.upper()} is not supported",
-            advice="see docs/sql.md for the statements that are",
-            position=position_of(tokens[0]),
-        )
+    try:
+        ast = set_marks(parse_tokens(normal), marks, tokens[0])
+    except PalimpsestError as error:
+        raise refusal(tokens, None) or error from error
+    refused = refusal(tokens, ast)
+    if refused is not None:
+        raise refused
     if isinstance(ast, exp.Update):
         # Here, so that it comes before anything the state of the transaction has to say.
         check_some(ast.expressions, ast.this)

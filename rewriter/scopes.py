@@ -100,7 +100,7 @@ class Scopes:
             select = select.find_ancestor(exp.Select)
         if schema in self.context.catalog.schemas and len(parts) == 2:
             raise PalimpsestError(
-                Code.UNKNOWN_COLUMN,
+                Code.UNKNOWN_TABLE,
                 f'"{column.sql()}" names no table of this query',
                 advice="use the table's alias, or the schema under which FROM names it",
                 position=position_of(column),

@@ -27,10 +27,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"must appear in the GROUP BY|GROUP BY clause", re.I), Code.GROUPING),
     (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
     (re.compile(r"Ambiguous reference|ambiguous", re.I), Code.AMBIGUOUS_COLUMN),
+    (re.compile(r"Referenced table", re.I), Code.UNKNOWN_TABLE),
     (
-        re.compile(
-            r"Referenced column|does not have a column|Referenced table|column .* not found", re.I
-        ),
+        re.compile(r"Referenced column|does not have a column|column .* not found", re.I),
         Code.UNKNOWN_COLUMN,
     ),
     (

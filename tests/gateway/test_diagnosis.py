@@ -13,7 +13,7 @@ CASES = [
     ("SELECT bogus FROM t", "42703", (1, 8)),
     ("SELECT a,\n  t.bogus FROM t", "42703", (2, 5)),
     ("SELECT a FROM t ORDER BY nope", "42703", (1, 26)),
-    ("SELECT x.a FROM t", "42703", (1, 8)),
+    ("SELECT x.a FROM t", "42P01", (1, 8)),
     ("SELECT a FROM t JOIN u ON true", "42702", (1, 8)),
     ("SELECT a, count(*) FROM t", "42803", (1, 8)),
     ("SELECT foo(a) FROM t", "42883", (1, 8)),
@@ -23,7 +23,7 @@ CASES = [
     ("DELETE FROM t WHERE nope = 1", "42703", (1, 21)),
     ("UPDATE t SET a = nope", "42703", (1, 18)),
     ("SELECT * FROM nope", "42P01", (1, 15)),
-    ("SELECT s.t.a FROM t, main.u", "42703", (1, 10)),
+    ("SELECT s.t.a FROM t, main.u", "42P01", (1, 10)),
 ]
 
 

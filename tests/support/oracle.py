@@ -271,7 +271,7 @@ def _outcome(result: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> 
     expected = statement.expected_result_type
     if duckdb.ExpectedResultType.CHANGED_ROWS in expected and columns == ("Count",):
         return Count(int(rows[0][0])) if rows else Done()
-    if duckdb.ExpectedResultType.QUERY_RESULT in expected:
+    if duckdb.ExpectedResultType.QUERY_RESULT in expected and columns != ("Success",):
         return Rows(columns, tuple(rows))
     return Done()
 

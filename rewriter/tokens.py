@@ -1,0 +1,48 @@
+"""Tokens of a text, also behind words after which sqlglot's tokenizers take the rest as raw text.
+
+A dialect's tokenizer leaves off at ``CALL``, ``EXPLAIN``, ``VACUUM`` and the like; here it goes on,
+and those words are ordinary ones. Pure.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sqlglot
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
+
+from journal.errors import Code, PalimpsestError
+
+_RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
+
+
+def tokenize(text: str, dialect: str) -> list[Token]:
+    """Tokens of ``text``, in a dialect by sqlglot's name for it."""
+    try:
+        tokens = _tokenizer(dialect)(dialect=dialect).tokenize(text)
+    except TokenError as error:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            str(error).strip().splitlines()[0],
+            advice="check that every quote and comment is closed",
+        ) from error
+    for index, token in enumerate(tokens):
+        kind = token.token_type
+        if kind in _RAW or (kind is TokenType.REPLACE and _is_first(tokens, index)):
+            tokens[index] = Token(
+                TokenType.VAR, token.text, token.line, token.col, token.start, token.end
+            )
+    return tokens
+
+
+def _is_first(tokens: list[Token], index: int) -> bool:
+    return index == 0 or tokens[index - 1].token_type is TokenType.SEMICOLON
+
+
+@cache
+def _tokenizer(dialect: str) -> type[Tokenizer]:
+    """The dialect's tokenizer without words that end its work."""
+    base = sqlglot.Dialect.get_or_raise(dialect).tokenizer_class
+    return type(base.__name__, (base,), {"COMMANDS": set(), "__module__": __name__})

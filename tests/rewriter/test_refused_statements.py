@@ -1,0 +1,64 @@
+"""Statements of other databases are refused as what they are, at their place, with advice."""
+
+import time
+
+import pytest
+
+from journal.errors import Code, PalimpsestError
+from rewriter.limits import Limits
+from rewriter.parsing import parse
+
+LIMITS = Limits(16_000_000, 100, 100_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LOCK TABLE t",
+        "LOCK TABLE t IN EXCLUSIVE MODE",
+        "VACUUM",
+        "VACUUM t",
+        "CHECKPOINT",
+        "PREPARE p AS SELECT 1",
+        "EXECUTE p",
+        "LISTEN x",
+        "EXPORT DATABASE 'x'",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "spark", "ansi"])
+def test_refused_as_not_supported(text: str, dialect: str) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        parse(f"\n  {text}", dialect, LIMITS)
+    error = raised.value
+    assert error.code is Code.NOT_SUPPORTED
+    assert text.split()[0] in error.message and error.advice
+    assert error.position is not None and (error.position.line, error.position.column) == (2, 3)
+
+
+@pytest.mark.parametrize("text", ["lock", '"vacuum" x y', "SELEC 1", "checkpoint = 1 2"])
+def test_other_text_is_a_syntax_error_or_a_name(text: str) -> None:
+    try:
+        parse(text, "duckdb", LIMITS)
+    except PalimpsestError as error:
+        assert error.code in {Code.SYNTAX, Code.NOT_SUPPORTED}
+
+
+def test_words_of_statements_are_names_elsewhere() -> None:
+    (parsed,) = parse("SELECT lock, show, t.vacuum FROM load AS t", "duckdb", LIMITS)
+    assert parsed.text.startswith("SELECT")
+
+
+@pytest.mark.parametrize(
+    ("statement", "dialect"),
+    [("REPLACE INTO t VALUES (1);", "mysql"), ("CALL system.flush('a;b');", "duckdb")],
+)
+def test_a_long_script_takes_time_in_proportion(statement: str, dialect: str) -> None:
+    def seconds(count: int) -> float:
+        text = statement * count
+        started = time.process_time()
+        assert len(parse(text, dialect, LIMITS, placeholders=False)) == count
+        return time.process_time() - started
+
+    seconds(100)
+    # Twenty times the statements; each in quadratic time would take four hundred times as long.
+    assert seconds(4000) < 100 * max(seconds(200), 0.002)
