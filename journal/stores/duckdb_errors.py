@@ -67,6 +67,7 @@ _CLASSES: tuple[tuple[type[Exception], Code], ...] = (
     (duckdb.ParserException, Code.SYNTAX),
     (duckdb.SyntaxException, Code.SYNTAX),
     (duckdb.TypeMismatchException, Code.TYPE_MISMATCH),
+    (duckdb.InvalidTypeException, Code.TYPE_MISMATCH),
     (duckdb.CatalogException, Code.UNKNOWN_TABLE),
     (duckdb.BinderException, Code.BIND),
     (duckdb.NotImplementedException, Code.NOT_SUPPORTED),

@@ -40,6 +40,7 @@ _CLASSES: tuple[tuple[type[duckdb.Error], str], ...] = (
     (duckdb.ConversionException, "22018"),
     (duckdb.OutOfRangeException, "22003"),
     (duckdb.TypeMismatchException, "22000"),
+    (duckdb.InvalidTypeException, "42804"),
     (duckdb.ConstraintException, "23000"),
     (duckdb.ParserException, "42601"),
     (duckdb.SyntaxException, "42601"),
