@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.errors import Code, PalimpsestError, Position
 from rewriter import show_syntax, upkeep_syntax
 from rewriter.alter_syntax import recognise_alter
+from rewriter.clause_order import aliases_last
 from rewriter.statement import (
     Begin,
     Call,
@@ -49,6 +50,14 @@ def normalise(tokens: list[Token]) -> list[Token]:
     """Spellings sqlglot does not know, put into ones it does: FOR SYSTEM_VERSION -> FOR VERSION."""
     if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
         tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
+    travels = False
+    for token in tokens:
+        if token.text[:7].upper() == "SYSTEM_":
+            travels = True
+            break
+    if not travels:
+        return tokens
+    tokens = aliases_last(tokens)
     return [
         _token_like(token, TokenType.VAR, "VERSION")
         if token.text.upper() == "SYSTEM_VERSION" and i and tokens[i - 1].text.upper() == "FOR"

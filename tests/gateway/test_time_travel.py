@@ -54,6 +54,8 @@ def points(con: Connection) -> list[tuple[int, str, Rows]]:
 SPELLINGS = (
     "SELECT * FROM t FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{time}'",
     "SELECT * FROM t FOR SYSTEM_TIME AS OF '{time}' AS x WHERE x.k > 0",
+    "SELECT * FROM t AS x FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{time}' WHERE x.k > 0",
+    "SELECT x.* FROM t x FOR SYSTEM_VERSION AS OF ({version} + 0) JOIN (SELECT 1) y ON true",
     "SELECT * FROM t FOR SYSTEM_VERSION AS OF {version}",
     "SELECT * FROM t FOR SYSTEM_VERSION AS OF TIMESTAMPTZ '{time}'",
     "SELECT * FROM t VERSION AS OF {version}",
