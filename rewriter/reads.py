@@ -44,6 +44,7 @@ from rewriter.key_lookup import Keys, pinned_keys
 from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.parsing import DIALECTS
+from rewriter.pivots import move_sources_out
 from rewriter.result_names import name_subqueries
 from rewriter.scopes import Scopes, is_named
 from rewriter.sources import check_shape, file_function, refused, source_name
@@ -102,7 +103,8 @@ class Reads:
         moment = self._moment or self._of_session()
         if moment is None:
             self._split_aggregates(query)
-        check_shape(query)
+        if check_shape(query):
+            move_sources_out(query)
         name_subqueries(query)
         outer = self._scopes
         with self._looking_back(moment):

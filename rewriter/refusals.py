@@ -36,7 +36,6 @@ _ADVICE = {
     "LOCK": _NO_LOCKS,
     "MSCK": _NO_CARE,
     "NOTIFY": "read table_changes('t', from, to) from time to time",
-    "OPTIMIZE": _NO_CARE,
     "PRAGMA": "SELECT * FROM system.settings lists what SET takes",
     "PREPARE": "send the statement with its parameters; its plan is kept by itself",
     "REFRESH": "query the view: it always shows the present rows",
@@ -47,7 +46,6 @@ _ADVICE = {
     "UNCACHE": _NO_CARE,
     "UNLISTEN": "leave it out: there are no notifications",
     "UNLOCK": _NO_LOCKS,
-    "VACUUM": _NO_CARE,
 }
 
 

@@ -42,7 +42,7 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.SetOperation, "", select.rewrite_select),
     (exp.Subquery, "", select.rewrite_select),
     (exp.Values, "", select.rewrite_select),
-    (exp.Pivot, "", select.rewrite_unpivot),
+    (exp.Pivot, "", select.rewrite_pivot),
     (exp.Describe, "", show.rewrite_describe),
     (exp.Summarize, "", show.rewrite_summarize),
     (exp.Insert, "", rewrite_parts),

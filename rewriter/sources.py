@@ -19,21 +19,34 @@ _FILES = {
 }
 
 
-def check_shape(query: exp.Expr) -> None:
-    """Refuse what would change the answer if it were left out, and calls that reach outside."""
+def check_shape(query: exp.Expr) -> bool:
+    """Refuse what would change the answer if it were left out, and calls that reach outside.
+
+    True when the query holds a PIVOT in its short form.
+    """
+    short_pivot = False
     for node in query.find_all(*_CHECKED):
         if isinstance(node, exp.Select):
             for part in ("into", "locks"):
                 if node.args.get(part):
                     raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
         elif isinstance(node, exp.Pivot):
-            if node.args.get("unpivot") and node.args.get("this") is not None:
-                raise refused("UNPIVOT of a table inside a query", node)
+            check_pivot(node)
+            short_pivot = short_pivot or node.args.get("this") is not None
         elif isinstance(node, exp.Lateral):
             if not isinstance(node.this, exp.Subquery | exp.Query):
                 check_table_function(node.this)
         else:
             check_function(node)
+    return short_pivot
+
+
+def check_pivot(pivot: exp.Pivot) -> None:
+    """Refuse a query among the values of a PIVOT, where no relation may stand."""
+    for part in ("expressions", "fields", "using"):
+        for node in pivot.args.get(part) or []:
+            if node.find(exp.Query) is not None:
+                raise refused("a query inside PIVOT or UNPIVOT", node)
 
 
 def file_function(table: exp.Table) -> exp.Table | None:
@@ -57,8 +70,8 @@ def source_name(table: exp.Table) -> str:
 def refused(what: str, node: exp.Expr) -> PalimpsestError:
     """The error for a clause that no rule reads."""
     advice = "see docs/sql.md for what is"
-    if what.startswith("UNPIVOT"):
-        advice = "write FROM t UNPIVOT (..)"
+    if "PIVOT" in what:
+        advice = "leave IN out, which takes every value there is, or list the values"
     if what == "FOR UPDATE":
         advice = "leave it out: the second of two writers of a row gets a serialization failure"
     return PalimpsestError(

@@ -6,9 +6,11 @@ from sqlglot import exp
 
 from journal.plan import Fetch, Kind, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
+from rewriter.pivots import source_query
 from rewriter.reads import Reads
+from rewriter.sources import check_pivot
 
-_UNPIVOTED = "unpivoted"
+_PIVOTED = "pivoted"
 
 
 def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
@@ -19,18 +21,16 @@ def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     return reads.plan(Kind.READ, [Fetch(Query.of(root.this))], None, "SELECT")
 
 
-def rewrite_unpivot(ast: exp.Pivot, context: RewriteContext) -> StatementPlan:
-    """The plan of the statement UNPIVOT; PIVOT is a query like others.
+def rewrite_pivot(ast: exp.Pivot, context: RewriteContext) -> StatementPlan:
+    """The plan of PIVOT or UNPIVOT as a statement.
 
-    Its source is staged, because the generator takes the qualifiers off every column inside it.
+    Its source is staged: the columns of a PIVOT are found by looking at that first, which the store
+    does in a statement of its own and so without parameters.
     """
-    if not ast.args.get("unpivot"):
-        return rewrite_select(ast, context)
+    check_pivot(ast)
     reads = Reads(context)
-    source = ast.this
-    query = exp.select("*").from_(source) if isinstance(source, exp.Table) else source
-    root = exp.Subquery(this=query)
+    root = exp.Subquery(this=source_query(ast))
     reads.rewrite(root)
-    ast.set("this", exp.to_table(_UNPIVOTED))
-    steps: list[Step] = [Stage(_UNPIVOTED, Query.of(root.this)), Fetch(Query.of(ast))]
+    ast.set("this", exp.to_table(_PIVOTED))
+    steps: list[Step] = [Stage(_PIVOTED, Query.of(root.this)), Fetch(Query.of(ast))]
     return reads.plan(Kind.READ, steps, None, "SELECT")

@@ -16,8 +16,8 @@ LIMITS = Limits(16_000_000, 100, 100_000)
     [
         "LOCK TABLE t",
         "LOCK TABLE t IN EXCLUSIVE MODE",
-        "VACUUM",
-        "VACUUM t",
+        "CHECKPOINT x",
+        "REINDEX TABLE t",
         "CHECKPOINT",
         "PREPARE p AS SELECT 1",
         "EXECUTE p",
