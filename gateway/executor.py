@@ -23,7 +23,7 @@ from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
-from gateway.time_points import TimePoints, check_present
+from gateway.time_points import TimePoints, check_present, check_told
 from journal import lookup
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
@@ -118,6 +118,7 @@ class Executor:
                 statement.session.show_arrow(BATCH, asked.batch)
             with cancellation.watching(statement.session):
                 bound = {**asked.parameters, **times.bind(statement, plan)}
+                check_told(asked.settings, statement, plan, bound)
                 outcome = self._steps(statement, plan, asked, bound)
         except PalimpsestError as error:
             statement.close()

@@ -17,7 +17,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import P_TIME, Edge, PointRequest, StatementPlan
 from journal.protocol import OpenJournal, OpenStatement
 from journal.state import JournalState
-from journal.version import Version
+from journal.version import Version, to_datetime
 from rewriter.context import TimePoint, Times
 
 _SPANNING = (
@@ -35,6 +35,27 @@ def check_present(settings: Settings, plan: StatementPlan) -> None:
             f" (as_of = {settings.as_of})",
             advice="RESET as_of first",
         )
+
+
+def check_told(
+    settings: Settings, statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]
+) -> None:
+    """Raise TIME_POINT for a past of which versions were removed, unless that is wanted."""
+    if not plan.points or settings.partial_history:
+        return
+    for table_id in plan.tables:
+        state = statement.committed.tables.get(table_id)
+        floor = 0 if state is None else state.manifest.floor
+        early = [p for i, p in enumerate(plan.points) if bound[f"{P_TIME}{i}"] < floor]
+        table = statement.transaction.catalog.by_id(table_id)
+        if early and table is not None:
+            raise PalimpsestError(
+                Code.TIME_POINT,
+                f"{early[0].text} lies before {floor} ({to_datetime(floor):%Y-%m-%d %H:%M:%S}),"
+                f" and versions of {table.name} that ended by then were removed by its policy",
+                advice="name a later point, or SET partial_history = 1 to read what is left",
+                position=early[0].position,
+            )
 
 
 class TimePoints:

@@ -85,6 +85,7 @@ class Code(Enum):
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
     JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")
     JOB_BUSY = CodeInfo("PAL-703", "55P03", "another job holds the table")
+    BACKUP = CodeInfo("PAL-705", "55000", "no such backup, or none that will do")
     JOB_ENGINE = CodeInfo("PAL-704", "58000", "the engine of jobs could not be started")
 
 

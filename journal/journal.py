@@ -27,6 +27,7 @@ from journal.integrity import SegmentChecker
 from journal.jobs import retired
 from journal.jobs.pins import Pins
 from journal.plan import PutRelation
+from journal.removals import Removals
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
@@ -70,6 +71,7 @@ class Journal:
         self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
         self.pins = Pins()
+        self.removals = Removals()
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -224,6 +226,7 @@ class Journal:
         section.check_catalog(transaction, committed)
         session.begin()
         section.check_conflicts(session, transaction, committed, self._records)
+        self.removals.check(session, transaction, committed)
         catalog = committed.catalog
         for _, change in transaction.changes():
             catalog = apply(catalog, change)

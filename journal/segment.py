@@ -122,13 +122,15 @@ class Manifest:
     """The live heads and segments of one journal.
 
     ``masks`` are lists of keys (files, relative to the warehouse) whose rows nobody may see: they
-    are being erased.
+    are being erased. States before version ``floor`` cannot be told any more: versions that ended
+    by then were removed.
     """
 
     generation: int
     heads: tuple[Head, ...]
     segments: tuple[Segment, ...] = ()
     masks: tuple[str, ...] = ()
+    floor: Version = 0
 
     def in_tier(self, tier: Tier) -> tuple[Segment, ...]:
         """The segments of one tier, oldest first."""
@@ -169,7 +171,8 @@ class Manifest:
         """The manifest that ``to_json`` wrote."""
         heads = tuple(Head(h["generation"], _fields(h["fields"])) for h in data["heads"])
         segments = tuple(_segment(s) for s in data["segments"])
-        return Manifest(data["generation"], heads, segments, tuple(data.get("masks", ())))
+        masks, floor = tuple(data.get("masks", ())), data.get("floor", 0)
+        return Manifest(data["generation"], heads, segments, masks, floor)
 
 
 def _fields(raw: list[list[str]]) -> Fields:

@@ -144,7 +144,15 @@ def _swap(
     until = None if options.grace_us is None else now + options.grace_us
     job_id = options.job_id or uuid.uuid4().hex
     why = retired.Retirement(job_id, plan.kind, plan.why, now, until)
-    return swap(journal, plan.table_id, staged.replacement, why, check)
+    return swap(
+        journal,
+        plan.table_id,
+        staged.replacement,
+        why,
+        check,
+        archived=staged.archived,
+        floor=staged.floor,
+    )
 
 
 def _check_files(root: Path, staged: Staged) -> None:

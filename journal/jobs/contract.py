@@ -109,11 +109,17 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What stage has written: nothing to swap is None; ``details`` go into the report."""
+    """What stage has written: nothing to swap is None; ``details`` go into the report.
+
+    ``archived`` segments are retired with the swap, and kept until told; ``floor`` is the version
+    before which the table's past cannot be told any more.
+    """
 
     replacement: Replacement | None = None
     written: Volume = Volume()
     removed: Volume = Volume()
+    archived: tuple[Segment, ...] = ()
+    floor: Version = 0
     details: Mapping[str, Json] = field(default_factory=dict)
 
 

@@ -25,6 +25,8 @@ _TABLE = (
     " job_id VARCHAR, job_kind VARCHAR, reason VARCHAR, generation BIGINT, since BIGINT,"
     " until BIGINT)"
 )
+ARCHIVE = "archive"
+"""The kind under which segments of rows past their time are kept until told."""
 _COLUMNS = "id, table_id, segment, job_id, job_kind, reason, generation, since, until"
 
 

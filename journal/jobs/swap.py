@@ -7,14 +7,14 @@ Retired segments are recorded in the same transaction of the store as the manife
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from journal.jobs import retired
 from journal.jobs.contract import Replacement
 from journal.journal import Journal
 from journal.sealing import seal
-from journal.segment import Manifest
+from journal.segment import Manifest, Segment
 from journal.state import JournalState, TableState
 from journal.version import Version
 
@@ -47,6 +47,9 @@ def swap(
     replacement: Replacement,
     why: retired.Retirement,
     check: Check | None = None,
+    *,
+    archived: Sequence[Segment] = (),
+    floor: Version = 0,
 ) -> tuple[str, ...]:
     """List ``replacement.added`` instead of ``replacement.removed``; ids of what was retired.
 
@@ -59,8 +62,11 @@ def swap(
         if check is not None:
             check(journal.state)
         manifest = replaced(state.manifest, replacement)
+        manifest = replace(manifest, floor=max(manifest.floor, floor))
         gone = replacement.gone()
         ids = retired.record(session, table_id, manifest.generation, gone, why)
+        kept = replace(why, job_kind=retired.ARCHIVE, until=None)
+        retired.record(session, table_id, manifest.generation, archived, kept)
 
         def swapped(before: TableState) -> TableState:
             return replace(before, manifest=manifest)

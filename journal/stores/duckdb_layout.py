@@ -109,7 +109,7 @@ def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
 
 def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root: Path) -> None:
     """Make the tier views of one layout say what the manifest lists."""
-    pieces = {Tier.HEAD: [head_rows(table, h) for h in manifest.heads]}
+    pieces = {Tier.HEAD: [head_rows(table, h) for h in manifest.heads]} if manifest.heads else {}
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
         segments = manifest.in_tier(tier)
         if segments:

@@ -1,0 +1,188 @@
+"""Which rows of a journal are past their time, as conditions and queries over present columns.
+
+    expired   rows dated before the cut-off, whatever their kind: every version of such a row
+    ended     superseded versions that ended too long ago, or of which a key has too many
+    held      keys of which a legal hold covers any version: none of their rows goes
+
+A closing row and a tombstone carry the values of the row they end, so they go with it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from sqlglot import exp
+
+from journal.policy import TEXT, Policy
+from journal.relations import Reader, column, union_all, version_value
+from journal.schema import Table
+from journal.segment import Tier
+from journal.version import Version, from_datetime
+
+ENDED = "ended"
+HELD = "held"
+_DATED = r"^\d{4}-\d{2}-\d{2}"
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """What a policy says about one table at one moment. ``settled`` bounds what may be judged."""
+
+    table: Table
+    policy: Policy
+    now: datetime
+    settled: Version
+    holding: exp.Expr | None = None
+
+    @property
+    def cut_off(self) -> datetime | None:
+        """Rows dated before this are past their time."""
+        return self.policy.expired_before(self.now)
+
+    @property
+    def looks_at_history(self) -> bool:
+        """True if versions are removed by their age or number."""
+        return self.policy.history is not None or self.policy.versions is not None
+
+    def expired(self) -> exp.Expr | None:
+        """The condition of a row that is past its date; never NULL."""
+        cut_off = self.cut_off
+        if cut_off is None or self.policy.column is None:
+            return None
+        kind = self.table.by_physical(self.policy.column).type.upper()
+        value = column(self.policy.column)
+        before = _before(value, kind, cut_off.astimezone(UTC))
+        return exp.Coalesce(this=before, expressions=[exp.false()])
+
+    def ended(self, tiers: frozenset[Tier]) -> exp.Query:
+        """Keys, versions and ends of the superseded versions that go."""
+        start, end = self._start, self._end
+        names = [*self.table.key, start, end]
+        rows = Reader(self.table, tiers).intervals([(column(n), n) for n in names])
+        settled = exp.LTE(this=column(end), expression=self._version(self.settled))
+        rules: list[exp.Expr] = []
+        outputs: list[exp.Expr] = [column(n) for n in names]
+        if self.policy.versions is not None:
+            keys = [column(k) for k in self.table.key]
+            latest = exp.Order(expressions=[exp.Ordered(this=column(start), desc=True)])
+            place = exp.Window(this=exp.RowNumber(), partition_by=keys, order=latest)
+            outputs.append(exp.alias_(place, "place"))
+            limit = exp.Literal.number(self.policy.versions)
+            rules.append(exp.GT(this=exp.column("place"), expression=limit))
+        before = self.policy.history_before(self.now)
+        if before is not None:
+            bound = self._version(max(0, from_datetime(before)))
+            rules.append(exp.LTE(this=column(end), expression=bound))
+        ranked = exp.select(*outputs).from_(rows.subquery("i"))
+        found = exp.select(*[column(n) for n in names]).from_(ranked.subquery("r"))
+        return found.where(settled, exp.or_(*rules))
+
+    def held(self, tiers: frozenset[Tier]) -> exp.Query | None:
+        """Keys that a hold covers in any of their versions; None where no hold concerns rows."""
+        if self.holding is None:
+            return None
+        rows = exp.select("*").from_(union_all([Reader(self.table, tiers).journal()]).subquery("j"))
+        keys = exp.select(*[column(k) for k in self.table.key]).distinct()
+        return keys.from_(rows.where(self.holding.copy()).subquery("h"))
+
+    def goes(self, row: str) -> exp.Expr:
+        """The condition under which a row of relation ``row`` goes, for whatever reason."""
+        reasons: list[exp.Expr] = []
+        dated = self.dated(row)
+        if dated is not None:
+            reasons.append(dated)
+        if self.looks_at_history:
+            reasons.append(self._is_ended(row))
+        return self._unless_held(exp.or_(*reasons), row)
+
+    def archived(self, row: str) -> exp.Expr | None:
+        """The condition under which a row goes because of its date."""
+        dated = self.dated(row)
+        return None if dated is None else self._unless_held(dated, row)
+
+    def unheld(self, row: str) -> exp.Expr:
+        """The condition that no hold covers the key of a row."""
+        return self._unless_held(exp.true(), row)
+
+    def settled_version(self) -> exp.Expr:
+        """``settled`` in the type of the table's versions."""
+        return self._version(self.settled)
+
+    def dated(self, row: str) -> exp.Expr | None:
+        """``expired`` over relation ``row``."""
+        found = self.expired()
+        return None if found is None else _of(found, row)
+
+    def _is_ended(self, row: str) -> exp.Expr:
+        start, end = self._start, self._end
+        same = [exp.EQ(this=column(k, "e"), expression=column(k, row)) for k in self.table.key]
+        itself = exp.EQ(this=column(start, "e"), expression=column(start, row))
+        tombstone = exp.and_(
+            exp.EQ(this=column(end, row), expression=column(start, row)),
+            exp.EQ(this=column(end, "e"), expression=column(end, row)),
+        )
+        found = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(ENDED), "e"))
+        return exp.Exists(this=found.where(*same, exp.or_(itself, tombstone)))
+
+    def _unless_held(self, condition: exp.Expr, row: str) -> exp.Expr:
+        if self.holding is None:
+            return condition
+        same = [exp.EQ(this=column(k, "h"), expression=column(k, row)) for k in self.table.key]
+        found = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(HELD), "h"))
+        return exp.and_(condition, exp.Not(this=exp.Exists(this=found.where(*same))))
+
+    @property
+    def _start(self) -> str:
+        return self.table.format.version_column
+
+    @property
+    def _end(self) -> str:
+        return self.table.format.subsequent_column
+
+    def _version(self, number: Version) -> exp.Expr:
+        return version_value(self.table, exp.Literal.number(number))
+
+
+def _before(value: exp.Expr, kind: str, cut_off: datetime) -> exp.Expr:
+    if kind == "DATE":
+        # A date is its midnight, so those before the cut-off are those before the next midnight.
+        midnight = cut_off.time() == time()
+        day = cut_off.date() if midnight else cut_off.date() + timedelta(days=1)
+        return exp.LT(this=value, expression=_literal(day.isoformat(), "DATE"))
+    if kind.startswith(("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")):
+        return exp.LT(this=value, expression=_literal(cut_off.isoformat(), "TIMESTAMPTZ"))
+    if kind.startswith(TEXT):
+        looks = exp.Anonymous(
+            this="regexp_matches", expressions=[value.copy(), exp.Literal.string(_DATED)]
+        )
+        text = exp.Case(ifs=[exp.If(this=looks, true=value)])
+        value = exp.TryCast(this=text, to=exp.DataType.build("TIMESTAMP", dialect="duckdb"))
+    else:
+        value = exp.cast(value, "TIMESTAMP", dialect="duckdb")
+    moment = cut_off.replace(tzinfo=None).isoformat(sep=" ")
+    return exp.LT(this=value, expression=_literal(moment, "TIMESTAMP"))
+
+
+def _literal(text: str, kind: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), kind, dialect="duckdb")
+
+
+def _of(condition: exp.Expr, row: str) -> exp.Expr:
+    found = condition.copy()
+    for node in list(found.find_all(exp.Column)):
+        node.set("table", exp.to_identifier(row))
+    return found
+
+
+def substituted(condition: exp.Expr, row: str, selects: Sequence[exp.Expr]) -> exp.Expr:
+    """A condition in which columns of ``row`` are what a select gives under their names."""
+    values = {s.alias_or_name: s.unalias() for s in selects}
+
+    def put(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.table == row and node.name in values:
+            return exp.paren(values[node.name].copy())
+        return node
+
+    return condition.transform(put)

@@ -1,0 +1,185 @@
+"""Backups: what a table's journal consisted of at a moment, as a list of its segments.
+
+The segments themselves are the live ones and the retired ones, so a backup costs no copy. One that
+was named, or is the trash of a restore, keeps its files from being removed until it expires; those
+that jobs leave behind (kind ``auto``) last as long as the retired segments they name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from journal.errors import Code, PalimpsestError
+from journal.segment import Segment
+from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import DuckDBSession
+from journal.version import Version
+
+if TYPE_CHECKING:
+    from journal.journal import Journal
+
+
+class BackupKind(StrEnum):
+    """Who made a backup: somebody who named it, a job, a restore, or a retention that archives."""
+
+    NAMED = "named"
+    AUTO = "auto"
+    TRASH = "trash"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The segments of one table at one version."""
+
+    name: str
+    kind: BackupKind
+    table_id: int
+    table_name: str
+    version: Version
+    segments: tuple[Segment, ...]
+    made_by: str | None
+    made_at: datetime
+    expires_at: datetime | None
+
+    @property
+    def rows(self) -> int:
+        """Journal rows in it."""
+        return sum(s.counts.total for s in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """Size of its files."""
+        return sum(s.bytes for s in self.segments)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Its files."""
+        return frozenset(f.path for s in self.segments for f in s.files)
+
+    @property
+    def is_pinned(self) -> bool:
+        """True if its files stay for its sake."""
+        return self.kind is not BackupKind.AUTO
+
+
+def add(session: DuckDBSession, backup: Backup) -> None:
+    """Record a backup in the session's transaction; a taken name is refused."""
+    if any(b.name == backup.name for b in load(session, backup.table_id)):
+        raise PalimpsestError(
+            Code.BACKUP,
+            f'{backup.table_name} has a backup "{backup.name}" already',
+            advice="give another name; SELECT * FROM system.backups lists them",
+        )
+    segments = json.dumps([s.to_json() for s in backup.segments])
+    rows_of.add_backup(
+        session,
+        [
+            *(backup.name, backup.kind.value, backup.table_id, backup.table_name, backup.version),
+            *(backup.rows, backup.bytes, segments, backup.made_by, backup.made_at),
+            backup.expires_at,
+        ],
+    )
+
+
+def load(session: DuckDBSession, table_id: int | None = None) -> list[Backup]:
+    """The backups of a table or of all, oldest first."""
+    found = [_read(row) for row in rows_of.backups(session)]
+    return [b for b in found if table_id in {None, b.table_id}]
+
+
+def _read(row: tuple[Any, ...]) -> Backup:
+    values = dict(zip(rows_of.BACKUP_COLUMNS, row, strict=True))
+    return Backup(
+        values["name"],
+        BackupKind(values["kind"]),
+        values["table_id"],
+        values["table_name"],
+        values["version"],
+        tuple(Segment.from_json(s) for s in json.loads(values["segments"])),
+        values["made_by"],
+        values["made_at"],
+        values["expires_at"],
+    )
+
+
+def pinned_paths(session: DuckDBSession) -> set[str]:
+    """Files that stay for a backup's sake."""
+    return {path for b in load(session) if b.is_pinned for path in b.paths}
+
+
+def expire(session: DuckDBSession, now: datetime, keep: int | None = None) -> list[Backup]:
+    """Forget backups past their time, and of each table all but the ``keep`` latest named ones."""
+    found = load(session)
+    gone = [b for b in found if b.expires_at is not None and b.expires_at <= now]
+    if keep is not None:
+        for table_id in {b.table_id for b in found}:
+            named = [b for b in found if b.table_id == table_id and b.kind is BackupKind.NAMED]
+            gone += [b for b in named[: max(0, len(named) - keep)] if b not in gone]
+    for backup in gone:
+        rows_of.drop_backup(session, backup.table_id, backup.name)
+    return gone
+
+
+def prune(session: DuckDBSession, known: set[str]) -> None:
+    """Forget the backups of jobs of which a file is gone, ``known`` being all that are there."""
+    for backup in load(session):
+        if not backup.is_pinned and not backup.paths <= known:
+            rows_of.drop_backup(session, backup.table_id, backup.name)
+
+
+def last_known_good(found: Iterable[Backup], live: frozenset[str]) -> Backup | None:
+    """The latest backup that holds rows and is not what is live now; trash and archives are not."""
+    for backup in sorted(found, key=lambda b: (b.made_at, b.version), reverse=True):
+        usual = backup.kind in {BackupKind.NAMED, BackupKind.AUTO}
+        if usual and backup.rows and backup.paths != live:
+            return backup
+    return None
+
+
+def named(found: Iterable[Backup], name: str, table: str) -> Backup:
+    """The backup of that name; one without rows is refused."""
+    backup = next((b for b in found if b.name == name), None)
+    if backup is None:
+        raise PalimpsestError(
+            Code.BACKUP,
+            f'{table} has no backup "{name}"',
+            advice="SELECT * FROM system.backups lists those there are",
+        )
+    if not backup.rows:
+        raise PalimpsestError(
+            Code.BACKUP,
+            f'the backup "{name}" of {table} is empty',
+            advice="name another one; TRUNCATE removes every row",
+        )
+    return backup
+
+
+def follow(session: DuckDBSession, replaced: Mapping[str, Segment | None]) -> int:
+    """Let backups name what an erasure has put in place of segments, by id; how many changed.
+
+    A segment given as None is gone. A backup that is left without any is forgotten.
+    """
+    changed = 0
+    for backup in load(session):
+        if not any(s.id in replaced for s in backup.segments):
+            continue
+        kept = [replaced.get(s.id, s) for s in backup.segments]
+        segments = [s for s in kept if s is not None]
+        changed += 1
+        if segments:
+            text = json.dumps([s.to_json() for s in segments])
+            rows_of.put_backup_segments(session, backup.table_id, backup.name, text)
+        else:
+            rows_of.drop_backup(session, backup.table_id, backup.name)
+    return changed
+
+
+def files_there(journal: Journal, backup: Backup) -> None:
+    """Raise SEGMENT_DAMAGED unless every file of a backup is there and whole."""
+    journal.checker.check(backup.segments)

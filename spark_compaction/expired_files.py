@@ -1,0 +1,107 @@
+"""Files with rows past their time: counted where the store is, written anew on the executors.
+
+An executor opens a database of its own in memory, and no warehouse. The text it runs was made from
+the conditions the plan counted with; a segment keeps the columns and types it was written in.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from journal.catalog import change_from_json
+from journal.expiry import Expiry, substituted
+from journal.plan import PutRelation, Query
+from journal.relations import column
+from journal.schema import Table
+from journal.segment import Fields, RowCounts, Segment
+from journal.stores import duckdb_layout as layout
+from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.warehouse import ROWS_PER_FILE, Warehouse
+
+NONE = RowCounts()
+_SETTINGS = {"threads": "1", "memory_limit": "2GB"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileCounts:
+    """Rows of a file: all, those that go, and of these the ones past their date."""
+
+    total: RowCounts = NONE
+    gone: RowCounts = NONE
+    dated: RowCounts = NONE
+
+
+def count_file(session: DuckDBSession, found: Expiry, segment: Segment) -> FileCounts:
+    """The rows of a segment's files; totals only if any row goes."""
+    files = [f.path for f in segment.files]
+    rows = layout.segment_rows(found.table, files, segment.fields, session.root)
+    gone = _by_kind(session, found, rows, found.goes("r"))
+    if not gone.total:
+        return FileCounts()
+    dated = found.archived("r")
+    return FileCounts(
+        _by_kind(session, found, rows, None),
+        gone,
+        NONE if dated is None else _by_kind(session, found, rows, dated),
+    )
+
+
+def _by_kind(
+    session: DuckDBSession, found: Expiry, rows: exp.Query, condition: exp.Expr | None
+) -> RowCounts:
+    source = exp.select("*").from_(rows.copy().subquery("r"))
+    if condition is not None:
+        source = source.where(condition)
+    return layout.count_rows(session, found.table, source.subquery("c"))
+
+
+def rewriting(
+    found: Expiry, shape: Table, fields: Fields, files: Sequence[str], root: Path, *, archive: bool
+) -> str:
+    """The rows of files that stay, or those to archive, in the columns they were written in."""
+    present = layout.segment_rows(found.table, files, fields, root)
+    assert isinstance(present, exp.Select)
+    condition = found.archived("r") if archive else exp.not_(found.goes("r"))
+    assert condition is not None
+    names = [name for name, _ in fields]
+    names += [shape.format.version_column, shape.format.subsequent_column]
+    rows = exp.select(*[column(n, "p") for n in names])
+    rows = rows.from_(present.args["from_"].this.copy())
+    rows = rows.where(substituted(condition, "r", present.selects))
+    rows = rows.order_by(*[column(n, "p") for n in [*shape.key, shape.format.version_column]])
+    return rows.sql(dialect="duckdb")
+
+
+def rewrite(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Write one segment anew, on an executor; its files."""
+    change = change_from_json(unit["table"])
+    assert isinstance(change, PutRelation)
+    assert isinstance(change.relation, Table)
+    warehouse = Warehouse(Path(unit["root"]), lambda: uuid.uuid4().hex)
+    rows = RowCounts(**unit["counts"]).total
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
+        store = DuckDBStore(Path(":memory:"), {**_SETTINGS, "temp_directory": scratch})
+        session = store.acquire()
+        try:
+            session.begin()
+            for name, path in unit["lists"].items():
+                source = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
+                listed = exp.select("*").from_(exp.Table(this=source))
+                session.stage(name, Query(listed, ()), {})
+            query = Query(sqlglot.parse_one(unit["sql"], read="duckdb"), ())
+            files = warehouse.write_into(
+                session, change.relation, query, unit["folder"], rows, ROWS_PER_FILE
+            )
+            session.rollback()
+        finally:
+            store.release(session)
+            store.close()
+    return [asdict(f) for f in files]
