@@ -9,6 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway import holds
+from gateway.jobs import kinds
+from gateway.jobs.calls import call_job
 from gateway.procedures import find_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
@@ -20,14 +22,20 @@ if TYPE_CHECKING:
 
 def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> Outcome:
     """Run a procedure; raises UNKNOWN_FUNCTION for others than those of this module."""
-    procedure = PROCEDURES.get(call.procedure.lower())
-    if procedure is None:
+    name = call.procedure.lower()
+    procedure = PROCEDURES.get(name)
+    given = {k: _value(v, parameters) for k, v in call.arguments}
+    if procedure is not None:
+        return procedure(session, given)
+    schema, _, kind = name.rpartition(".")
+    if schema != "system" or kind not in kinds.names():
+        known = [*PROCEDURES, *(f"system.{k}" for k in kinds.names())]
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",
-            advice="there are " + ", ".join(PROCEDURES),
+            advice="there are " + ", ".join(known),
         )
-    return procedure(session, {k: _value(v, parameters) for k, v in call.arguments})
+    return call_job(session, kind, given)
 
 
 def _value(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:

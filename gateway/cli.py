@@ -22,6 +22,7 @@ COMMANDS = {
     "log": "gateway.commands.log",
     "flush": "gateway.commands.flush",
     "verify": "gateway.commands.verify",
+    "job": "gateway.commands.job",
     "hold": "gateway.commands.hold",
     "shell": "gateway.commands.shell",
     "demo": "gateway.commands.demo",

@@ -31,6 +31,8 @@ class Settings:
     max_statement_chars: int = _setting(16_000_000, "longest statement, in characters")
     max_nesting_depth: int = _setting(100, "deepest nesting of parentheses")
     max_list_items: int = _setting(100_000, "most rows of VALUES, most items of an IN list")
+    job_engine: str = _setting("auto", "where jobs run: spark, local, or auto by size")
+    spark_master: str = _setting("local[*]", "Spark master of jobs")
     partial_history: int = _setting(0, "1: read a past of which policies removed versions")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
 

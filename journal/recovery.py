@@ -13,6 +13,8 @@ from pathlib import Path
 
 from journal.jobs import retired
 from journal.journal import Journal
+from journal.stores import duckdb_maintenance
+from journal.version import to_datetime
 from journal.warehouse import SIDECAR
 
 
@@ -25,6 +27,9 @@ class Recovered:
 
 def recover(journal: Journal) -> Recovered:
     """Remove segment files that are not listed; called before the first statement."""
+    with journal.exclusive_session() as session:
+        duckdb_maintenance.interrupt_jobs(session, to_datetime(journal.clock.now()))
+        session.commit()
     orphans = unlisted_files(journal)
     for path in orphans:
         file = journal.root / path

@@ -50,6 +50,8 @@ class Statement:
 
     def show_buffers(self, table_ids: Iterable[int]) -> None:
         """Let queries see the transaction's own rows of these tables."""
+        for shown, manifest in self.transaction.shown:
+            refresh_tiers(self.session, shown, manifest, self._journal.root)
         for table_id in table_ids:
             table = self.transaction.catalog.by_id(table_id)
             if table is None or table_id in self._shown:

@@ -16,8 +16,8 @@ from enum import Enum
 from journal.catalog import apply
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
-from journal.schema import CatalogSnapshot, fold
-from journal.segment import Tier
+from journal.schema import CatalogSnapshot, Table, fold
+from journal.segment import Manifest, Tier
 from journal.state import JournalState
 from journal.stores.base import RowSet, StagedRows
 from journal.version import Version
@@ -59,6 +59,8 @@ class Transaction:
     writes: list[StatementWrites] = field(default_factory=list)
     catalog: CatalogSnapshot = field(init=False)
     abandoned: list[StagedRows] = field(default_factory=list)
+    shown: list[tuple[Table, Manifest]] = field(default_factory=list)
+    """Further segments that its statements can read, under table ids of their own."""
     _savepoints: list[_Savepoint] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.segment import Tier
+
 
 @dataclass(frozen=True, slots=True)
 class SqlStatement:
@@ -74,13 +76,26 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Segments that are shown under a table id of their own, and the tiers they have rows in.
+
+    With ``only_missing`` rows that are there now stay as they are.
+    """
+
+    table_id: int
+    tiers: frozenset[Tier]
+    only_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Restore:
-    """RESTORE TABLE t TO VERSION|TIMESTAMP AS OF x [WHERE ..]."""
+    """RESTORE TABLE t TO VERSION|TIMESTAMP AS OF x [WHERE ..]; or to what a source shows."""
 
     table: exp.Table
     kind: str
     point: exp.Expr
     where: exp.Expr | None
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from journal.jobs import backups
 from journal.segment import Segment
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
@@ -149,14 +150,14 @@ def reap(
     with journal.exclusive_session() as session:
         found = load(session, table_id)
         due = [r for r in found if (chosen(r) if chosen is not None else is_over(r, now))]
-        read = journal.paths_in_use()
+        read = journal.paths_in_use() | backups.pinned_paths(session)
         live = _live_paths(journal)
         for one in due:
             named = {f.path for f in one.segment.files}
             (in_use if named & read else free).append(one.id)
         forget(session, free)
         session.commit()
-        kept = {f.path for r in found if r.id not in free for f in r.segment.files}
+        kept = paths(session)
         for one in due:
             for file in one.segment.files:
                 if one.id in free and file.path not in live and file.path not in kept:

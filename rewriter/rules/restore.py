@@ -7,20 +7,20 @@ by another RESTORE.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
-from journal.relations import column, ident
+from journal.relations import Reader, column, ident
 from journal.schema import Table
 from rewriter.changes import OLD_VERSION, ChangeSet, append_step, guard_steps, new_name, old_name
 from rewriter.context import RewriteContext
 from rewriter.history import Past
 from rewriter.names import find_table, position_of
 from rewriter.reads import Moment, Reads
-from rewriter.statement import Restore
+from rewriter.statement import Restore, Source
 from rewriter.target import VERSION, physical_rows, readable
 from rewriter.time_travel import request
 
@@ -33,17 +33,8 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     """The plan of a RESTORE TABLE."""
     reads = Reads(context)
     table = find_table(statement.table, context)
-    where = position_of(statement.table)
-    by_number = statement.kind == "VERSION"
-    moment = reads.point(request(statement.point, Edge.AT, by_number=by_number, position=where))
-    if moment.point.catalog.by_id(table.id) is None:
-        raise PalimpsestError(
-            Code.TIME_POINT,
-            f"{table.name} did not exist at {statement.point.sql(dialect='duckdb')}",
-            advice="name a later point in time; DROP the table if it shall be gone",
-            position=where,
-        )
-    sides = _Sides(table, reads, moment)
+    past = statement.source or _moment(statement, table, reads)
+    sides = _Sides(table, reads, past)
     steps: list[Step] = []
     picked = statement.where is not None
     if statement.where is not None:
@@ -56,22 +47,39 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     return reads.plan(Kind.WRITE, steps, table, "RESTORE")
 
 
+def _moment(statement: Restore, table: Table, reads: Reads) -> Moment:
+    where = position_of(statement.table)
+    by_number = statement.kind == "VERSION"
+    moment = reads.point(request(statement.point, Edge.AT, by_number=by_number, position=where))
+    if moment.point.catalog.by_id(table.id) is None:
+        raise PalimpsestError(
+            Code.TIME_POINT,
+            f"{table.name} did not exist at {statement.point.sql(dialect='duckdb')}",
+            advice="name a later point in time; DROP the table if it shall be gone",
+            position=where,
+        )
+    return moment
+
+
 @dataclass(frozen=True, slots=True)
 class _Sides:
     """The table now and then, both in its present columns."""
 
     table: Table
     reads: Reads
-    moment: Moment
+    past: Moment | Source
 
     def now(self) -> exp.Query:
         return self.reads.relation(self.table, readable(self.table))
 
     def then(self) -> exp.Query:
+        if isinstance(self.past, Source):
+            shown = replace(self.table, id=self.past.table_id)
+            return Reader(shown, self.past.tiers).current(readable(self.table))
         sight = self.reads.context.sights(self.table.id)
         limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
         past = Past(self.table, sight.tiers, limit)
-        return past.at(self.moment.version, readable(self.table))
+        return past.at(self.past.version, readable(self.table))
 
     @property
     def keys(self) -> list[str]:
@@ -107,6 +115,8 @@ class _Sides:
             for c in stored
         ]
         rows = rows.where(exp.NullSafeNEQ(this=gone, expression=back), exp.or_(*different))
+        if isinstance(self.past, Source) and self.past.only_missing:
+            rows = rows.where(_missing(gone))
         if picked:
             names = [
                 exp.EQ(

@@ -1,0 +1,146 @@
+"""``palimpsest job``: run a job on one table, some, or all, and say what it did."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.progress import working
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from gateway.jobs.runs import Request, Run, run_all
+from gateway.procedures import find_tables
+
+
+@click.command("job")
+@click.argument("kind")
+@click.argument("tables", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every table; failed ones first.")
+@click.option("--dry-run", is_flag=True, help="Say exactly what would be done, and do nothing.")
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An argument of the job, as in CALL.",
+)
+@click.option("--backup", metavar="NAME", help="restore: which backup; default: last known good.")
+@click.option("--where", metavar="CONDITION", help="restore: only these rows.")
+@click.option("--key", metavar="VALUE,..", help="restore: only the row of this key.")
+@click.option("--name", metavar="NAME", help="backup: its name.")
+@click.option("--expires", metavar="DURATION", help="backup: forget it after so long: '30 days'.")
+@click.option("--retain", metavar="DURATION", help="vacuum: keep what was retired since.")
+@click.option("--now", metavar="TIME", help="retain: apply the policy as of this moment.")
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="How many tables at once.",
+)
+@click.option("--units", type=click.IntRange(min=1), help="With --all: at most so many tables.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    help="Where it runs; auto: on Spark if the table is large.",
+)
+@click.option("--master", metavar="MASTER", help="Spark master. Default: local[*].")
+@JSON_OPTION
+@access_options
+def command(
+    kind: str,
+    tables: tuple[str, ...],
+    everything: bool,
+    dry_run: bool,
+    options: tuple[str, ...],
+    parallel: int,
+    units: int | None,
+    engine: str | None,
+    master: str | None,
+    as_json: bool,
+    access: Access,
+    **named: str | None,
+) -> None:
+    """Run a job of KIND on TABLES.
+
+    Kinds are compact, purge, access, retain, backup, restore, verify, vacuum and those that
+    installed packages add. Every run is a row in system.jobs. A table that fails stops none of the
+    others; the exit code is then 1.
+
+    \b
+    Examples:
+      palimpsest job retain flights --dry-run
+      palimpsest job retain --all --json
+      palimpsest job backup hr.depts --name before-migration --expires '30 days'
+      palimpsest job restore hr.depts --backup before-migration --key 42
+      palimpsest job vacuum --all --retain '7 days'
+    """
+    if bool(tables) == everything:
+        raise click.UsageError("name tables, or give --all")
+    given = {**_pairs(options), **{k: v for k, v in named.items() if v is not None}}
+    with connected(access, "job", as_json=as_json) as connection, failing(as_json=as_json):
+        for name, value in (("job_engine", engine), ("spark_master", master)):
+            if value is not None:
+                connection.session.settings = connection.session.settings.changed(name, value)
+        with working(f"{kind}", quiet=as_json) as advance:
+            request = Request(
+                kind,
+                given,
+                dry_run=dry_run,
+                named=bool(tables),
+                parallel=parallel,
+                units=units,
+                progress=lambda _step, done, total: advance(done / max(total, 1)),
+            )
+            runs = _run(connection, request, tables)
+    _tell(runs, as_json=as_json)
+    if any(run.failed for run in runs):
+        sys.exit(STATEMENT)
+
+
+def _run(connection: Connection, request: Request, tables: Sequence[str]) -> list[Run]:
+    with mapping():
+        session = connection.session
+        found = [t for name in tables for t in find_tables(session, name)]
+        return run_all(session, request, found or find_tables(session, None))
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    pairs = [option.partition("=") for option in options]
+    wrong = next((name for name, equals, _ in pairs if not equals), None)
+    if wrong is not None:
+        raise click.UsageError(f"--option takes NAME=VALUE, not {wrong}")
+    return {name: value for name, _, value in pairs}
+
+
+def _tell(runs: Sequence[Run], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([run.to_json() for run in runs]))
+        return
+    for run in runs:
+        if run.error is not None:
+            click.echo(f"{run.kind} {run.table}: {run.state}: {run.error}", err=True)
+        elif run.report is not None:
+            click.echo(f"{run.kind} {run.table}: {run.state.lower()}{_counts(run)}")
+
+
+def _counts(run: Run) -> str:
+    report = run.report
+    assert report is not None
+    parts: list[str] = [report.why] if report.why else []
+    shown: list[tuple[str, Any]] = [
+        ("read", report.read),
+        ("written", report.written),
+        ("removed", report.removed),
+    ]
+    parts += [f"{v.rows:,} rows {what} ({v.bytes:,} bytes)" for what, v in shown if v.rows]
+    details = report.details
+    parts += [f"{n} {details[n]}" for n in ("backup", "trash") if details.get(n)]
+    return f": {', '.join(parts)}" if parts else ""

@@ -1,0 +1,1 @@
+"""Jobs as clients ask for them: kinds, runs and their record, engines, and the schedule."""

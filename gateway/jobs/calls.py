@@ -1,0 +1,76 @@
+"""``CALL system.<kind>(table => .., ..)``: a job's run, and its report as a row for each table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from gateway.jobs import kinds
+from gateway.jobs.runs import Request, Run, run_all
+from gateway.procedures import find_tables, take
+from gateway.results import Outcome
+from journal.errors import Code, PalimpsestError
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+_COLUMNS = [
+    *((name, pa.string()) for name in ("job", "kind", "table", "state")),
+    *((name, pa.int64()) for name in ("rows_read", "rows_written", "rows_removed")),
+    *((name, pa.int64()) for name in ("bytes_read", "bytes_written", "bytes_removed")),
+    *((name, pa.string()) for name in ("why", "report")),
+]
+
+
+def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> Outcome:
+    """Run a kind of job; raises the error of the only table, or JOB_FAILED for several."""
+    if session.transaction is not None and session.transaction.writes:
+        raise PalimpsestError(
+            Code.ACTIVE_TRANSACTION,
+            f"system.{name} cannot run inside a transaction that has written",
+            advice="COMMIT or ROLLBACK first: a job commits by itself",
+        )
+    kind = kinds.find(name)
+    given = take(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
+    table = given.pop("table", None)
+    dry_run = str(given.pop("dry_run", False)).lower() in {"true", "1"}
+    tables = find_tables(session, None if table is None else str(table))
+    request = Request(name, given, dry_run=dry_run, named=table is not None)
+    runs = run_all(session, request, tables)
+    raise_failed(runs)
+    return session.executor.held("CALL", _rows(runs))
+
+
+def raise_failed(runs: Sequence[Run]) -> None:
+    """Raise if any run failed: what the only one raised, or which ones did."""
+    failed = [r for r in runs if r.error is not None]
+    if len(runs) == 1 and failed and failed[0].error is not None:
+        raise failed[0].error
+    if failed:
+        named = ", ".join(r.table for r in failed)
+        raise PalimpsestError(
+            Code.JOB_FAILED,
+            f"{failed[0].kind} failed for {len(failed)} of {len(runs)} tables: {named}",
+            advice="SELECT * FROM system.jobs WHERE state = 'FAILED' says why; the others are done",
+        )
+
+
+def _rows(runs: Sequence[Run]) -> pa.Table:
+    made = [_row(r) for r in runs]
+    arrays = [pa.array([row[i] for row in made], kind) for i, (_, kind) in enumerate(_COLUMNS)]
+    return pa.table(arrays, schema=pa.schema(_COLUMNS))
+
+
+def _row(run: Run) -> tuple[Any, ...]:
+    report = run.report
+    assert report is not None
+    read, written, removed = report.read, report.written, report.removed
+    return (
+        *(run.id, run.kind, run.table, run.state),
+        *(read.rows, written.rows, removed.rows),
+        *(read.bytes, written.bytes, removed.bytes),
+        *(report.why or None, json.dumps(report.to_json())),
+    )

@@ -1,0 +1,70 @@
+"""Where jobs run: a warm Spark worker of this process, or this process itself for small tables.
+
+One worker for each Spark master, shared by all warehouses open here; it starts with the first job
+that needs it and ends with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import threading
+from typing import TYPE_CHECKING
+
+from gateway.config import Settings
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import Engine
+
+if TYPE_CHECKING:
+    from spark_compaction.client import SparkEngine
+
+SMALL_BYTES = 64_000_000
+"""Tables up to this size are worked on in this process, where the engine is ``auto``."""
+
+
+class Engines:
+    """The engines of this process."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, SparkEngine] = {}
+        self._lock = threading.Lock()
+
+    def choose(self, settings: Settings, size: int) -> Engine:
+        """The engine for a table of so many bytes; raises JOB_ENGINE where Spark is not there."""
+        wanted = settings.job_engine.lower()
+        if wanted not in {"auto", "spark", "local"}:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"there is no job engine {settings.job_engine}",
+                advice="SET job_engine to spark, local or auto",
+            )
+        if wanted == "local" or (wanted == "auto" and size <= SMALL_BYTES):
+            from spark_compaction.local import LocalEngine
+
+            return LocalEngine()
+        return self.spark(settings.spark_master)
+
+    def spark(self, master: str) -> Engine:
+        """The worker of a Spark master."""
+        if importlib.util.find_spec("pyspark") is None:
+            raise PalimpsestError(
+                Code.JOB_ENGINE,
+                "this job runs on Spark, and pyspark is not installed",
+                advice="pip install 'palimpsest-gateway[spark]', or SET job_engine = 'local'",
+            )
+        from spark_compaction.client import SparkEngine, SparkOptions
+
+        with self._lock:
+            if master not in self._workers:
+                self._workers[master] = SparkEngine(SparkOptions(master=master))
+            return self._workers[master]
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._lock:
+            while self._workers:
+                self._workers.popitem()[1].close()
+
+
+ENGINES = Engines()
+atexit.register(ENGINES.close)

@@ -1,0 +1,192 @@
+"""The kind ``restore``: what a backup shows becomes the present again, as one more version.
+
+Rows of the backup that are missing come back, changed ones change back, and rows it lacks go: the
+difference is written by an ordinary transaction, so keys and constraints hold, nobody's update is
+lost, what was erased stays erased, and every earlier state reads as before. What is replaced is
+kept as a backup of its own first, the trash. Killed at any moment, all of it happened or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from gateway.jobs.backup import make
+from gateway.jobs.context import JobContext, JobKind
+from journal.commit import Author
+from journal.duration import Duration, Unit
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups, retired
+from journal.jobs.backups import Backup, BackupKind
+from journal.jobs.contract import JobReport, Volume
+from journal.relations import ident
+from journal.segment import Manifest
+from rewriter.parsing import DIALECTS, Parsed
+from rewriter.statement import Restore, Source
+
+TRASH = Duration(30, Unit.DAYS)
+ARCHIVE = "archive"
+"""The name under which archived rows are restored."""
+
+
+def _run(context: JobContext) -> JobReport:
+    backup = _chosen(context)
+    backups.files_there(context.journal, backup)
+    where = _condition(context)
+    if context.dry_run:
+        return _report(context, backup, _write(context, backup, where, keep=False), None)
+    trash = make(
+        context,
+        f"trash-{context.job_id}",
+        BackupKind.TRASH,
+        (context.policy.backup or TRASH).after(context.moment),
+    )
+    with context.journal.pins.hold(backup.paths):
+        rows = _write(context, backup, where, keep=True)
+    return _report(context, backup, rows, trash)
+
+
+def _chosen(context: JobContext) -> Backup:
+    journal, table = context.journal, context.table
+    name = context.text("backup")
+    with journal.reading_session() as session:
+        found = backups.load(session, table.id)
+        if name == ARCHIVE and not any(b.name == name for b in found):
+            return _archive(context, retired.load(session, table.id))
+        there = retired.paths(session)
+    if name is not None:
+        return backups.named(found, name, str(table.name))
+    manifest = journal.state.tables[table.id].manifest
+    live = frozenset(f.path for s in manifest.segments for f in s.files)
+    usable = [b for b in found if b.paths <= there | live]
+    best = backups.last_known_good(usable, live)
+    if best is None:
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"there is nothing to restore {table.name} from: no backup differs from what is there",
+            advice="RESTORE TABLE .. TO TIMESTAMP AS OF .. goes back to any version that is kept",
+        )
+    return best
+
+
+def _archive(context: JobContext, found: list[retired.RetiredSegment]) -> Backup:
+    """Everything that retention has archived of a table."""
+    kept = [r for r in found if r.why.job_kind == retired.ARCHIVE]
+    backup = Backup(
+        name=ARCHIVE,
+        kind=BackupKind.ARCHIVE,
+        table_id=context.table.id,
+        table_name=str(context.table.name),
+        version=max((r.why.since for r in kept), default=0),
+        segments=tuple(r.segment for r in kept),
+        made_by=None,
+        made_at=context.moment,
+        expires_at=None,
+    )
+    return backups.named([backup], ARCHIVE, str(context.table.name))
+
+
+def _condition(context: JobContext) -> exp.Expr | None:
+    """The rows to restore: a condition, or the value of the key."""
+    where, key = context.text("where"), context.text("key")
+    if where is not None and key is not None:
+        raise _wrong("where and key exclude each other", "give one of them")
+    if where is not None:
+        try:
+            return sqlglot.parse_one(where, read=DIALECTS[context.session.dialect])
+        except ParseError as error:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f'the condition "{where}" cannot be read',
+                advice="write it as behind WHERE",
+            ) from error
+    return None if key is None else _key(context, key)
+
+
+def _key(context: JobContext, text: str) -> exp.Expr:
+    table = context.table
+    values = [part.strip() for part in text.split(",")]
+    if table.hidden_key or len(values) != len(table.key):
+        named = ", ".join(table.by_physical(p).name for p in table.key)
+        raise _wrong(
+            f"{table.name} has {'no key' if table.hidden_key else f'the key ({named})'}",
+            "give one value for each key column, separated by commas; or a condition",
+        )
+    found: list[exp.Expr] = []
+    for physical, value in zip(table.key, values, strict=True):
+        stored = table.by_physical(physical)
+        typed = exp.cast(exp.Literal.string(value), stored.type, dialect="duckdb")
+        found.append(exp.EQ(this=exp.column(ident(stored.name)), expression=typed))
+    return exp.and_(*found)
+
+
+def _write(context: JobContext, backup: Backup, where: exp.Expr | None, *, keep: bool) -> int:
+    """Write the difference, a few times if others keep changing the same rows; how many rows."""
+    session = context.session
+    for attempt in range(session.settings.retries + 1):
+        try:
+            return _write_once(context, backup, where, keep=keep)
+        except PalimpsestError as error:
+            if error.code is not Code.SERIALIZATION or attempt == session.settings.retries:
+                raise
+            context.log(f"attempt {attempt + 1}: {error.message}")
+    raise AssertionError("the loop returns or raises")
+
+
+def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, keep: bool) -> int:
+    journal, session, table = context.journal, context.session, context.table
+    message = f"restore {table.name} from {backup.name}"
+    transaction = journal.begin(message=message)
+    try:
+        shown = replace(table, id=journal.new_table_id())
+        masks = journal.state.tables[table.id].manifest.masks
+        transaction.shown.append((shown, Manifest(0, (), backup.segments, masks)))
+        tiers = frozenset(s.tier for s in backup.segments)
+        source = Source(shown.id, tiers, only_missing=backup.kind is BackupKind.ARCHIVE)
+        name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+        statement = Restore(name, "BACKUP", exp.Null(), where, source)
+        parsed = Parsed(statement, f"{message} #{shown.id}", ())
+        outcome = session.executor.run(
+            transaction, parsed, {}, session.settings, "duckdb", session.cancellation
+        )
+        if keep:
+            journal.commit(transaction, Author(session.user, session.settings.application))
+        else:
+            journal.rollback(transaction)
+    except BaseException:
+        journal.rollback(transaction)
+        raise
+    return max(0, outcome.row_count)
+
+
+def _report(context: JobContext, backup: Backup, rows: int, trash: Backup | None) -> JobReport:
+    state = "planned" if context.dry_run else "done" if rows else "nothing"
+    return JobReport(
+        id=context.job_id,
+        kind="restore",
+        table=str(context.table.name),
+        state=state,
+        why="" if rows else "the table is as the backup shows it",
+        read=Volume(len(backup.paths), backup.rows, backup.bytes),
+        written=Volume(rows=rows),
+        details={
+            "backup": backup.name,
+            "version": backup.version,
+            "trash": None if trash is None else trash.name,
+        },
+    )
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)
+
+
+KIND = JobKind(
+    "restore",
+    "bring back what a backup shows: the last known good one, or the one named",
+    _run,
+    ("backup", "where", "key"),
+)

@@ -1,0 +1,39 @@
+"""The kind ``retain``: rows, versions and history past their time go."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.segments import run_segments
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport
+
+
+def _run(context: JobContext) -> JobReport:
+    from spark_compaction.retention import Retention
+
+    job = Retention(_moment(context))
+    return run_segments(
+        context, job, lambda state: job.check(context.journal, state, context.table.id)
+    )
+
+
+def _moment(context: JobContext) -> datetime | None:
+    text = context.text("now")
+    if text is None:
+        return context.now
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{text} is no moment",
+            advice="write it as 2024-05-01 or 2024-05-01T12:00:00+00:00",
+        ) from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return found
+
+
+KIND = JobKind("retain", "remove rows, versions and history past their time", _run, ("now",))

@@ -1,0 +1,235 @@
+"""Runs of jobs: table after table or side by side, each with its row in ``system.jobs``.
+
+    asked --> RUNNING --> SUCCEEDED | NOTHING | PLANNED | FAILED | CANCELLED
+                 (the process ends)--> INTERRUPTED, noted when the warehouse is opened again
+
+One failing table never stops the others. Tables whose last run failed come first; one that failed
+as often as its policy allows is left alone until it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from gateway.jobs import kinds
+from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.engines import ENGINES
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import Engine, JobReport, Progress, silent
+from journal.journal import Journal
+from journal.policy import policy_of
+from journal.schema import Table
+from journal.stores import duckdb_maintenance as rows_of
+from journal.version import to_datetime
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+ATTEMPTS_MAX = 3
+"""How often a table is tried in runs over all tables, unless its policy says otherwise."""
+_LOG_LINES_MAX = 1000
+_UNSUCCESSFUL = frozenset({"FAILED", "INTERRUPTED"})
+_STATES = {"done": "SUCCEEDED", "nothing": "NOTHING", "planned": "PLANNED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for. ``cause`` is manual, schedule or trigger; ``named`` means by name."""
+
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    dry_run: bool = False
+    cause: str = "manual"
+    named: bool = True
+    parallel: int = 1
+    units: int | None = None
+    now: datetime | None = None
+    progress: Progress = silent
+    told: Callable[[str], None] = lambda _line: None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One table's run: its report, or the error that ended it."""
+
+    id: str
+    kind: str
+    table: str
+    state: str
+    attempt: int
+    report: JobReport | None = None
+    error: PalimpsestError | None = None
+
+    @property
+    def failed(self) -> bool:
+        """True if the run did not do what it was asked for."""
+        return self.error is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure."""
+        error = self.error
+        told = None if error is None else {"code": error.code.value.code, "message": error.message}
+        report = None if self.report is None else self.report.to_json()
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "table": self.table,
+            "state": self.state,
+            "attempt": self.attempt,
+            "report": report,
+            "error": told,
+        }
+
+
+def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[Run]:
+    """Run a kind on each table; never raises for what a table's run raises."""
+    kind = kinds.find(request.kind)
+    _check_options(kind, request)
+    last = last_states(session.journal, request.kind)
+    ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
+    runs: list[Run] = []
+    chosen: list[tuple[Table, int]] = []
+    for table in ordered:
+        attempt = last[table.id][1] + 1 if _is_unsuccessful(last, table) else 1
+        most = policy_of(table).attempts or ATTEMPTS_MAX
+        if not request.named and attempt > most:
+            runs.append(_given_up(request.kind, table, attempt - 1))
+        else:
+            chosen.append((table, attempt))
+    if request.units is not None and not request.named:
+        chosen = chosen[: request.units]
+    with ThreadPoolExecutor(max_workers=max(1, request.parallel)) as pool:
+        calls = [pool.submit(run_one, session, kind, request, t, n) for t, n in chosen]
+        runs += [call.result() for call in calls]
+    return runs
+
+
+def last_states(journal: Journal, kind: str) -> dict[int, tuple[str, int]]:
+    """State and attempt of the latest run of a kind, by table."""
+    with journal.reading_session() as session:
+        found = rows_of.last_runs(session)
+    return {row[1]: (row[2], row[3]) for row in found if row[0] == kind}
+
+
+def _is_unsuccessful(last: Mapping[int, tuple[str, int]], table: Table) -> bool:
+    return table.id in last and last[table.id][0] in _UNSUCCESSFUL
+
+
+def _given_up(kind: str, table: Table, attempts: int) -> Run:
+    error = PalimpsestError(
+        Code.JOB_FAILED,
+        f"{kind} of {table.name} failed {attempts} times and is not tried again by itself",
+        advice=f"system.jobs says why; run it by name: palimpsest job {kind} {table.name}",
+    )
+    return Run("", kind, str(table.name), "GIVEN UP", attempts, error=error)
+
+
+def _check_options(kind: JobKind, request: Request) -> None:
+    unknown = set(request.options) - set(kind.options)
+    if unknown:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"the job {kind.name} does not take {', '.join(sorted(unknown))}",
+            advice="it takes " + (", ".join(kind.options) or "a table, and nothing else"),
+        )
+
+
+def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
+    """Run a kind on one table and record it."""
+    journal = session.journal
+    job_id = uuid.uuid4().hex[:12]
+    log: list[str] = []
+
+    def tell(line: str) -> None:
+        if len(log) < _LOG_LINES_MAX:
+            log.append(f"{to_datetime(journal.clock.now()):%H:%M:%S} {line}")
+        request.told(line)
+
+    _began(journal, session, kind.name, request, table, attempt, job_id)
+    context = JobContext(
+        session,
+        table,
+        request.options,
+        job_id,
+        request.dry_run,
+        lambda: _engine(session, table),
+        request.progress,
+        tell,
+        request.now,
+    )
+    tell(f"{kind.name} of {table.name}, attempt {attempt}")
+    try:
+        report = kind.run(context)
+    except PalimpsestError as error:
+        found = error
+    except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.
+        found = PalimpsestError(Code.JOB_FAILED, f"{type(error).__name__}: {error}")
+        found.__cause__ = error
+    else:
+        tell(report.why or report.state)
+        run = Run(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
+        _ended(journal, run, log)
+        return run
+    tell(str(found))
+    state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
+    run = Run(job_id, kind.name, str(table.name), state, attempt, error=found)
+    _ended(journal, run, log)
+    return run
+
+
+def _engine(session: Session, table: Table) -> Engine:
+    manifest = session.journal.state.tables[table.id].manifest
+    return ENGINES.choose(session.settings, sum(s.bytes for s in manifest.segments))
+
+
+def _began(
+    journal: Journal,
+    session: Session,
+    kind: str,
+    request: Request,
+    table: Table,
+    attempt: int,
+    job_id: str,
+) -> None:
+    values = {
+        "id": job_id,
+        "kind": kind,
+        "table_id": table.id,
+        "table_name": str(table.name),
+        "state": "RUNNING",
+        "attempt": attempt,
+        "dry_run": request.dry_run,
+        "cause": request.cause,
+        "user_name": session.user,
+        "options": json.dumps({k: str(v) for k, v in request.options.items()}),
+        "started_at": to_datetime(journal.clock.now()),
+        "log": [],
+    }
+    with journal.exclusive_session() as store:
+        rows_of.add_job(store, values)
+        store.commit()
+
+
+def _ended(journal: Journal, run: Run, log: list[str]) -> None:
+    values: dict[str, Any] = {
+        "state": run.state,
+        "ended_at": to_datetime(journal.clock.now()),
+        "log": log,
+    }
+    if run.report is not None:
+        done = run.report
+        for name, volume in (("read", done.read), ("written", done.written)):
+            values |= {f"rows_{name}": volume.rows, f"bytes_{name}": volume.bytes}
+        values |= {"rows_removed": done.removed.rows, "bytes_removed": done.removed.bytes}
+        values["report"] = json.dumps(done.to_json())
+    if run.error is not None:
+        values |= {"error_code": run.error.code.value.code, "error": run.error.message}
+    with journal.exclusive_session() as store:
+        rows_of.end_job(store, run.id, values)
+        store.commit()

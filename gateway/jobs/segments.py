@@ -1,0 +1,63 @@
+"""Jobs that replace segments, run by the loop they share: with a backup of what was before.
+
+The grace of what they retire is the table's BACKUP policy, else a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gateway.jobs.context import JobContext
+from journal.jobs import backups
+from journal.jobs.backups import Backup, BackupKind
+from journal.jobs.contract import Job, JobReport
+from journal.state import JournalState
+from journal.version import from_datetime
+
+Checked = Callable[[JournalState], None]
+
+
+def run_segments(context: JobContext, job: Job, check: Checked | None = None) -> JobReport:
+    """Run a job of the loop on the context's table."""
+    from spark_compaction.runner import GRACE_US, RunOptions, run_job
+
+    now = context.journal.clock.now()
+    backup = context.policy.backup
+    until = now + GRACE_US if backup is None else from_datetime(backup.after(context.moment))
+    grace_us = max(0, until - from_datetime(context.moment)) if backup else GRACE_US
+
+    def before_swap(state: JournalState) -> None:
+        if check is not None:
+            check(state)
+        _leave_backup(context, job.kind, state)
+
+    return run_job(
+        context.journal,
+        job,
+        context.table.id,
+        context.engine(),
+        options=RunOptions(dry_run=context.dry_run, grace_us=grace_us, job_id=context.job_id),
+        progress=context.progress,
+        check=before_swap,
+    )
+
+
+def _leave_backup(context: JobContext, kind: str, state: JournalState) -> None:
+    """Note what the table consists of, inside the commit section that changes it."""
+    manifest = state.tables[context.table.id].manifest
+    backup = Backup(
+        name=f"{kind}-{context.job_id}",
+        kind=BackupKind.AUTO,
+        table_id=context.table.id,
+        table_name=str(context.table.name),
+        version=state.version,
+        segments=manifest.segments,
+        made_by=context.session.user,
+        made_at=context.moment,
+        expires_at=None,
+    )
+    with context.journal.exclusive_session() as session:
+        known = {b.name for b in backups.load(session, context.table.id)}
+        if backup.name not in known:
+            backups.add(session, backup)
+            session.commit()

@@ -1,0 +1,89 @@
+"""The kind ``vacuum``: backups past their time are forgotten, and files nothing needs are removed.
+
+By age (``retain``: retired that long ago, whatever their grace) and by count (``versions``: only
+what the latest jobs replaced stays). Archived rows, named backups in force and whatever is read at
+the moment stay in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gateway.jobs.context import JobContext, JobKind
+from journal.duration import Duration
+from journal.jobs import backups, retired
+from journal.jobs.contract import JobReport, Volume
+from journal.jobs.retired import RetiredSegment
+from journal.stores import duckdb_catalog
+from journal.version import from_datetime
+
+Chosen = Callable[[RetiredSegment], bool]
+
+
+def _run(context: JobContext) -> JobReport:
+    journal, table_id = context.journal, context.table.id
+    with journal.exclusive_session() as session:
+        expired = [
+            b
+            for b in backups.expire(session, context.moment, context.number("backups"))
+            if b.table_id == table_id
+        ]
+        found = retired.load(session, table_id)
+        pinned = backups.pinned_paths(session)
+        if not context.dry_run:
+            session.commit()
+    chosen = _chosen(context, found)
+    due = [r for r in found if chosen(r)]
+    kept = {f.path for r in found if not chosen(r) for f in r.segment.files} | pinned
+    files = [f for r in due for f in r.segment.files if f.path not in kept]
+    planned = Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files))
+    details = {"backups_forgotten": [b.name for b in expired]}
+    if context.dry_run:
+        return _report(context, planned if due else Volume(), details)
+    reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)
+    with journal.exclusive_session() as session:
+        known = duckdb_catalog.listed_paths(session) | retired.paths(session)
+        backups.prune(session, known)
+        session.commit()
+    removed = [f for f in files if f.path in set(reaped.removed)]
+    done = Volume(len(reaped.removed), sum(f.rows for f in removed), reaped.bytes)
+    return _report(context, done, {**details, "in_use": list(reaped.in_use)})
+
+
+def _chosen(context: JobContext, found: list[RetiredSegment]) -> Chosen:
+    text = context.text("retain")
+    now = context.journal.clock.now()
+    before = None if text is None else from_datetime(Duration.parse(text).before(context.moment))
+    count = context.number("versions")
+    jobs = list(dict.fromkeys(r.why.job_id for r in found))
+    old = set(jobs[: max(0, len(jobs) - count)]) if count is not None else set()
+
+    def chosen(one: RetiredSegment) -> bool:
+        if one.why.job_kind == retired.ARCHIVE:
+            return False
+        if before is None and count is None:
+            return retired.is_over(one, now)
+        return (before is not None and one.why.since <= before) or one.why.job_id in old
+
+    return chosen
+
+
+def _report(context: JobContext, removed: Volume, details: dict[str, list[str]]) -> JobReport:
+    some = removed.files or details["backups_forgotten"]
+    state = "nothing" if not some else "planned" if context.dry_run else "done"
+    return JobReport(
+        id=context.job_id,
+        kind="vacuum",
+        table=str(context.table.name),
+        state=state,
+        removed=removed,
+        details=details,
+    )
+
+
+KIND = JobKind(
+    "vacuum",
+    "forget backups past their time and remove the files nothing needs",
+    _run,
+    ("retain", "versions", "backups"),
+)

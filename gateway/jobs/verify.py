@@ -1,0 +1,37 @@
+"""The kind ``verify``: a table's files against its manifest, and its rows against the rules."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from gateway.jobs.context import JobContext, JobKind
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport, Volume
+from journal.verification import verify
+
+
+def _run(context: JobContext) -> JobReport:
+    def advance(done: float) -> None:
+        context.progress("verify", round(done * 1000), 1000)
+
+    found = verify(context.journal, advance, {context.table.id})
+    for problem in found.problems:
+        context.log(f"{problem.kind}: {problem.message}")
+    if found.problems:
+        raise PalimpsestError(
+            Code.JOB_VERIFICATION,
+            f"{context.table.name} is damaged: {found.problems[0].message}"
+            f" ({len(found.problems)} problems)",
+            advice="see the run's log in system.jobs; restore the files, or the table",
+        )
+    return JobReport(
+        id=context.job_id,
+        kind="verify",
+        table=str(context.table.name),
+        state="done",
+        read=Volume(found.files, found.rows, found.bytes),
+        details={"problems": [asdict(p) for p in found.problems]},
+    )
+
+
+KIND = JobKind("verify", "check a table's files and rows", _run)
