@@ -40,7 +40,8 @@ from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile, Tier
 from journal.state import JournalState
 from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession, checksum
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.parquet_files import checksum
 from journal.version import Version, from_datetime, to_datetime
 from spark_compaction.expired_files import NONE, FileCounts, count_file, rewriting
 

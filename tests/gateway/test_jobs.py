@@ -1,0 +1,310 @@
+"""Jobs as clients run them: CALL, VACUUM, system.jobs, attempts, plug-ins, and the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from gateway.jobs import kinds
+from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.runs import Request, run_all
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport
+from journal.recovery import unlisted_files
+from journal.verification import verify
+from tests.support.client import Client
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path / "warehouse")
+    client("CREATE SCHEMA hr")
+    client("CREATE TABLE hr.t (id INT PRIMARY KEY, ds DATE, n INT)")
+    client("INSERT INTO hr.t SELECT i, DATE '2020-01-01' + i::INT, 0 FROM range(100) r(i)")
+    client("CALL system.flush()")
+    client("CREATE TABLE hr.u (id INT PRIMARY KEY, n INT)")
+    yield client
+    if not client.connection.closed:
+        client.close()
+
+
+def call(run: Client, sql: str) -> dict[str, Any]:
+    """The one row of a CALL by column, its report taken apart."""
+    with run.connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [d[0] for d in cursor.description]
+        (row,) = cursor.fetchall()
+    found = dict(zip(names, row, strict=True))
+    found["report"] = json.loads(found["report"])
+    return found
+
+
+def is_whole(run: Client) -> bool:
+    journal = run.connection.session.journal
+    return verify(journal).problems == [] and unlisted_files(journal) == []
+
+
+def test_retention_by_sql_is_a_row_and_a_record(run: Client) -> None:
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    planned = call(run, "CALL system.retain('hr.t', now => '2021-01-11', dry_run => true)")
+    assert (planned["state"], planned["report"]["details"]["rows"]["open"]) == ("PLANNED", 10)
+    done = call(run, "CALL system.retain(table => 'hr.t', now => '2021-01-11')")
+    assert (done["state"], done["rows_removed"]) == ("SUCCEEDED", 10)
+    assert run("SELECT min(ds)::VARCHAR, count(*) FROM hr.t") == [("2020-01-11", 90)]
+    rows = run(
+        "SELECT kind, table_name, state, attempt, dry_run, cause, rows_removed, len(log) > 1,"
+        " ended_at >= started_at FROM system.jobs ORDER BY started_at"
+    )
+    assert rows == [
+        ("retain", "hr.t", "PLANNED", 1, True, "manual", 0, True, True),
+        ("retain", "hr.t", "SUCCEEDED", 1, False, "manual", 10, True, True),
+    ]
+    assert is_whole(run)
+
+
+def test_restore_brings_back_what_retention_removed(run: Client) -> None:
+    before = run.sorted("SELECT * FROM hr.t")
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    run("CALL system.retain('hr.t', now => '2021-01-11')")
+    run("UPDATE hr.t SET n = 5 WHERE id = 50")
+    version = run("SELECT max(version) FROM system.transactions")[0][0]
+    assert call(run, "CALL system.restore('hr.t', key => '3')")["rows_written"] == 1
+    assert run("SELECT count(*) FROM hr.t") == [(91,)]
+    planned = call(run, "CALL system.restore('hr.t', dry_run => true)")
+    assert (planned["state"], planned["rows_written"]) == ("PLANNED", 10)
+    done = call(run, "CALL system.restore('hr.t')")
+    assert done["rows_written"] == 10
+    assert run.sorted("SELECT * FROM hr.t") == before
+    assert run(f"SELECT count(*) FROM hr.t FOR SYSTEM_VERSION AS OF {version}") == [(90,)]
+    trash = done["report"]["details"]["trash"]
+    assert call(run, f"CALL system.restore('hr.t', backup => '{trash}')")["rows_written"] == 10
+    assert run("SELECT n FROM hr.t WHERE id = 50") == [(5,)]
+    assert is_whole(run)
+
+
+def test_named_backups(run: Client) -> None:
+    assert call(run, "CALL system.backup('hr.t', name => 'b1')")["state"] == "SUCCEEDED"
+    assert run.error("CALL system.backup('hr.t', name => 'b1')") == ("PAL-705", "55000")
+    run("UPDATE hr.t SET n = id WHERE id < 7")
+    run("DELETE FROM hr.t WHERE id = 99")
+    run("INSERT INTO hr.t VALUES (200, NULL, 1)")
+    assert run("SELECT name, kind, rows FROM system.backups") == [("b1", "named", 100)]
+    done = call(run, "CALL system.restore('hr.t', backup => 'b1', where => 'id < 5')")
+    assert done["rows_written"] == 4
+    assert run("SELECT count(*), sum(n) FROM hr.t WHERE id < 7") == [(7, 11)]
+    assert call(run, "CALL system.restore('hr.t', backup => 'b1')")["rows_written"] == 4
+    assert run("SELECT count(*), sum(n), max(id) FROM hr.t") == [(100, 0, 99)]
+    assert call(run, "CALL system.restore('hr.t', backup => 'b1')")["state"] == "NOTHING"
+    assert run.error("CALL system.restore('hr.t', backup => 'b2')") == ("PAL-705", "55000")
+    call(run, "CALL system.backup('hr.t', name => 'b1', drop => true)")
+    assert run("SELECT count(*) FROM system.backups WHERE kind = 'named'") == [(0,)]
+
+
+def test_nothing_and_empty_backups_are_refused(run: Client) -> None:
+    assert run.error("CALL system.restore('hr.t')") == ("PAL-705", "55000")
+    run("CALL system.backup('hr.u', name => 'empty')")
+    assert run.error("CALL system.restore('hr.u', backup => 'empty')") == ("PAL-705", "55000")
+
+
+def test_archived_rows_come_back_and_replace_nothing(run: Client) -> None:
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds ACTION = ARCHIVE)")
+    run("CALL system.retain('hr.t', now => '2021-01-11')")
+    run("INSERT INTO hr.t VALUES (3, DATE '2024-01-01', 77)")
+    run("VACUUM hr.t RETAIN 1 MINUTE")
+    done = call(run, "CALL system.restore('hr.t', backup => 'archive')")
+    assert done["rows_written"] == 9
+    assert run("SELECT n FROM hr.t WHERE id = 3") == [(77,)]
+    assert run("SELECT count(*) FROM hr.t") == [(100,)]
+    assert is_whole(run)
+
+
+def test_a_restore_across_a_changed_definition(run: Client) -> None:
+    run("CALL system.backup('hr.t', name => 'b1')")
+    run("ALTER TABLE hr.t ADD COLUMN note VARCHAR DEFAULT 'none'")
+    run("DELETE FROM hr.t WHERE id < 50")
+    assert call(run, "CALL system.restore('hr.t', backup => 'b1')")["rows_written"] == 50
+    assert run("SELECT DISTINCT note FROM hr.t") == [("none",)]
+    assert is_whole(run)
+
+
+def test_vacuum_removes_by_age_and_never_what_a_backup_holds(run: Client) -> None:
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    run("CALL system.backup('hr.t', name => 'b1')")
+    run("CALL system.retain('hr.t', now => '2021-01-11')")
+    assert len(run.files()) == 2
+    assert call(run, "VACUUM hr.t")["state"] == "NOTHING"
+    far = "CALL system.vacuum('hr.t', versions => 1, dry_run => true)"
+    assert call(run, far)["state"] == "NOTHING"
+    run("CALL system.retain('hr.t', now => '2021-01-12')")
+    assert len(run.files()) == 3
+    planned = call(run, "CALL system.vacuum('hr.t', versions => 1, dry_run => true)")
+    assert planned["rows_removed"] == 0, "the first run's segment belongs to a named backup"
+    call(run, "CALL system.backup('hr.t', name => 'b1', drop => true)")
+    planned = call(run, "CALL system.vacuum('hr.t', versions => 1, dry_run => true)")
+    assert planned["rows_removed"] == 100
+    assert len(run.files()) == 3
+    done = call(run, "CALL system.vacuum('hr.t', versions => 1)")
+    assert done["bytes_removed"] == planned["bytes_removed"]
+    assert len(run.files()) == 2
+    assert is_whole(run)
+
+
+def test_expired_backups_are_forgotten(run: Client) -> None:
+    run("CALL system.backup('hr.t', name => 'b1', expires => '1 minute')")
+    session = run.connection.session
+    table = next(t for t in session.journal.state.catalog.tables() if t.name.name == "t")
+    later = JobKind("vacuum", "", kinds.find("vacuum").run, ("retain", "versions", "backups"))
+    assert later.name == "vacuum"
+    from datetime import UTC, datetime
+
+    request = Request("vacuum", now=datetime(2999, 1, 1, tzinfo=UTC))
+    (done,) = run_all(session, request, [table])
+    assert done.report is not None
+    assert done.report.details["backups_forgotten"] == ["b1"]
+    assert run("SELECT count(*) FROM system.backups") == [(0,)]
+
+
+def test_one_failing_table_stops_none_of_the_others(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def fail_on_t(context: JobContext) -> JobReport:
+        calls.append(context.table.name.name)
+        if context.table.name.name == "t":
+            raise ValueError("no luck")
+        return JobReport(context.job_id, "plug", str(context.table.name), "done")
+
+    _plug(monkeypatch, JobKind("plug", "for this test", fail_on_t, ("word",)))
+    assert "plug" in kinds.names()
+    assert run.error("CALL system.plug()") == ("PAL-701", "58000")
+    assert sorted(calls) == ["t", "u"]
+    states = run("SELECT table_name, state, error FROM system.jobs ORDER BY 1")
+    assert states == [("hr.t", "FAILED", "ValueError: no luck"), ("hr.u", "SUCCEEDED", None)]
+    calls.clear()
+    session = run.connection.session
+    tables = list(session.journal.state.catalog.tables())
+    for attempt in (2, 3):
+        runs = run_all(session, Request("plug", named=False), tables)
+        assert calls[0] == "t", "what failed comes first"
+        assert runs[0].attempt == attempt
+        calls.clear()
+    runs = run_all(session, Request("plug", named=False), tables)
+    assert calls == ["u"]
+    assert [r.state for r in runs if r.failed] == ["GIVEN UP"]
+    run_all(session, Request("plug", named=True, parallel=2), tables)
+    assert sorted(calls) == ["t", "u", "u"]
+    run_all(session, Request("plug", named=False, units=1), tables[1:])
+    assert run.error("CALL system.plug(nothing => 1)")[0] == "PAL-222"
+
+
+def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
+    class Found(EntryPoint):
+        def load(self) -> Any:
+            return kind
+
+    entry = Found(kind.name, "nowhere:KIND", kinds.GROUP)
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry] if group else [])
+
+
+def test_an_entry_point_that_is_no_kind(run: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    _plug(monkeypatch, JobKind("plug", "", lambda c: JobReport("", "", "", "done")))
+    found = kinds.entry_points(group=kinds.GROUP)[0]
+    monkeypatch.setattr(type(found), "load", lambda self: "a word")
+    with pytest.raises(PalimpsestError) as raised:
+        kinds.find("plug")
+    assert raised.value.code is Code.JOB_FAILED
+
+
+def test_a_run_that_the_process_did_not_outlive(run: Client) -> None:
+    journal = run.connection.session.journal
+    with journal.exclusive_session() as session:
+        session.text(
+            "INSERT INTO _palimpsest.jobs (id, kind, table_id, state, attempt, dry_run, started_at)"
+            " VALUES ('x', 'retain', 1, 'RUNNING', 1, false, now())"
+        )
+        session.commit()
+    run.close()
+    again = Client(run.root)
+    assert again("SELECT state FROM system.jobs") == [("INTERRUPTED",)]
+    again.close()
+
+
+def test_jobs_do_not_run_inside_a_transaction(run: Client) -> None:
+    run("BEGIN")
+    run("INSERT INTO hr.u VALUES (1, 1)")
+    assert run.error("CALL system.retain()")[0] == "PAL-405"
+    run("ROLLBACK")
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("CALL system.knit('hr.t')", "PAL-208"),
+        ("CALL system.retain('hr.nothing')", "PAL-201"),
+        ("CALL system.retain('hr.t', now => 'soon')", "PAL-222"),
+        ("CALL system.restore('hr.t', where => 'id = 1', key => '1', backup => 'b')", "PAL-222"),
+        ("CALL system.restore('hr.t', key => '1,2', backup => 'b')", "PAL-222"),
+        ("CALL system.vacuum('hr.t', versions => 0)", "PAL-222"),
+        ("VACUUM hr.t RETAIN 3", "PAL-240"),
+        ("VACUUM hr.t RETAIN DRY RUN", "PAL-101"),
+        ("OPTIMIZE", "PAL-101"),
+        ("SET job_engine = 'steam'; CALL system.retain('hr.t')", "PAL-222"),
+    ],
+)
+def test_what_is_refused(run: Client, sql: str, code: str) -> None:
+    run("CALL system.backup('hr.t', name => 'b')")
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    assert run.error(sql)[0] == code
+
+
+def cli(run: Client, *words: str) -> Any:
+    run.close()
+    return CliRunner().invoke(main, [*words, "--warehouse", str(run.root)])
+
+
+def test_the_command_line(run: Client) -> None:
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    found = cli(run, "job", "retain", "hr.t", "--dry-run", "--json", "--now", "2021-01-11")
+    assert found.exit_code == 0
+    assert json.loads(found.output)[0]["report"]["details"]["rows"]["open"] == 10
+    found = cli(run, "job", "retain", "--all")
+    assert found.exit_code == 0
+    assert "retain hr.t: succeeded: 100 journal rows are past their time" in found.output
+    assert "retain hr.u: nothing: no policy removes anything" in found.output
+    found = cli(run, "job", "restore", "hr.t", "--key", "7")
+    assert found.exit_code == 0, found.output
+    assert "1 rows written" in found.output
+    found = cli(run, "job", "restore", "hr.t", "--backup", "never")
+    assert found.exit_code == 1
+    assert cli(run, "job", "retain").exit_code == 2
+    assert cli(run, "job", "retain", "hr.t", "--option", "now").exit_code == 2
+    assert cli(run, "job", "verify", "--all", "--parallel", "2").exit_code == 0
+
+
+def test_holds_at_the_prompt(run: Client) -> None:
+    found = cli(run, "hold", "place", "hr.t", "--reason", "matter 1", "--json")
+    assert found.exit_code == 0, found.output
+    hold = json.loads(found.output)[0]["hold"]
+    found = cli(run, "hold", "list", "--json")
+    assert [h["reason"] for h in json.loads(found.output)] == ["matter 1"]
+    assert cli(run, "hold", "release", hold).exit_code == 0
+    assert json.loads(cli(run, "hold", "list", "--json").output) == []
+
+
+def test_verify_finds_damage(run: Client, connect_again: Callable[[], Client]) -> None:
+    path = run.files()[0]
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert run.error("CALL system.verify('hr.t')")[0] == "PAL-702"
+
+
+@pytest.fixture
+def connect_again(run: Client) -> Callable[[], Client]:
+    return lambda: Client(run.root)
