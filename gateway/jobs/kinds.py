@@ -14,6 +14,7 @@ from journal.errors import Code, PalimpsestError
 
 GROUP = "palimpsest.jobs"
 OURS = {
+    "compact": "gateway.jobs.compact",
     "retain": "gateway.jobs.retain",
     "backup": "gateway.jobs.backup",
     "restore": "gateway.jobs.restore",

@@ -15,7 +15,10 @@ def _run(context: JobContext) -> JobReport:
 
     job = Retention(_moment(context))
     return run_segments(
-        context, job, lambda state: job.check(context.journal, state, context.table.id)
+        context,
+        job,
+        lambda state: job.check(context.journal, state, context.table.id),
+        removes=True,
     )
 
 

@@ -1,6 +1,7 @@
-"""Jobs that replace segments, run by the loop they share: with a backup of what was before.
+"""Jobs that replace segments, run by the loop they share.
 
-The grace of what they retire is the table's BACKUP policy, else a day.
+Those that remove rows leave a backup of what was before. The grace of what they retire is the
+table's BACKUP policy, else a day.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from journal.version import from_datetime
 Checked = Callable[[JournalState], None]
 
 
-def run_segments(context: JobContext, job: Job, check: Checked | None = None) -> JobReport:
-    """Run a job of the loop on the context's table."""
+def run_segments(
+    context: JobContext, job: Job, check: Checked | None = None, *, removes: bool = False
+) -> JobReport:
+    """Run a job of the loop on the context's table; one that removes rows leaves a backup."""
     from spark_compaction.runner import GRACE_US, RunOptions, run_job
 
     now = context.journal.clock.now()
@@ -29,7 +32,8 @@ def run_segments(context: JobContext, job: Job, check: Checked | None = None) ->
     def before_swap(state: JournalState) -> None:
         if check is not None:
             check(state)
-        _leave_backup(context, job.kind, state)
+        if removes:
+            _leave_backup(context, job.kind, state)
 
     return run_job(
         context.journal,

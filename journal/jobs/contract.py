@@ -118,9 +118,9 @@ class Staged:
     replacement: Replacement | None = None
     written: Volume = Volume()
     removed: Volume = Volume()
+    details: Mapping[str, Json] = field(default_factory=dict)
     archived: tuple[Segment, ...] = ()
     floor: Version = 0
-    details: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Engine(Protocol):

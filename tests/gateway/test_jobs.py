@@ -89,6 +89,19 @@ def test_restore_brings_back_what_retention_removed(run: Client) -> None:
     assert is_whole(run)
 
 
+def test_compaction_by_sql(run: Client) -> None:
+    run("UPDATE hr.t SET n = 1 WHERE id < 5")
+    before = run.sorted("SELECT * FROM hr.t")
+    done = call(run, "OPTIMIZE hr.t")
+    assert (done["kind"], done["state"]) == ("compact", "SUCCEEDED")
+    assert {t for (t,) in run("SELECT tier FROM system.segments")} == {"base", "history"}
+    assert call(run, "OPTIMIZE TABLE hr.t FULL")["state"] == "NOTHING"
+    assert call(run, "CALL system.compact(table => 'hr.t', mode => 'auto')")["state"] == "NOTHING"
+    assert run.sorted("SELECT * FROM hr.t") == before
+    assert run.error("CALL system.compact('hr.t', mode => 'wild')")[0] == "PAL-222"
+    assert is_whole(run)
+
+
 def test_named_backups(run: Client) -> None:
     assert call(run, "CALL system.backup('hr.t', name => 'b1')")["state"] == "SUCCEEDED"
     assert run.error("CALL system.backup('hr.t', name => 'b1')") == ("PAL-705", "55000")
