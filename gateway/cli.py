@@ -23,6 +23,7 @@ COMMANDS = {
     "flush": "gateway.commands.flush",
     "verify": "gateway.commands.verify",
     "job": "gateway.commands.job",
+    "scheduler": "gateway.commands.scheduler",
     "hold": "gateway.commands.hold",
     "shell": "gateway.commands.shell",
     "demo": "gateway.commands.demo",

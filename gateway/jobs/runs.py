@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import kinds
@@ -115,6 +115,12 @@ def last_states(journal: Journal, kind: str) -> dict[int, tuple[str, int]]:
     with journal.reading_session() as session:
         found = rows_of.last_runs(session)
     return {row[1]: (row[2], row[3]) for row in found if row[0] == kind}
+
+
+def last_runs(journal: Journal) -> dict[tuple[str, int], datetime]:
+    """When the latest run of each kind on each table began."""
+    with journal.reading_session() as session:
+        return {(row[0], row[1]): row[4].astimezone(UTC) for row in rows_of.last_runs(session)}
 
 
 def _is_unsuccessful(last: Mapping[int, tuple[str, int]], table: Table) -> bool:

@@ -1,0 +1,91 @@
+"""``palimpsest scheduler``: run jobs by policies' cron lines and by triggers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from types import FrameType
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import STATEMENT, failing
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from gateway.jobs.runs import Run
+from gateway.jobs.scheduler import CHECK_S, Scheduler
+
+
+@click.command("scheduler")
+@click.option("--once", is_flag=True, help="Run what is due now, then end.")
+@click.option(
+    "--check",
+    "check_s",
+    type=click.IntRange(1, 3600),
+    default=CHECK_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often policies and triggers are looked at.",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="How many jobs at once.",
+)
+@JSON_OPTION
+@access_options
+def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Access) -> None:
+    """Run jobs when they are due, until interrupted.
+
+    A table's policy says when: SCHEDULE_COMPACT = '0 3 * * *' runs a compaction at three o'clock
+    (UTC). Retention without such a line runs at once, then every 6 hours if it is under a day, else
+    every 24. Tables that have become slow to read are compacted, and what jobs have replaced is
+    removed when its grace ends.
+
+    One process opens a warehouse: to serve it meanwhile, run the scheduler inside the program that
+    does (docs/jobs.md).
+
+    \b
+    Examples:
+      palimpsest scheduler
+      palimpsest scheduler --once --json
+    """
+    with connected(access, "scheduler", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            scheduler = _made(connection, check_s, parallel, as_json)
+            if once:
+                runs = scheduler.once()
+            else:
+                runs = []
+                _serve(scheduler)
+    if any(run.failed for run in runs):
+        sys.exit(STATEMENT)
+
+
+def _made(connection: Connection, check_s: int, parallel: int, as_json: bool) -> Scheduler:
+    def told(run: Run) -> None:
+        if as_json:
+            click.echo(json.dumps(run.to_json()))
+            return
+        why = str(run.error) if run.error else run.report.why if run.report else ""
+        click.echo(f"{run.kind} {run.table}: {run.state.lower()}{f': {why}' if why else ''}")
+
+    return Scheduler(lambda: connection.session, parallel=parallel, check_s=check_s, told=told)
+
+
+def _serve(scheduler: Scheduler) -> None:
+    over = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    scheduler.start()
+    click.echo("Running; interrupt to end.", err=True)
+    over.wait()
+    scheduler.stop()

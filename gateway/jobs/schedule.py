@@ -1,0 +1,90 @@
+"""What should run when, from policies and the runs there were. Pure, but for asking the journal.
+
+cron line of the policy        kind and table as the line says
+retention without a line       at once, then every 6 h under a day, else every 24 h
+trigger                        compaction when reads have become dear; removal of what is over
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from journal.jobs import backups, retired
+from journal.journal import Journal
+from journal.policy import policy_of
+from journal.schema import Table
+from journal.version import from_datetime
+
+LastRuns = Mapping[tuple[str, int], datetime]
+"""When the latest run of a kind on a table began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A kind of job on a table: by a cron line, or every so often from ``first`` on."""
+
+    kind: str
+    table_id: int
+    table: str
+    cron: str | None = None
+    every: timedelta | None = None
+    first: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from others, its timing included."""
+        return f"{self.kind} {self.table_id} {self.cron or self.every}"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A job that a trigger asks for now, and why."""
+
+    kind: str
+    table: Table
+    why: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Planned]:
+    """The schedule of some tables."""
+    found: list[Planned] = []
+    for table in tables:
+        policy = policy_of(table)
+        name = str(table.name)
+        lines = dict(policy.schedules)
+        found += [Planned(kind, table.id, name, cron=line) for kind, line in lines.items()]
+        if policy.removes and "retain" not in lines:
+            every = policy.every()
+            ran = last.get(("retain", table.id))
+            first = now if ran is None else max(now, ran + every)
+            found.append(Planned("retain", table.id, name, every=every, first=first))
+    return found
+
+
+def triggered(journal: Journal) -> list[Due]:
+    """What the state of the tables asks for now; a schedule of the same kind comes first."""
+    from spark_compaction import planner
+
+    now = journal.clock.now()
+    state = journal.state
+    with journal.reading_session() as session:
+        over = {r.table_id for r in retired.load(session) if retired.is_over(r, now)}
+        for backup in backups.load(session):
+            expires = backup.expires_at
+            if expires is not None and from_datetime(expires) <= now:
+                over.add(backup.table_id)
+    found: list[Due] = []
+    for table in state.catalog.tables():
+        lines = dict(policy_of(table).schedules)
+        of_table = state.tables[table.id]
+        if "compact" not in lines:
+            wanted = planner.due(of_table.manifest, planner.Slo(), now, of_table.head_counts)
+            if wanted is not None:
+                found.append(Due("compact", table, wanted.why, {"mode": "auto"}))
+        if table.id in over and "vacuum" not in lines:
+            found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
+    return found

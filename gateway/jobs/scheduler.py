@@ -1,0 +1,162 @@
+"""The scheduler: runs jobs by the policies' cron lines and by triggers, as long as it is running.
+
+It keeps no schedule of its own. Every minute it reads the policies again, so that a change of one
+takes effect by itself, and looks whether a trigger asks for anything. Runs of one kind on one table
+never overlap; one that comes late is run once. A failure is a row in ``system.jobs`` and is tried
+again with the next run, as often as the policy allows. It works inside the process that owns the
+warehouse: the command ``palimpsest scheduler``, or any program that holds a connection.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gateway.jobs import kinds
+from gateway.jobs.runs import Request, Run, last_runs, run_all
+from gateway.jobs.schedule import Planned, planned, triggered
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
+from journal.schema import Table
+from journal.version import to_datetime
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+
+_LOG = logging.getLogger("palimpsest.scheduler")
+CHECK_S = 60
+Sessions = Callable[[], "Session"]
+Told = Callable[[Run], None]
+
+
+class Scheduler:
+    """Starts with ``start`` and ends with ``stop``; ``once`` runs what is due and returns."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        parallel: int = 1,
+        check_s: int = CHECK_S,
+        told: Told = lambda _run: None,
+    ) -> None:
+        self._sessions = sessions
+        self._journal: Journal = sessions().journal
+        self._parallel = parallel
+        self._check_s = check_s
+        self._told = told
+        self._known: dict[str, Planned] = {}
+        self._lock = threading.Lock()
+        self._scheduler: Any = None
+
+    def once(self) -> list[Run]:
+        """Run what is due now, cron lines aside: retention, and what triggers ask for."""
+        now = self._now()
+        runs: list[Run] = []
+        for entry in planned(self._tables().values(), self._last(), now):
+            if entry.first is not None and entry.first <= now:
+                runs += self._run(entry.kind, entry.table_id, "schedule", {})
+        return runs + self._trigger()
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        from apscheduler.executors.pool import ThreadPoolExecutor
+        from apscheduler.schedulers.background import BackgroundScheduler
+
+        defaults = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        pool = ThreadPoolExecutor(self._parallel)
+        self._scheduler = BackgroundScheduler(
+            executors={"default": pool}, job_defaults=defaults, timezone=UTC
+        )
+        self.refresh()
+        self._scheduler.add_job(
+            self._tick,
+            "interval",
+            seconds=self._check_s,
+            id="tick",
+            next_run_time=datetime.now(UTC),
+        )
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """End; a run that is under way is finished first."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=True)
+            self._scheduler = None
+
+    def entries(self) -> list[Planned]:
+        """What is scheduled at the moment."""
+        with self._lock:
+            return list(self._known.values())
+
+    def refresh(self) -> None:
+        """Make the schedule what the policies say now."""
+        wanted = {e.key: e for e in planned(self._tables().values(), self._last(), self._now())}
+        with self._lock:
+            for key in self._known.keys() - wanted.keys():
+                self._scheduler.remove_job(key)
+                del self._known[key]
+            for key in wanted.keys() - self._known.keys():
+                if self._add(key, wanted[key]):
+                    self._known[key] = wanted[key]
+
+    def _add(self, key: str, entry: Planned) -> bool:
+        from apscheduler.triggers.cron import CronTrigger
+        from apscheduler.triggers.interval import IntervalTrigger
+
+        call = [entry.kind, entry.table_id, "schedule", {}]
+        if entry.cron is None:
+            assert entry.every is not None
+            trigger = IntervalTrigger(seconds=entry.every.total_seconds(), timezone=UTC)
+            self._scheduler.add_job(self._run, trigger, call, id=key, next_run_time=entry.first)
+            return True
+        try:
+            trigger = CronTrigger.from_crontab(entry.cron, timezone=UTC)
+        except ValueError as error:
+            _LOG.warning("%s of %s: %s is no cron line: %s", entry.kind, entry.table,
+                         entry.cron, error)  # fmt: skip
+            return False
+        self._scheduler.add_job(self._run, trigger, call, id=key)
+        return True
+
+    def _tick(self) -> None:
+        try:
+            self.refresh()
+            self._trigger()
+        except PalimpsestError as error:
+            _LOG.warning("the schedule was not looked at: %s", error)
+
+    def _trigger(self) -> list[Run]:
+        runs: list[Run] = []
+        for due in triggered(self._journal):
+            if due.kind in kinds.names():
+                runs += self._run(due.kind, due.table.id, "trigger", due.options)
+        return runs
+
+    def _run(self, kind: str, table_id: int, cause: str, options: Mapping[str, Any]) -> list[Run]:
+        table = self._tables().get(table_id)
+        if table is None:
+            return []
+        request = Request(kind, options, cause=cause, named=False)
+        try:
+            runs = run_all(self._sessions(), request, [table])
+        except PalimpsestError as error:
+            _LOG.warning("%s of %s did not run: %s", kind, table.name, error)
+            return [Run("", kind, str(table.name), "FAILED", 0, error=error)]
+        for run in runs:
+            if run.error is not None and run.error.code is not Code.JOB_BUSY:
+                _LOG.warning("%s of %s: %s", kind, run.table, run.error)
+            self._told(run)
+        return runs
+
+    def _tables(self) -> dict[int, Table]:
+        return {t.id: t for t in self._journal.state.catalog.tables()}
+
+    def _last(self) -> dict[tuple[str, int], datetime]:
+        return last_runs(self._journal)
+
+    def _now(self) -> datetime:
+        return to_datetime(self._journal.clock.now())
