@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gateway.procedures import embedded
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
 from journal.journal import Journal
@@ -35,7 +36,7 @@ class JobContext:
     @property
     def journal(self) -> Journal:
         """The journals of the warehouse."""
-        return self.session.journal
+        return embedded(self.session, "a job")
 
     @property
     def moment(self) -> datetime:

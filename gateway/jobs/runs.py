@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import kinds
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
+from gateway.procedures import embedded
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress, silent
 from journal.journal import Journal
@@ -91,7 +92,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     """Run a kind on each table; never raises for what a table's run raises."""
     kind = kinds.find(request.kind)
     _check_options(kind, request)
-    last = last_states(session.journal, request.kind)
+    last = last_states(embedded(session, "a job"), request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
     runs: list[Run] = []
     chosen: list[tuple[Table, int]] = []
@@ -148,7 +149,7 @@ def _check_options(kind: JobKind, request: Request) -> None:
 
 def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
     """Run a kind on one table and record it."""
-    journal = session.journal
+    journal = embedded(session, "a job")
     job_id = uuid.uuid4().hex[:12]
     log: list[str] = []
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import kinds
 from gateway.jobs.runs import Request, Run, last_runs, run_all
 from gateway.jobs.schedule import Planned, planned, triggered
+from gateway.procedures import embedded
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.schema import Table
 from journal.version import to_datetime
 
@@ -44,7 +44,7 @@ class Scheduler:
         told: Told = lambda _run: None,
     ) -> None:
         self._sessions = sessions
-        self._journal: Journal = sessions().journal
+        self._journal = embedded(sessions(), "the scheduler")
         self._parallel = parallel
         self._check_s = check_s
         self._told = told
