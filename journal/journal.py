@@ -33,7 +33,6 @@ from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
-from journal.stores import duckdb_maintenance as maintenance
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
@@ -70,8 +69,7 @@ class Journal:
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
-        self.pins = Pins()
-        self.removals = Removals()
+        self.pins, self.removals = Pins(), Removals()
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -87,7 +85,6 @@ class Journal:
             session.begin()
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
-            maintenance.ensure(session)
             retired.ensure(session)
             catalog = CatalogSnapshot.empty()
             history: list[tuple[Version, CatalogSnapshot]] = []

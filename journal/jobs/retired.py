@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from journal.jobs import backups
 from journal.segment import Segment
+from journal.stores import duckdb_maintenance
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
@@ -63,8 +64,9 @@ class Reaped:
 
 
 def ensure(session: DuckDBSession) -> None:
-    """Make the table, also in a warehouse that an earlier version made."""
+    """Make the tables of upkeep, also in a warehouse that an earlier version made."""
     session.text(_TABLE)
+    duckdb_maintenance.ensure(session)
 
 
 def record(
