@@ -5,6 +5,7 @@ Each has a default, a type and one line that says what it is; ``system.settings`
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -65,6 +66,8 @@ class Settings:
                     advice="give 0 or more",
                 )
             return self._with(key, number)
+        if key == "timezone":
+            return self._with(key, zone_name(str(value)))
         return self._with(key, str(value) or None)
 
     def _with(self, key: str, value: Any) -> Settings:
@@ -81,6 +84,19 @@ class Settings:
         return found
 
 
+def zone_name(text: str) -> str | None:
+    """The name of a time zone, or of an offset of whole hours; None: that of the process."""
+    if text.upper() in {"", "LOCAL", "DEFAULT", "SYSTEM"}:
+        return None
+    offset = _OFFSET.fullmatch(text)
+    if offset is None:
+        return text
+    hours = int(offset[2])
+    # In names of this kind the sign says how far Greenwich is behind.
+    return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
+
+
+_OFFSET = re.compile(r"([+-])(\d{1,2})(?::?00)?")
 _ALIASES = {
     "search_path": "schema",
     "application_name": "application",

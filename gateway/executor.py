@@ -98,16 +98,21 @@ class Executor:
         statement = self._journal.statement(transaction)
         plan = None
         try:
+            statement.session.use_zone(asked.settings.timezone)
             plan = self._plan(statement, asked, times)
             if not times.settle(statement.committed):
                 statement.close()
                 statement = self._journal.statement(transaction)
+                statement.session.use_zone(asked.settings.timezone)
                 plan = self._plan(statement, asked, times)
             if isinstance(asked.parsed.statement, Explain):
                 bound = self._bound(statement, plan, asked.parameters, 0)
                 bound |= times.bind(statement, plan)
                 supply(statement, plan, asked.settings, times)
-                return self.held("EXPLAIN", explained(statement, plan, bound))
+                analyze = asked.parsed.statement.analyze
+                with cancellation.watching(statement.session):
+                    shown = explained(statement, plan, bound, analyze=analyze)
+                return self.held("EXPLAIN", shown)
             if plan.kind is not Kind.READ:
                 check_present(asked.settings, plan)
                 transaction.check_writable(plan.tag)
@@ -161,6 +166,7 @@ class Executor:
             return None
         asked = Asked(parsed, parameters, settings, dialect, swift=True)
         with self._journal.direct(settings.commit_message) as statement:
+            statement.session.use_zone(settings.timezone)
             plan = self._plan(statement, asked, TimePoints(self._journal, parameters))
             if not plan.bounded:
                 return None

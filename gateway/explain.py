@@ -1,4 +1,7 @@
-"""EXPLAIN: the gateway's plan of a statement, and the store's plan of its query; nothing runs."""
+"""EXPLAIN: the gateway's plan of a statement, and the store's plan of its query.
+
+Only EXPLAIN ANALYZE runs anything, and only a query.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,40 @@ from typing import Any
 
 import pyarrow as pa
 
+from journal.errors import Code, PalimpsestError
 from journal.plan import Export, Fetch, Kind, Stage, StatementPlan
 from journal.protocol import OpenStatement
 
 
-def explained(statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]) -> pa.Table:
+def explained(
+    statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any], *, analyze: bool
+) -> pa.Table:
     """The plan as rows; the statement's stay in the store ends here."""
     try:
-        text = _store_plan(statement, plan, bound) if plan.kind is Kind.READ else None
+        if analyze and plan.kind is not Kind.READ:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "EXPLAIN ANALYZE of a statement that writes is not supported",
+                advice="EXPLAIN it, which runs nothing, or EXPLAIN ANALYZE the query in it",
+            )
+        text = _store_plan(statement, plan, bound, analyze) if plan.kind is Kind.READ else None
     finally:
         statement.close()
     return _rows(plan, text)
 
 
-def _store_plan(statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]) -> str:
+def _store_plan(
+    statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any], analyze: bool
+) -> str:
+    if analyze:
+        statement.check_segments(plan.tables)
     statement.show_buffers(plan.tables)
     *before, last = plan.steps
     for step in before:
         assert isinstance(step, Stage)
         statement.session.stage(step.name, step.query, bound)
     assert isinstance(last, Fetch | Export)
-    return statement.session.explain(last.query, bound)
+    return statement.session.explain(last.query, bound, analyze=analyze)
 
 
 def _rows(plan: StatementPlan, store_plan: str | None) -> pa.Table:

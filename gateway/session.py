@@ -331,7 +331,11 @@ class Session:
 
     def _set(self, name: str, value: Any) -> None:
         shown = None if value is None else setting_text(value)
-        self.settings = self.settings.changed(name, shown)
+        settings = self.settings.changed(name, shown)
+        if settings.timezone is not None and settings.timezone != self.settings.timezone:
+            with self.journal.reading_session() as session:
+                session.use_zone(settings.timezone)
+        self.settings = settings
         if self.transaction is not None and name.lower() == "commit_message":
             self.transaction.message = self.settings.commit_message
 

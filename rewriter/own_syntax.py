@@ -144,6 +144,11 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     rest = tokens[1:]
     while rest and rest[0].text.upper() in {"SESSION", "LOCAL", "GLOBAL"} and len(rest) > 2:
         rest = rest[1:]
+    words = _words(rest)
+    if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:
+        return SetSetting("timezone", _setting_value(rest[2:], parse))
+    if words[:1] == ["SCHEMA"] and len(rest) == 2 and words[1] != "=":
+        return SetSetting("schema", _setting_value(rest[1:], parse))
     split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
     if not split:
         raise _unexpected(tokens[-1], "SET needs a name, = and a value")
@@ -151,11 +156,23 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     value = rest[split + 1 :]
     if not value:
         raise _unexpected(tokens[-1], "SET needs a value")
+    return SetSetting(name, _setting_value(value, parse))
+
+
+def _setting_value(value: list[Token], parse: ParseTokens) -> exp.Expr | None:
+    """The value of a setting; None for DEFAULT."""
     if len(value) == 1 and value[0].text.upper() == "DEFAULT":
-        return SetSetting(name, None)
+        return None
     select = _token_like(value[0], TokenType.SELECT, "SELECT")
-    query = parse([select, *value])
-    return SetSetting(name, query.expressions[0])
+    found: exp.Expr = parse([select, *value]).expressions[0]
+    return found
+
+
+def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    rest = tokens[1:]
+    if len(rest) == 2 and rest[0].text.upper() in {"SCHEMA", "DATABASE"}:
+        rest = rest[1:]
+    return SetSetting("schema", _setting_value(rest, parse)) if len(rest) == 1 else None
 
 
 def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -240,6 +257,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "CALL": _call,
     "RESTORE": _restore,
     "UNDROP": _undrop,
+    "USE": _use,
     "ALTER": recognise_alter,
     "OPTIMIZE": upkeep_syntax.optimize,
     "VACUUM": upkeep_syntax.vacuum,

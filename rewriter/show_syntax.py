@@ -3,7 +3,7 @@
 SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
-EXPLAIN [PLAN FOR] statement
+EXPLAIN [PLAN FOR | ANALYZE | (ANALYZE, ..)] statement
 """
 
 from __future__ import annotations
@@ -74,21 +74,40 @@ def _of_schema(tokens: Sequence[Token]) -> list[Token]:
 
 def explain(tokens: list[Token], parse: Parse) -> Explain:
     """The statement to be explained."""
-    rest = tokens[1:]
+    rest, analyze = _options(tokens)
     if [t.text.upper() for t in rest[:2]] == ["PLAN", "FOR"]:
         rest = rest[2:]
     if not rest:
         raise PalimpsestError(
             Code.SYNTAX, "EXPLAIN needs a statement", position=_position(tokens[0])
         )
-    if rest[0].text.upper() in {"ANALYZE", "ANALYSE"}:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "EXPLAIN ANALYZE is not supported",
-            advice="use EXPLAIN, which runs nothing",
-            position=_position(rest[0]),
-        )
-    return Explain(SqlStatement(parse(rest)))
+    return Explain(SqlStatement(parse(rest)), analyze)
+
+
+def _options(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """What follows the options of EXPLAIN, and whether ANALYZE is among them."""
+    words = [t.text.upper() for t in tokens]
+    if words[1:2] != ["("] or words[2:3] in (["SELECT"], ["WITH"], ["FROM"], ["VALUES"], ["("]):
+        analyze = words[1:2] in (["ANALYZE"], ["ANALYSE"])
+        rest = tokens[2:] if analyze else tokens[1:]
+        while analyze and rest and rest[0].text.upper() == "VERBOSE":
+            rest = rest[1:]
+        return rest, analyze
+    end = words.index(")") if ")" in words else len(words)
+    analyze = False
+    for option in " ".join(words[2:end]).split(" , "):
+        name, _, value = option.partition(" ")
+        on = value in {"", "TRUE", "ON", "1"}
+        if name in {"ANALYZE", "ANALYSE"}:
+            analyze = on
+        elif (on and name != "VERBOSE") or (name == "FORMAT" and value != "TEXT"):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"EXPLAIN ({option}) is not supported",
+                advice="EXPLAIN takes ANALYZE, and shows text",
+                position=_position(tokens[2]),
+            )
+    return tokens[end + 1 :], analyze
 
 
 def _table(tokens: Sequence[Token], parse: Parse) -> exp.Table:

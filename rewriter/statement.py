@@ -116,9 +116,10 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN statement."""
+    """EXPLAIN statement; with ``analyze`` its query runs and is measured."""
 
     statement: SqlStatement
+    analyze: bool = False
 
 
 SessionStatement = Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call

@@ -96,8 +96,14 @@ class StoreSession(Protocol):
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
 
-    def explain(self, query: Query, parameters: Parameters) -> str:
-        """The store's plan of a query, which does not run."""
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        """The store's plan of a query, which runs only to be measured."""
+
+    def use_zone(self, name: str | None) -> None:
+        """Read and show timestamps in a time zone until the session is given back.
+
+        None: in that of the process. Raises SETTING_VALUE for a zone the store does not know.
+        """
 
     def count(self, name: str) -> int:
         """Rows of a staged relation."""

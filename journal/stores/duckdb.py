@@ -70,6 +70,24 @@ class DuckDBSession:
         self._shown: list[str] = []
         self._staged: list[str] = []
         self._begun = False
+        self._zone: str | None = None
+
+    def use_zone(self, name: str | None) -> None:
+        """Read and show timestamps in a time zone; None: in that of the process."""
+        if name == self._zone:
+            return
+        change = "RESET TimeZone"
+        if name is not None:
+            change = f"SET TimeZone = {exp.Literal.string(name).sql(dialect=DIALECT)}"
+        try:
+            self._connection.execute(change)
+        except (duckdb.NotImplementedException, duckdb.InvalidInputException) as error:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f'there is no time zone "{name}"',
+                advice="give the name of a zone, such as Europe/Berlin or UTC",
+            ) from error
+        self._zone = name
 
     def begin(self) -> None:
         self._run("BEGIN TRANSACTION")
@@ -132,11 +150,12 @@ class DuckDBSession:
     def stream(self, query: Query, parameters: Parameters) -> None:
         self.execute(query, parameters)
 
-    def explain(self, query: Query, parameters: Parameters) -> str:
-        """The store's plan of a query, which does not run."""
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        """The store's plan of a query, which runs only to be measured."""
         with _mapped():
             bound = self._bound(query, parameters)
-            rows = self._connection.execute(f"EXPLAIN {render(query)}", bound).fetchall()
+            word = "EXPLAIN ANALYZE" if analyze else "EXPLAIN"
+            rows = self._connection.execute(f"{word} {render(query)}", bound).fetchall()
             return "\n".join(str(row[1]) for row in rows)
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -315,6 +334,8 @@ class DuckDBStore:
 
     def release(self, session: DuckDBSession) -> None:
         """Take a session back; it has no open transaction."""
+        with suppress(duckdb.Error):
+            session.use_zone(None)
         with self._lock:
             if session in self._sessions and len(self._idle) < _IDLE_SESSIONS_MAX:
                 self._idle.append(session)

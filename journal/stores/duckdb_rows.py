@@ -53,4 +53,7 @@ def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[Ro
 
 
 def _together(rows: Sequence[MemoryRows]) -> pa.Table:
-    return pa.concat_tables([r.rows for r in rows]) if len(rows) > 1 else rows[0].rows
+    # Rows written under other time zones differ in the zone that their types name.
+    schema = rows[0].rows.schema
+    parts = [r.rows if r.rows.schema.equals(schema) else r.rows.cast(schema) for r in rows]
+    return pa.concat_tables(parts) if len(parts) > 1 else parts[0]

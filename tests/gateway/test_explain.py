@@ -1,0 +1,39 @@
+"""EXPLAIN and EXPLAIN ANALYZE: what runs, what does not, and what is shown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import Client
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path / "warehouse")
+    client("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
+    client("INSERT INTO t VALUES (1, 10), (2, 20)")
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "words", ["EXPLAIN ANALYZE", "EXPLAIN (ANALYZE)", "EXPLAIN (ANALYZE TRUE, FORMAT TEXT)"]
+)
+def test_analyze_measures_a_query(run: Client, words: str) -> None:
+    shown = dict(run(f"{words} SELECT * FROM t WHERE a > ?", 5))
+    assert "main.t" in shown["palimpsest_shapes"]
+    assert "Total Time" in shown["physical_plan"]
+    assert "2 rows" in shown["physical_plan"]
+
+
+@pytest.mark.parametrize("words", ["EXPLAIN", "EXPLAIN (ANALYZE OFF)", "EXPLAIN PLAN FOR"])
+def test_plain_explain_runs_nothing(run: Client, words: str) -> None:
+    assert "Total Time" not in dict(run(f"{words} SELECT * FROM t"))["physical_plan"]
+
+
+def test_writes_are_explained_but_never_run(run: Client) -> None:
+    assert "palimpsest_steps" in dict(run("EXPLAIN DELETE FROM t"))
+    assert run.error("EXPLAIN ANALYZE DELETE FROM t")[1] == "0A000"
+    assert run.error("EXPLAIN (FORMAT JSON) SELECT 1")[1] == "0A000"
+    assert run("SELECT count(*) FROM t") == [(2,)]

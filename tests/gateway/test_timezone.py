@@ -1,0 +1,96 @@
+"""The session's time zone: how text and naive timestamps are read, and how instants are shown."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import Client
+
+NAIVE = "2024-01-01 12:00:00"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path / "warehouse")
+    client("SET timezone = 'UTC'")
+    client("CREATE TABLE t (k INTEGER PRIMARY KEY, at TIMESTAMPTZ, naive TIMESTAMP)")
+    yield client
+    client.close()
+
+
+def test_text_is_read_and_instants_are_shown_in_the_zone(run: Client) -> None:
+    run("SET TIME ZONE 'America/New_York'")
+    run(f"INSERT INTO t VALUES (1, '{NAIVE}', '{NAIVE}'), (2, '2024-07-01 00:00:00Z', NULL)")
+    shown = "SELECT CAST(at AS VARCHAR) FROM t ORDER BY k"
+    assert run(shown) == [("2024-01-01 12:00:00-05",), ("2024-06-30 20:00:00-04",)]
+    run("SET timezone = 'UTC'")
+    assert run(shown) == [("2024-01-01 17:00:00+00",), ("2024-07-01 00:00:00+00",)]
+    assert run("SELECT at FROM t WHERE k = 1")[0][0] == datetime(2024, 1, 1, 17, tzinfo=UTC)
+    assert run("SELECT naive FROM t WHERE k = 1")[0][0] == datetime.fromisoformat(NAIVE)
+
+
+def test_one_transaction_under_two_zones(run: Client) -> None:
+    run("BEGIN")
+    run("SET timezone = 'Asia/Tokyo'")
+    run(f"INSERT INTO t VALUES (1, '{NAIVE}', NULL)")
+    run("SET timezone = 'UTC'")
+    run(f"INSERT INTO t VALUES (2, '{NAIVE}', NULL)")
+    run("UPDATE t SET at = at + INTERVAL 1 HOUR")
+    run("COMMIT")
+    shown = "SELECT CAST(at AS VARCHAR) FROM t ORDER BY k"
+    assert run(shown) == [("2024-01-01 04:00:00+00",), ("2024-01-01 13:00:00+00",)]
+
+
+def test_points_in_time_are_read_in_the_zone(run: Client) -> None:
+    run(f"INSERT INTO t VALUES (1, '{NAIVE}', NULL)")
+    moment = run(
+        "SELECT CAST(CAST(max(committed_at) AS TIMESTAMP) AS VARCHAR) FROM system.transactions"
+    )
+    run("DELETE FROM t")
+    past = f"SELECT k FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '{moment[0][0]}'"
+    assert run(past) == [(1,)]
+    run("SET timezone = 'America/New_York'")
+    # The same text names a moment five hours later there, when the row was gone.
+    assert run(past) == []
+
+
+def test_zone_of_one_connection_is_not_that_of_another(run: Client) -> None:
+    other = Client(run.root)
+    run("SET timezone = 'Asia/Tokyo'")
+    other("SET timezone = 'UTC'")
+    text = "SELECT CAST(CAST('2024-01-01 00:00:00Z' AS TIMESTAMPTZ) AS VARCHAR)"
+    for _ in range(3):
+        assert run(text) == [("2024-01-01 09:00:00+09",)]
+        assert other(text) == [("2024-01-01 00:00:00+00",)]
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "zone"),
+    [
+        ("SET timezone = '+02:00'", "Etc/GMT-2"),
+        ("SET time_zone = '-05:00'", "Etc/GMT+5"),
+        ("SET TIME ZONE 'Europe/Berlin'", "Europe/Berlin"),
+        ("SET TIME ZONE LOCAL", None),
+        ("SET TIME ZONE DEFAULT", None),
+        ("RESET timezone", None),
+    ],
+)
+def test_spellings(run: Client, statement: str, zone: str | None) -> None:
+    run(statement)
+    assert run("SHOW timezone") == [(zone,)]
+
+
+def test_unknown_zone_is_refused_and_changes_nothing(run: Client) -> None:
+    assert run.error("SET timezone = 'Nowhere/Town'")[1] == "22023"
+    assert run("SHOW timezone") == [("UTC",)]
+
+
+def test_use_names_the_schema(run: Client) -> None:
+    run("CREATE SCHEMA s")
+    for statement in ("USE s", "SET SCHEMA 's'", "USE SCHEMA s", "SET search_path = s"):
+        run("RESET schema")
+        run(statement)
+        assert run("SHOW schema") == [("s",)]
