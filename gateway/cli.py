@@ -25,6 +25,8 @@ COMMANDS = {
     "job": "gateway.commands.job",
     "scheduler": "gateway.commands.scheduler",
     "hold": "gateway.commands.hold",
+    "erase": "gateway.commands.erase",
+    "audit": "gateway.commands.audit",
     "shell": "gateway.commands.shell",
     "demo": "gateway.commands.demo",
 }

@@ -22,6 +22,7 @@ from sqlglot import exp
 from gateway.calls import call_procedure
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
+from gateway.erasing import erase_rows
 from gateway.executor import Executor
 from gateway.parameters import bind
 from gateway.results import HeldRows, Outcome, StreamedRows
@@ -34,6 +35,7 @@ from rewriter.statement import (
     Begin,
     Call,
     Commit,
+    Erase,
     Release,
     Rollback,
     Savepoint,
@@ -122,6 +124,8 @@ class Session:
         match parsed.statement:
             case Call():
                 return call_procedure(self, parsed.statement, bound)
+            case Erase():
+                return erase_rows(self, parsed, parsed.statement, bound)
             case _:
                 return self._run_sql(parsed, bound, batch)
 

@@ -310,6 +310,19 @@ def refresh_all(
             public.refresh_table(session, table, tables[table.id].tiers)
 
 
+def settle_in(
+    session: DuckDBSession,
+    catalog: CatalogSnapshot,
+    tables: Mapping[int, TableState],
+    root: Path,
+) -> None:
+    """Write the views anew if the warehouse lies elsewhere than when they were written."""
+    here = str(root.resolve())
+    if rows_of.get_meta(session, "root") != here:
+        refresh_all(session, catalog, tables, root)
+        rows_of.put_meta(session, "root", here)
+
+
 def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> RowCounts:
     """How many rows of each kind a journal's heads hold."""
     counts = RowCounts()

@@ -9,6 +9,7 @@ the folder it describes. Writes no segment and decides about none.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import struct
@@ -16,7 +17,7 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,7 @@ from journal.warehouse import SIDECAR
 
 KEY = "#key"
 """The filter of a file's keys, all key columns together."""
+_STEM, _SUFFIX = "filters", ".bloom"
 _MAGIC = b"PALBLOOM1\n"
 _HEAD = struct.Struct("<II")
 
@@ -111,8 +113,35 @@ def hash_keys(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Hashes | None:
     return found
 
 
-def write_sidecar(folder: FilePath, filters: Mapping[str, FileFilters]) -> None:
-    """Write the sidecar of a folder, on disk when this returns; replaces one that is there."""
+def packed(filters: FileFilters) -> dict[str, Any]:
+    """Filters in a form that JSON can carry; ``unpacked`` gives them back."""
+    return {
+        column: [
+            b.blocks,
+            b.probes,
+            b.distinct,
+            base64.b64encode(zlib.compress(b.bits, 1)).decode(),
+        ]
+        for column, b in filters.items()
+    }
+
+
+def unpacked(carried: Mapping[str, Any]) -> dict[str, Bloom]:
+    """The filters that ``packed`` made carriable."""
+    return {
+        column: Bloom(blocks, probes, distinct, zlib.decompress(base64.b64decode(bits)))
+        for column, (blocks, probes, distinct, bits) in carried.items()
+    }
+
+
+def write_sidecar(
+    folder: FilePath, filters: Mapping[str, FileFilters], part: str | None = None
+) -> None:
+    """Write the sidecar of a folder, on disk when this returns; replaces one that is there.
+
+    Where several write files into one folder each writes a ``part`` of the sidecar, to be merged.
+    """
+    target = folder / (SIDECAR if part is None else f"{_STEM}{part}{_SUFFIX}")
     header: dict[str, dict[str, list[int]]] = {}
     bits: list[bytes] = []
     position = 0
@@ -124,7 +153,7 @@ def write_sidecar(folder: FilePath, filters: Mapping[str, FileFilters]) -> None:
             bits.append(bloom.bits)
             position += len(bloom.bits)
     text = json.dumps(header).encode()
-    draft = folder / (SIDECAR + ".new")
+    draft = target.with_name(target.name + ".new")
     with draft.open("wb") as handle:
         handle.write(_MAGIC)
         handle.write(_HEAD.pack(len(text), zlib.crc32(text)))
@@ -132,18 +161,34 @@ def write_sidecar(folder: FilePath, filters: Mapping[str, FileFilters]) -> None:
         handle.writelines(bits)
         handle.flush()
         os.fsync(handle.fileno())
-    draft.replace(folder / SIDECAR)
+    draft.replace(target)
+
+
+def merge_sidecars(folder: FilePath) -> None:
+    """Make one sidecar of the parts that were written beside each other."""
+    parts = [p for p in _sidecars(folder) if p.name != SIDECAR]
+    if parts:
+        write_sidecar(folder, read_sidecar(folder))
+        for path in parts:
+            path.unlink(missing_ok=True)
+
+
+def _sidecars(folder: FilePath) -> list[FilePath]:
+    return sorted(folder.glob(f"{_STEM}*{_SUFFIX}"))
 
 
 def read_sidecar(
     folder: FilePath, columns: Collection[str] | None = None
 ) -> dict[str, dict[str, Bloom]]:
     """The filters of a folder's files by name, of all columns or some; those that are whole."""
-    try:
-        with (folder / SIDECAR).open("rb") as handle:
-            return _read(handle, columns)
-    except (OSError, ValueError, struct.error):
-        return {}
+    found: dict[str, dict[str, Bloom]] = {}
+    for path in _sidecars(folder):
+        try:
+            with path.open("rb") as handle:
+                found.update(_read(handle, columns))
+        except (OSError, ValueError, struct.error):
+            continue
+    return found
 
 
 def _read(handle: BinaryIO, columns: Collection[str] | None) -> dict[str, dict[str, Bloom]]:
@@ -170,6 +215,8 @@ def drop_from_sidecar(folder: FilePath, gone: Iterable[str]) -> None:
     """Take the filters of some files out of a folder's sidecar; the last ones take it along."""
     kept = {n: f for n, f in read_sidecar(folder).items() if n not in set(gone)}
     if kept:
+        merge_sidecars(folder)
         write_sidecar(folder, kept)
     else:
-        (folder / SIDECAR).unlink(missing_ok=True)
+        for path in _sidecars(folder):
+            path.unlink(missing_ok=True)

@@ -15,20 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from journal import commit as section
 from journal import direct
 from journal.catalog import apply
 from journal.commit import Author, CommitRecord
 from journal.counters import Counters
+from journal.erasure import fence, guard
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
-from journal.jobs import retired
 from journal.jobs.pins import Pins
-from journal.plan import PutRelation
+from journal.loading import load_journals
 from journal.removals import Removals
-from journal.schema import CatalogSnapshot, Table
+from journal.schema import CatalogSnapshot
 from journal.segment import Head, RowCounts, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
@@ -61,7 +60,6 @@ class Journal:
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
         self.commit_lock = threading.RLock()
-        self._new_id = new_id
         self._publish_lock = threading.Lock()
         self._records: list[CommitRecord] = []
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
@@ -83,45 +81,10 @@ class Journal:
     def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
         with self._session() as session:
             session.begin()
-            if not rows_of.exists(session):
-                rows_of.create(session, new_id())
-            retired.ensure(session)
-            catalog = CatalogSnapshot.empty()
-            history: list[tuple[Version, CatalogSnapshot]] = []
-            known: dict[int, dict[int, Table]] = {}
-            for version, change in rows_of.load_changes(session):
-                catalog = apply(catalog, change)
-                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                    table = change.relation
-                    known.setdefault(table.id, {}).pop(table.layout, None)
-                    known[table.id][table.layout] = table
-                if history and history[-1][0] == version:
-                    history.pop()
-                history.append((version, catalog))
-            last = rows_of.last_version(session)
-            tables = {
-                table_id: TableState(
-                    manifest,
-                    last,
-                    section.count_heads(session, next(iter(known[table_id].values())), manifest),
-                    tuple(known[table_id].values()),
-                )
-                for table_id, manifest in rows_of.load_manifests(session).items()
-            }
-            counters = Counters(rows_of.load_counters(session))
-            self._settle_in(session, catalog, tables)
+            state, counters = load_journals(session, self.root, new_id)
             session.commit()
-            refresh_views(session, catalog)
-        state = JournalState(last, catalog, MappingProxyType(tables), tuple(history))
+            refresh_views(session, state.catalog)
         return state, counters
-
-    def _settle_in(
-        self, session: DuckDBSession, catalog: CatalogSnapshot, tables: Mapping[int, TableState]
-    ) -> None:
-        root = str(self.root.resolve())
-        if rows_of.get_meta(session, "root") != root:
-            section.refresh_all(session, catalog, tables, self.root)
-            rows_of.put_meta(session, "root", root)
 
     @contextmanager
     def _session(self) -> Iterator[DuckDBSession]:
@@ -170,7 +133,7 @@ class Journal:
         with self._publish_lock:
             if self.store.is_broken():
                 self.store.reopen()
-                self.state, _ = self._load(self._new_id)
+                self.state, _ = self._load(self.warehouse.new_id)
 
     def rollback(self, transaction: Transaction) -> None:
         """Forget a transaction and everything it wrote."""
@@ -224,6 +187,7 @@ class Journal:
         session.begin()
         section.check_conflicts(session, transaction, committed, self._records)
         self.removals.check(session, transaction, committed)
+        guard.check_buffers(self, session, transaction, committed)
         catalog = committed.catalog
         for _, change in transaction.changes():
             catalog = apply(catalog, change)
@@ -298,6 +262,7 @@ class Journal:
         with self._active_lock:
             # No transaction may begin until this is published: it would not be looked at.
             committed = statement.committed
+            guard.check_direct(self, statement, appended, version)
             record = None
             if self._active:
                 rows = direct.head_rows_at(statement.session, committed, appended, version)
@@ -340,17 +305,27 @@ class Journal:
 
         The caller holds the commit lock and has begun the transaction.
         """
+        return self.swap_all(session, {table_id: change}, [(table_id, h) for h in dropped])[
+            table_id
+        ]
+
+    def swap_all(
+        self,
+        session: DuckDBSession,
+        changes: Mapping[int, Callable[[TableState], TableState]],
+        dropped: Iterable[tuple[int, Head]] = (),
+        fenced: fence.Fence | None = None,
+    ) -> dict[int, TableState]:
+        """Swap several journals at once."""
         committed = self.state
-        state = change(committed.tables[table_id])
-        section.write_catalog(
-            self.warehouse, session, committed, committed.catalog, (), {table_id: state}
-        )
-        for head in dropped:
+        states = {i: change(committed.tables[i]) for i, change in changes.items()}
+        section.write_catalog(self.warehouse, session, committed, committed.catalog, (), states)
+        for table_id, head in dropped:
             section.drop_head(session, table_id, head)
         with self._publish_lock:
             session.commit()
-            self.state = committed.with_tables({table_id: state})
-        return state
+            self.state = committed.with_tables(states, fenced)
+        return states
 
     def sealing_lock(self, table_id: int) -> threading.Lock:
         """Held while a table's heads are sealed, so that two threads do not do it at once."""

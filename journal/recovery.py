@@ -43,7 +43,7 @@ def recover(journal: Journal) -> Recovered:
 
 def _remove_if_empty(folder: Path) -> None:
     """Remove a segment's folder with its filters, unless it holds anything else."""
-    if {entry.name for entry in folder.iterdir()} <= {SIDECAR, SIDECAR + ".new"}:
+    if all(SIDECAR.partition(".")[0] in entry.name for entry in folder.iterdir()):
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -66,10 +66,12 @@ def seal(journal: Journal, table_id: int) -> tuple[Segment, ...]:
 def _rotate(journal: Journal, table_id: int) -> tuple[Head, ...]:
     """Let a fresh head take new rows; the heads before it, oldest first."""
     with journal.exclusive_session() as session:
-        table = journal.state.catalog.by_id(table_id)
-        if table is None or not journal.state.tables[table_id].head_counts.total:
+        held = journal.state.tables[table_id]
+        # A dropped table may come back, and may hold rows that must be erased.
+        table = journal.state.catalog.by_id(table_id) or held.layouts[-1]
+        if not held.head_counts.total:
             return ()
-        heads = journal.state.tables[table_id].manifest.heads
+        heads = held.manifest.heads
 
         def rotated(state: TableState) -> TableState:
             manifest = state.manifest.with_head(layout.fields_of(table))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from journal.erasure.fence import OPEN_FENCE, Fence
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.version import Version
@@ -53,10 +54,14 @@ class JournalState:
     catalog: CatalogSnapshot
     tables: Mapping[int, TableState]
     history: tuple[tuple[Version, CatalogSnapshot], ...]
+    fence: Fence = OPEN_FENCE
 
-    def with_tables(self, changed: Mapping[int, TableState]) -> JournalState:
-        """A copy with some journals replaced."""
-        return replace(self, tables=MappingProxyType({**self.tables, **changed}))
+    def with_tables(
+        self, changed: Mapping[int, TableState], fence: Fence | None = None
+    ) -> JournalState:
+        """A copy with some journals replaced, and perhaps what may not be written."""
+        tables = MappingProxyType({**self.tables, **changed})
+        return replace(self, tables=tables, fence=fence or self.fence)
 
     def committed(
         self, version: Version, catalog: CatalogSnapshot, changed: Mapping[int, TableState]
@@ -65,7 +70,8 @@ class JournalState:
         history = self.history
         if catalog is not self.catalog:
             history = (*history, (version, catalog))
-        return JournalState(version, catalog, MappingProxyType({**self.tables, **changed}), history)
+        tables = MappingProxyType({**self.tables, **changed})
+        return replace(self, version=version, catalog=catalog, tables=tables, history=history)
 
     def catalog_at(self, point: Version) -> CatalogSnapshot:
         """The catalog as it was at ``point``."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from sqlglot import exp
@@ -59,7 +60,8 @@ class Warehouse:
     ) -> tuple[SegmentFile, ...]:
         """Write rows as the files of one new, unlisted segment."""
         folder = self.new_folder(table)
-        return self._write(session, table, query, parameters, folder, parquet_options(table))
+        options = parquet_options(table)
+        return self._write(session, table, query, parameters, folder, options, None)
 
     def new_folder(self, table: Table) -> str:
         """A folder for a new segment, relative to the root; not made yet."""
@@ -74,12 +76,13 @@ class Warehouse:
         """
         files = max(1, round(rows / each))
         groups = max(1, -(-rows // (files * _ROW_GROUP_ROWS)))
+        part = self.new_id()[:8]
         options = parquet_options(table) | {
             "ROW_GROUPS_PER_FILE": str(groups),
-            "FILENAME_PATTERN": f"part_{self.new_id()[:8]}_{{i}}",
+            "FILENAME_PATTERN": f"part_{part}_{{i}}",
             "OVERWRITE_OR_IGNORE": "true",
         }
-        return self._write(session, table, query, {}, folder, options)
+        return self._write(session, table, query, {}, folder, options, part)
 
     def _write(
         self,
@@ -89,11 +92,12 @@ class Warehouse:
         parameters: Parameters,
         folder: str,
         options: Mapping[str, str],
+        part: str | None,
     ) -> tuple[SegmentFile, ...]:
         key = bounded_key(table)
         try:
             files = write_parquet(session, query, parameters, self.root, folder, options, key)
-            self._write_filters(session, table, files)
+            self._write_filters(session, table, files, part)
             return files
         except (PalimpsestError, OSError) as error:
             shutil.rmtree(self.root / folder, ignore_errors=True)
@@ -106,10 +110,17 @@ class Warehouse:
             raise
 
     def _write_filters(
-        self, session: DuckDBSession, table: Table, files: Sequence[SegmentFile]
+        self,
+        session: DuckDBSession,
+        table: Table,
+        files: Sequence[SegmentFile],
+        part: str | None,
     ) -> None:
         """Write the filters of a new segment, if its table has any: before anybody can list it."""
         if not filtered_of(table) or not files:
+            return
+        if find_spec("numpy") is None:
+            # Without filters every file is read, which is slow and right.
             return
         from journal.filters import FilterBuilder, write_sidecar
 
@@ -126,7 +137,7 @@ class Warehouse:
             for batch in session.arrow_reader(Query(rows, ()), {}):
                 fresh.add(batch)
             found[Path(file.path).name] = fresh.finish()
-        write_sidecar((self.root / files[0].path).parent, found)
+        write_sidecar((self.root / files[0].path).parent, found, part)
 
     def remove(self, file: SegmentFile) -> None:
         """Remove an unlisted file and its folder."""
@@ -138,6 +149,10 @@ class Warehouse:
         path.unlink(missing_ok=True)
         if path.parent.is_dir() and not any(path.parent.glob("*.parquet*")):
             shutil.rmtree(path.parent, ignore_errors=True)
+        elif (path.parent / SIDECAR).exists():
+            from journal.filters import drop_from_sidecar
+
+            drop_from_sidecar(path.parent, [path.name])
 
     @staticmethod
     def segment_id(path: str) -> str:

@@ -16,6 +16,7 @@ from journal.errors import Code, PalimpsestError, Position
 from rewriter import show_syntax, upkeep_syntax
 from rewriter.alter_syntax import recognise_alter
 from rewriter.clause_order import aliases_last
+from rewriter.erase_syntax import recognise_erase
 from rewriter.statement import (
     Begin,
     Call,
@@ -259,6 +260,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "UNDROP": _undrop,
     "USE": _use,
     "ALTER": recognise_alter,
+    "ERASE": recognise_erase,
     "OPTIMIZE": upkeep_syntax.optimize,
     "VACUUM": upkeep_syntax.vacuum,
     "PLACE": upkeep_syntax.place,

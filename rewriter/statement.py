@@ -99,6 +99,15 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Erase:
+    """ERASE FROM t WHERE .. [REASON 'text']."""
+
+    table: exp.Table
+    where: exp.Expr
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Undrop:
     """UNDROP TABLE t."""
 
@@ -122,5 +131,6 @@ class Explain:
     analyze: bool = False
 
 
-SessionStatement = Begin | Commit | Rollback | Savepoint | Release | SetSetting | ShowSetting | Call
+Setting = SetSetting | ShowSetting
+SessionStatement = Begin | Commit | Rollback | Savepoint | Release | Setting | Call | Erase
 Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain

@@ -113,12 +113,13 @@ def _run(
         if plan.is_empty:
             return _report(options, plan, "nothing", times, replans=attempt)
         with journal.pins.hold(plan.inputs), _staging(journal, plan):
-            with times.step("stage"):
-                staged = job.stage(journal, plan, engine, progress)
-            with times.step("verify"):
-                _check_files(journal.root, staged)
-                verified = job.verify(journal, plan, staged)
             try:
+                with times.step("stage"):
+                    staged = job.stage(journal, plan, engine, progress)
+                with times.step("verify"):
+                    _check_files(journal.root, staged)
+                    verified = job.verify(journal, plan, staged)
+                    _merge_filters(journal.root, plan)
                 with times.step("swap"):
                     ids = _swap(journal, plan, staged, options, check)
             except Replan:
@@ -133,6 +134,15 @@ def _run(
         f"the segments of {plan.table} changed {_REPLANS_MAX} times while the job ran",
         advice="run it again when fewer jobs run; nothing was changed",
     )
+
+
+def _merge_filters(root: Path, plan: JobPlan) -> None:
+    """Make one sidecar of what the units have written into each folder."""
+    for folder in plan.folders:
+        if any((root / folder).glob("filters*.bloom")):
+            from journal.filters import merge_sidecars
+
+            merge_sidecars(root / folder)
 
 
 def _swap(

@@ -11,7 +11,7 @@ A table with a descriptor is *onboarded*. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -24,6 +24,7 @@ FPP_DEFAULT = 0.001
 PROPERTY = "erasure"
 FILTERED = "filters"
 """A property naming further columns that get filters for point reads alone, in the same words."""
+_OURS = frozenset({PROPERTY, FILTERED})
 _WORD = re.compile(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _TEXT = (exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR)
@@ -117,15 +118,44 @@ def checked(table: Table, text: str) -> str:
     return ", ".join(str(e) for e in entries)
 
 
+def with_descriptors(table: Table, before: Table | None = None) -> Table:
+    """A new definition with its descriptors checked and in stored form.
+
+    Those that stand in the definition ``before`` are in that form already.
+    """
+    known = dict(before.properties) if before is not None else {}
+    found = [
+        (name, checked(table, text) if name in _OURS and known.get(name) != text else text)
+        for name, text in table.properties
+    ]
+    return replace(table, properties=tuple(found))
+
+
 def descriptor_of(table: Table) -> tuple[Identity, ...]:
-    """The identities of a table, with physical names; empty unless it is onboarded."""
-    return _property(table, PROPERTY)
+    """The identities of a table, with physical names; empty unless it is onboarded.
+
+    Those whose column was dropped, or is of another type now, are left out: they identify people
+    in older rows, see ``ever_described``.
+    """
+    return tuple(i for i in _property(table, PROPERTY) if is_in(i, _fields(table)))
+
+
+def is_in(identity: Identity, fields: Mapping[str, str]) -> bool:
+    """True if rows with these columns (types by physical names) have a value at the path."""
+    kind = fields.get(identity.path.root)
+    if kind is None:
+        return False
+    return leaf_type(exp.DataType.build(kind, dialect="duckdb"), identity.path) is not None
+
+
+def _fields(table: Table) -> dict[str, str]:
+    return {c.physical: c.type for c in table.stored}
 
 
 def filtered_of(table: Table) -> tuple[Identity, ...]:
     """All columns of a table that get filters; those of its key come besides."""
     both = {e.id: e for e in (*_property(table, FILTERED), *descriptor_of(table))}
-    return tuple(both.values())
+    return tuple(i for i in both.values() if is_in(i, _fields(table)))
 
 
 def _property(table: Table, name: str) -> tuple[Identity, ...]:
@@ -135,7 +165,7 @@ def _property(table: Table, name: str) -> tuple[Identity, ...]:
 
 def ever_described(layouts: Iterable[Table]) -> tuple[Identity, ...]:
     """What identifies a person in any definition that a table's layouts had."""
-    return tuple(dict.fromkeys(e for t in layouts for e in descriptor_of(t)))
+    return tuple(dict.fromkeys(e for t in layouts for e in _property(t, PROPERTY)))
 
 
 def _wrong(message: str) -> PalimpsestError:

@@ -7,9 +7,10 @@ which versions they carry and whether they may be committed is decided above it.
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.stores.base import Parameters, ResultColumn
-from journal.stores.duckdb_errors import translate
+from journal.stores.duckdb_errors import open_error, translate
 
 DIALECT = "duckdb"
 _IDLE_SESSIONS_MAX = 64
+_IDLE_POLL_S = 0.01
 _CONSTANT: dict[str, Any] = {}
 """Parsed statements of the texts that this program itself consists of."""
 
@@ -276,6 +278,9 @@ class DuckDBSession:
         self._connection.close()
 
 
+Reopen = Callable[[Callable[[Path], None]], DuckDBSession]
+
+
 class DuckDBStore:
     """An open DuckDB database file and its idle sessions."""
 
@@ -297,7 +302,7 @@ class DuckDBStore:
         try:
             connection = duckdb.connect(str(self._file), config=self._config)
         except duckdb.Error as error:
-            raise _open_error(self._file, error) from error
+            raise open_error(self._file, error) from error
         with _mapped():
             # Not accepted as connection configuration, because parquet loads later.
             connection.execute("SET GLOBAL parquet_metadata_cache = true")
@@ -340,7 +345,39 @@ class DuckDBStore:
             if session in self._sessions and len(self._idle) < _IDLE_SESSIONS_MAX:
                 self._idle.append(session)
                 return
+            self._sessions.discard(session)
         session.close()
+
+    def when_idle(self, action: Callable[[Path, Reopen], None], wait_s: float) -> bool:
+        """Do something while no session is in use and none can be had; False if that never was.
+
+        ``action`` is given the file, and a function that closes it, lets another write it anew, and
+        gives a session on the new file.
+        """
+        until = time.monotonic() + wait_s
+        while True:
+            with self._lock:
+                if all(session in self._idle for session in self._sessions):
+                    action(self._file, self._rewritten)
+                    return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_IDLE_POLL_S)
+
+    def _rewritten(self, write: Callable[[Path], None]) -> DuckDBSession:
+        for session in self._idle:
+            session.close()
+        self._idle.clear()
+        self._sessions.clear()
+        self._root.close()
+        try:
+            write(self._file)
+        finally:
+            self._root = self._connect()
+        session = DuckDBSession(self._root.cursor(), self._file.parent)
+        self._sessions.add(session)
+        self._idle.append(session)
+        return session
 
     def close(self) -> None:
         """Close every connection; the database file is checkpointed."""
@@ -350,23 +387,3 @@ class DuckDBStore:
                 session.close()
             self._idle.clear()
             self._root.close()
-
-
-def _open_error(file: Path, error: Exception) -> PalimpsestError:
-    text = str(error)
-    if "Conflicting lock" in text or "lock on file" in text:
-        holder = text.split("Conflicting lock is held in ")[-1].split(". ")[0]
-        return PalimpsestError(
-            Code.WAREHOUSE_LOCKED,
-            f"the warehouse {file.parent} is open in another process: {holder}",
-            advice="connect through that process, or close it first",
-        )
-    if isinstance(error, duckdb.IOException) and "Cannot open file" in text:
-        return PalimpsestError(
-            Code.FILE_ACCESS, f"cannot open {file}: {text}", advice="check path and permissions"
-        )
-    return PalimpsestError(
-        Code.WAREHOUSE_FORMAT,
-        f"{file} cannot be opened as a warehouse: {text}",
-        advice="it may be damaged or written by a newer version; restore a copy, or upgrade",
-    )

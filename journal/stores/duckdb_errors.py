@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
@@ -92,3 +93,24 @@ def translate(error: Exception) -> PalimpsestError:
     }:
         code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
     return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))
+
+
+def open_error(file: Path, error: Exception) -> PalimpsestError:
+    """The error of a database file that could not be opened."""
+    text = str(error)
+    if "Conflicting lock" in text or "lock on file" in text:
+        holder = text.split("Conflicting lock is held in ")[-1].split(". ")[0]
+        return PalimpsestError(
+            Code.WAREHOUSE_LOCKED,
+            f"the warehouse {file.parent} is open in another process: {holder}",
+            advice="connect through that process, or close it first",
+        )
+    if isinstance(error, duckdb.IOException) and "Cannot open file" in text:
+        return PalimpsestError(
+            Code.FILE_ACCESS, f"cannot open {file}: {text}", advice="check path and permissions"
+        )
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"{file} cannot be opened as a warehouse: {text}",
+        advice="it may be damaged or written by a newer version; restore a copy, or upgrade",
+    )

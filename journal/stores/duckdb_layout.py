@@ -124,16 +124,21 @@ def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root
 
 def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:
     """Rows in the columns of a table, less those whose keys stand in files of keys."""
-    paths = exp.Array(expressions=[exp.Literal.string(path) for path in masks])
+    hidden = key_rows(table, masks).subquery("m")
+    same = [exp.EQ(this=column(k, "r"), expression=column(k, "m")) for k in table.key]
+    found = exp.select("*").from_(rows.subquery("r"))
+    return found.join(hidden, on=exp.and_(*same), join_type="anti")
+
+
+def key_rows(table: Table, files: Sequence[str]) -> exp.Select:
+    """The keys in files of keys, in the types of a table."""
+    paths = exp.Array(expressions=[exp.Literal.string(path) for path in files])
     source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
     keys: list[exp.Expr] = []
     for name in table.key:
         kind = exp.DataType.build(table.by_physical(name).type, dialect=_DIALECT)
         keys.append(exp.alias_(exp.TryCast(this=column(name), to=kind), ident(name)))
-    hidden = exp.select(*keys).from_(source).subquery("m")
-    same = [exp.EQ(this=column(k, "r"), expression=column(k, "m")) for k in table.key]
-    found = exp.select("*").from_(rows.subquery("r"))
-    return found.join(hidden, on=exp.and_(*same), join_type="anti")
+    return exp.select(*keys).from_(source)
 
 
 def segment_query(table: Table, source: exp.Query) -> Query:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.policy import check_policy
@@ -63,6 +64,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         layout=table.layout,
     )
     check_policy(altered)
+    altered = with_descriptors(altered, table)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
     if name != table.name:

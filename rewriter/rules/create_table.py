@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
 from journal.plan import (
     Change,
@@ -106,7 +107,7 @@ def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> T
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
     check_policy(table)
-    return table
+    return with_descriptors(table)
 
 
 def _as_query(

@@ -15,7 +15,15 @@ from journal import bloom
 from journal.erasure.descriptor import Identity, checked, descriptor_of, parse_descriptor
 from journal.erasure.paths import parse_path
 from journal.errors import PalimpsestError
-from journal.filters import KEY, FilterBuilder, asked, drop_from_sidecar, read_sidecar
+from journal.filters import (
+    KEY,
+    FilterBuilder,
+    asked,
+    drop_from_sidecar,
+    merge_sidecars,
+    read_sidecar,
+    write_sidecar,
+)
 from journal.recovery import recover
 from journal.warehouse import SIDECAR
 from tests.support.client import Client
@@ -139,8 +147,6 @@ def test_the_sidecar_goes_with_its_segment(connect: Callable[..., Client]) -> No
 
 
 def test_one_file_can_leave_a_sidecar(tmp_path: Path) -> None:
-    from journal.filters import write_sidecar
-
     identity = Identity(parse_path("a"), "a")
     builder = FilterBuilder((identity,), ("a",))
     builder.add(pa.RecordBatch.from_pydict({"a": ["x", None]}))
@@ -181,3 +187,15 @@ def test_descriptors_are_read_as_they_are_written(run: Client) -> None:
     stored = checked(table, DESCRIPTOR)
     assert parse_descriptor(stored) == parse_descriptor(DESCRIPTOR)
     assert checked(table, stored) == stored
+
+
+def test_parts_of_a_sidecar_become_one(tmp_path: Path) -> None:
+    builder = FilterBuilder((Identity(parse_path("a"), "a"),))
+    builder.add(pa.RecordBatch.from_pydict({"a": ["x"]}))
+    filters = builder.finish()
+    write_sidecar(tmp_path, {"one": filters}, "1")
+    write_sidecar(tmp_path, {"two": filters}, "2")
+    assert set(read_sidecar(tmp_path)) == {"one", "two"}
+    merge_sidecars(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == [SIDECAR]
+    assert set(read_sidecar(tmp_path)) == {"one", "two"}

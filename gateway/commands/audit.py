@@ -1,0 +1,76 @@
+"""``palimpsest audit``: the log of erasures and accesses, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import STATEMENT, failing
+from gateway.errors import mapping
+
+
+@click.group("audit")
+def command() -> None:
+    """The audit log: who asked for an erasure or an access, and what came of it.
+
+    Each entry is chained to the one before by a keyed hash. No entry names an erased person.
+
+    \b
+    Examples:
+      palimpsest audit verify
+      palimpsest audit list --json
+    """
+
+
+@command.command("verify")
+@click.option("--head", metavar="HASH", help="A hash noted earlier, which must still be there.")
+@JSON_OPTION
+@access_options
+def verify(head: str | None, as_json: bool, access: Access) -> None:
+    """Follow the chain; leaves with 1 if an entry was changed, added or removed.
+
+    \b
+    Examples:
+      palimpsest audit verify
+      palimpsest audit verify --head 1f0c...
+    """
+    from gateway.procedures import embedded
+    from journal.erasure import audit
+
+    with connected(access, "audit", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            found = audit.verify(embedded(connection.session, "the audit log"), head)
+    if as_json:
+        click.echo(json.dumps({"clean": not found.problems, **asdict(found)}))
+    else:
+        for problem in found.problems:
+            click.echo(problem, err=True)
+        said = "BROKEN" if found.problems else "Whole"
+        click.echo(f"{said}: {found.entries} entries, newest hash {found.head}")
+    if found.problems:
+        sys.exit(STATEMENT)
+
+
+@command.command("list")
+@JSON_OPTION
+@access_options
+def list_entries(as_json: bool, access: Access) -> None:
+    """Show all entries, oldest first."""
+    from gateway.procedures import embedded
+    from journal.stores.duckdb_erasure import load_audit
+    from journal.version import to_datetime
+
+    with connected(access, "audit", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            with embedded(connection.session, "the audit log").reading_session() as session:
+                rows = load_audit(session)
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows]))
+        return
+    for row in rows:
+        moment = to_datetime(row.at).isoformat(sep=" ", timespec="seconds")
+        click.echo(f"{row.seq}  {moment}  {row.actor}  {row.action}  {row.object}  {row.detail}")

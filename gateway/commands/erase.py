@@ -1,0 +1,273 @@
+"""``palimpsest erase``: requests to forget people, from the search to the receipt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import STATEMENT, fail, failing
+from gateway.commands.progress import working
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapped, mapping
+
+if TYPE_CHECKING:
+    from journal.erasure.requests import Request
+    from journal.journal import Journal
+
+_DAY_US = 24 * 3600 * 1_000_000
+ENGINE_OPTION = click.option(
+    "--engine",
+    type=click.Choice(["spark", "local"]),
+    default="spark",
+    show_default=True,
+    help="Where files are rewritten; local needs no Java, and uses one core.",
+)
+
+
+@click.group("erase")
+def command() -> None:
+    """Forget people: from every version, segment, backup and list.
+
+    Tables take part that say what identifies a person in them:
+    ALTER TABLE hr.people SET TBLPROPERTIES ('erasure' = 'email LOWER'). From the moment a request
+    is submitted nobody sees the rows, at no point in time; `erase run` removes them.
+
+    \b
+    Examples:
+      palimpsest erase submit --subject email=ada@example.org
+      palimpsest erase run
+      palimpsest erase list
+    """
+
+
+@command.command("submit")
+@click.option("--subject", multiple=True, metavar="TYPE=VALUE", help="Somebody; may be repeated.")
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A CSV file of identifiers; its header names their types.",
+)
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only in this table.")
+@click.option("--reason", metavar="TEXT", help="Recorded with the request; name nobody in it.")
+@click.option(
+    "--suppress-days",
+    type=click.IntRange(min=1),
+    help="How long the identifiers may not be written again; default: for ever.",
+)
+@click.option("--dry-run", is_flag=True, help="Only count keys, versions, files and bytes.")
+@JSON_OPTION
+@access_options
+def submit(
+    subject: tuple[str, ...],
+    file: Path | None,
+    tables: tuple[str, ...],
+    reason: str | None,
+    suppress_days: int | None,
+    dry_run: bool,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Accept a request to erase people.
+
+    \b
+    Examples:
+      palimpsest erase submit --subject email=ada@example.org
+      palimpsest erase submit --file ids.csv --reason "ticket 4711"
+      palimpsest erase submit --subject customer=17 --dry-run --json
+    """
+    from gateway.erasing import names_of, subjects_of
+    from journal.erasure import acceptance
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
+            lines = file.read_text(encoding="utf-8-sig").splitlines() if file else []
+            wanted = acceptance.Wanted(
+                subjects=subjects_of(list(subject), lines),
+                tables=names_of(connection.session, list(tables)),
+                reason=reason,
+                expires_us=None if suppress_days is None else suppress_days * _DAY_US,
+            )
+            journal = _journal(connection)
+            if dry_run:
+                request = acceptance.dry_run(journal, wanted)
+            else:
+                request = acceptance.accept(journal, wanted, _who(connection))
+    _tell([request], as_json=as_json)
+
+
+@command.command("list")
+@JSON_OPTION
+@access_options
+def list_requests(as_json: bool, access: Access) -> None:
+    """List all requests and how far they are."""
+    from journal.erasure.acceptance import requests
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            found = requests(_journal(connection))
+    if as_json:
+        click.echo(json.dumps([r.to_json() for r in found]))
+        return
+    for request in found:
+        click.echo(_line(request))
+
+
+@command.command("status")
+@click.argument("request")
+@JSON_OPTION
+@access_options
+def status(request: str, as_json: bool, access: Access) -> None:
+    """Show one request and its receipt for each table."""
+    from journal.erasure.acceptance import find_request
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            found = find_request(_journal(connection), request)
+    _tell([found], as_json=as_json)
+
+
+@command.command("cancel")
+@click.argument("request")
+@JSON_OPTION
+@access_options
+def cancel(request: str, as_json: bool, access: Access) -> None:
+    """Take a request back; possible until its rows are purged."""
+    from journal.erasure import completion
+    from journal.erasure.acceptance import find_request
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            journal = _journal(connection)
+            found = find_request(journal, request)
+            done = completion.cancel(journal, found, _who(connection))
+    _tell([done], as_json=as_json)
+
+
+@command.command("run")
+@click.argument("requests", nargs=-1)
+@ENGINE_OPTION
+@JSON_OPTION
+@access_options
+def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -> None:
+    """Purge accepted requests (all of them, if none is named) in one scan, and complete them.
+
+    \b
+    Examples:
+      palimpsest erase run
+      palimpsest erase run 47207f83 --engine local --json
+    """
+    from journal.erasure.acceptance import find_request
+    from spark_compaction.erasing import erase
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping(), working("purging", quiet=as_json):
+            journal = _journal(connection)
+            only = [find_request(journal, r).id for r in requests] or None
+            with open_engine(engine) as chosen:
+                done = erase(journal, chosen, _who(connection), only=only)
+    _tell(done.requests, as_json=as_json)
+    for error in list(done.failures.values())[:1]:
+        fail(mapped(error), as_json=as_json)
+    if any(r.state.value not in {"COMPLETED", "CANCELLED"} for r in done.requests):
+        sys.exit(STATEMENT)
+
+
+@command.command("readmit")
+@click.option("--subject", multiple=True, metavar="TYPE=VALUE", help="Somebody who came back.")
+@click.option("--request", metavar="ID", help="Everything this request suppressed, keys too.")
+@access_options
+def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> None:
+    """Let erased identifiers be written again; what was erased stays erased.
+
+    \b
+    Examples:
+      palimpsest erase readmit --subject email=ada@example.org
+    """
+    from gateway.erasing import subjects_of
+    from journal.erasure import readmission
+    from journal.erasure.acceptance import find_request
+
+    with connected(access, "erase") as connection:
+        with failing(), mapping():
+            journal, by = _journal(connection), _who(connection)
+            if request is not None:
+                count = readmission.readmit_request(journal, find_request(journal, request), by)
+            else:
+                count = readmission.readmit_subjects(journal, subjects_of(list(subject), []), by)
+    click.echo(f"{count} entries of the suppression list removed.")
+
+
+@command.command("scope")
+@click.option("--allow", multiple=True, metavar="PATTERN", help="Only these: hr.*, *.people")
+@click.option("--deny", multiple=True, metavar="PATTERN", help="Never these.")
+@JSON_OPTION
+@access_options
+def scope(allow: tuple[str, ...], deny: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Say which schemas and tables erasures reach, or show it.
+
+    \b
+    Examples:
+      palimpsest erase scope --allow "hr.*" --allow sales --deny hr.archive
+      palimpsest erase scope --allow "*"
+    """
+    from journal.erasure.scope import load_scope, put_scope
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            with _journal(connection).exclusive_session() as session:
+                found = put_scope(session, allow, deny) if allow or deny else load_scope(session)
+                session.commit()
+    if as_json:
+        click.echo(json.dumps({"allow": found.allow, "deny": found.deny}))
+    else:
+        denied = ", ".join(found.deny) or "nothing"
+        click.echo(f"Reached: {', '.join(found.allow)}. Never: {denied}.")
+
+
+def open_engine(name: str) -> Any:
+    """The engine jobs run on, as a context."""
+    from contextlib import closing, nullcontext
+
+    if name == "local":
+        from spark_compaction.local import LocalEngine
+
+        return nullcontext(LocalEngine())
+    from spark_compaction.client import SparkEngine
+
+    return closing(SparkEngine())
+
+
+def _journal(connection: Connection) -> Journal:
+    from gateway.procedures import embedded
+
+    return embedded(connection.session, "an erasure")
+
+
+def _who(connection: Connection) -> str:
+    return connection.session.user or "somebody"
+
+
+def _line(request: Request) -> str:
+    erased = sum(t.versions_removed for t in request.targets)
+    keys = sum(t.keys for t in request.targets)
+    waits = f"  (waits for {request.waits_for})" if request.waits_for else ""
+    named = ", ".join(f"{n} {t}" for t, n in request.types.items()) or "a condition"
+    return f"{request.id}  {request.state}  {named}: {keys} keys, {erased} versions removed{waits}"
+
+
+def _tell(requests: list[Request], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([r.to_json() for r in requests]))
+        return
+    for request in requests:
+        click.echo(_line(request))
+        for target in request.targets:
+            files = f"{target.files_searched} files searched, {target.files_skipped} skipped"
+            rest = target.why or f"{target.keys} keys; {files}; {target.versions_removed} removed"
+            click.echo(f"  {target.table}: {target.outcome}  {rest}")

@@ -1,0 +1,165 @@
+"""Erasures as a client asks for them: ERASE FROM, and requests that name people.
+
+ERASE FROM matches rows in any of their versions, through the same rewriting as a query of the
+table's history. It accepts a request; the rows are gone from every answer when it returns, and from
+the files when the request has been purged. Runs outside transactions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.procedures import embedded
+from gateway.results import Outcome
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import Table, TableName, fold
+from rewriter.parsing import Parsed
+from rewriter.statement import Erase, SqlStatement
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+    from journal.erasure.requests import Request
+
+_SHOWN = (
+    ("request", pa.string()),
+    ("state", pa.string()),
+    ("table", pa.string()),
+    ("outcome", pa.string()),
+    ("keys", pa.int64()),
+    ("files_searched", pa.int64()),
+    ("files_skipped", pa.int64()),
+    ("versions_removed", pa.int64()),
+    ("why", pa.string()),
+)
+
+
+def erase_rows(
+    session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
+) -> Outcome:
+    """ERASE FROM: accept the request, and show it."""
+    from journal.erasure.acceptance import Wanted, accept
+
+    if session.transaction is not None and session.transaction.writes:
+        raise PalimpsestError(
+            Code.ACTIVE_TRANSACTION,
+            "ERASE cannot be part of a transaction: it cannot be rolled back",
+            advice="COMMIT or ROLLBACK first",
+        )
+    journal = embedded(session, "an erasure")
+    table = _table(session, erase.table)
+    query = Parsed(SqlStatement(_keys(erase, table)), f"ERASE\0{parsed.text}", parsed.parameters)
+
+    def find() -> pa.Table:
+        transaction = session.journal.begin(read_only=True)
+        try:
+            outcome = session.executor.run(
+                *(transaction, query, parameters, replace(session.settings, as_of=None)),
+                *(session.dialect, session.cancellation),
+            )
+            assert outcome.rows is not None
+            rows = outcome.rows.arrow()
+        finally:
+            session.journal.rollback(transaction)
+        return rows.rename_columns(list(table.key))
+
+    find()
+    wanted = Wanted(rows={table.id: find}, reason=erase.reason)
+    request = accept(journal, wanted, session.user or "somebody")
+    return shown(session, [request], "ERASE")
+
+
+def _table(session: Session, node: exp.Table) -> Table:
+    name = TableName(node.db or session.settings.schema, node.name)
+    found = session.journal.state.catalog.get(name)
+    if not isinstance(found, Table):
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"table {name} does not exist",
+            advice="check the spelling; SHOW TABLES lists what there is",
+        )
+    return found
+
+
+def _keys(erase: Erase, table: Table) -> exp.Select:
+    """The keys of all rows that meet the condition in any of their versions."""
+    alias = erase.table.alias or erase.table.name
+    if table.hidden_key:
+        names, source = list(table.key), table.journal_name
+    else:
+        names, source = [table.by_physical(k).name for k in table.key], table.name
+    target = exp.Table(this=ident(source.name), db=ident(source.schema))
+    if not table.hidden_key:
+        version = exp.Version(this="TIMESTAMP", kind="ALL")
+        target.set("version", version)
+    target.set("alias", exp.TableAlias(this=ident(alias)))
+    columns = [exp.column(ident(name), table=ident(alias)) for name in names]
+    return exp.select(*columns).distinct().from_(target).where(erase.where.copy())
+
+
+def shown(session: Session, requests: list[Request], tag: str) -> Outcome:
+    """Requests as rows, one for each table they are about."""
+    rows: dict[str, list[Any]] = {name: [] for name, _ in _SHOWN}
+    for request in requests:
+        for target in request.targets:
+            if request.types == {} and target.why == "not named":
+                continue
+            values = (
+                *(request.id, request.state.value, target.table, target.outcome.value),
+                *(target.keys, target.files_searched, target.files_skipped),
+                *(target.versions_removed, request.waits_for or target.why),
+            )
+            for (name, _), value in zip(_SHOWN, values, strict=True):
+                rows[name].append(value)
+    table = pa.table(rows, schema=pa.schema(_SHOWN))
+    return session.executor.held(tag, table)
+
+
+def names_of(session: Session, tables: list[str]) -> frozenset[tuple[str, str]] | None:
+    """The keys of table names a client gives; None if it gives none. Unknown ones are refused."""
+    found = set()
+    for text in tables:
+        schema, _, bare = text.rpartition(".")
+        name = TableName(schema or session.settings.schema, bare)
+        if session.journal.state.catalog.get(name) is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_TABLE,
+                f"table {name} does not exist",
+                advice="check the spelling; SHOW TABLES lists what there is",
+            )
+        found.add(name.key)
+    return frozenset(found) or None
+
+
+def subjects_of(given: list[str], lines: list[str]) -> dict[str, list[str]]:
+    """Identifiers by type, from ``type=value`` words and the lines of a CSV file."""
+    found: dict[str, list[str]] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise PalimpsestError(
+                Code.ERASURE,
+                "a subject is written type=value",
+                advice="--subject email=a@b.example",
+            )
+        found.setdefault(fold(name.strip()), []).append(value)
+    if lines:
+        import csv
+
+        rows = csv.DictReader(lines)
+        for row in rows:
+            for name, value in row.items():
+                if name and value and value.strip():
+                    found.setdefault(fold(name.strip()), []).append(value)
+    if not found:
+        raise PalimpsestError(
+            Code.ERASURE,
+            "the request names nobody",
+            advice="give --subject type=value, or a CSV file whose header names the types",
+        )
+    return {name: list(dict.fromkeys(values)) for name, values in found.items()}

@@ -1,0 +1,85 @@
+"""The audit log: who asked for what, each entry chained to the one before by a keyed hash.
+
+Whoever changes, removes or adds an entry without the warehouse's secret breaks the chain at that
+place. The newest hash, kept elsewhere, also shows that nothing was cut off at the end. Entries hold
+counts and names, never an identifier.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from journal.erasure.secret import make_secret, read_secret
+from journal.stores import duckdb_erasure as rows_of
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_erasure import AuditRow
+
+if TYPE_CHECKING:
+    from journal.journal import Journal
+
+_FIRST = "0" * 64
+
+
+def record(
+    journal: Journal,
+    session: DuckDBSession,
+    actor: str,
+    action: str,
+    what: str,
+    detail: Mapping[str, Any],
+) -> AuditRow:
+    """Append an entry in the session's transaction; the caller holds the commit lock."""
+    last = rows_of.last_audit(session)
+    seq = 1 if last is None else last.seq + 1
+    previous = _FIRST if last is None else last.hash
+    text = json.dumps(detail, sort_keys=True)
+    row = AuditRow(seq, journal.clock.now(), actor, action, what, text, previous, "")
+    chained = AuditRow(
+        *(row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous),
+        _hash(make_secret(journal.root), row),
+    )
+    rows_of.add_audit(session, chained)
+    return chained
+
+
+def _hash(secret: str, row: AuditRow) -> str:
+    fields = [row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous]
+    return hmac.new(bytes.fromhex(secret), json.dumps(fields).encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """What a check of the log found; ``head`` is the newest hash, to be kept elsewhere."""
+
+    entries: int
+    head: str
+    problems: tuple[str, ...]
+
+
+def verify(journal: Journal, expected_head: str | None = None) -> AuditCheck:
+    """Follow the chain; ``expected_head`` is a hash noted earlier that must be part of it."""
+    with journal.reading_session() as session:
+        rows = rows_of.load_audit(session)
+    if not rows:
+        lost = () if expected_head in {None, _FIRST} else ("the log is empty",)
+        return AuditCheck(0, _FIRST, lost)
+    secret = read_secret(journal.root)
+    problems = []
+    previous = _FIRST
+    for expected, row in enumerate(rows, 1):
+        if row.seq != expected:
+            problems.append(f"entry {expected} is missing, entry {row.seq} is in its place")
+            break
+        if row.previous != previous:
+            problems.append(f"entry {row.seq} does not follow the entry before it")
+        if not hmac.compare_digest(row.hash, _hash(secret, row)):
+            problems.append(f"entry {row.seq} was altered")
+        previous = row.hash
+    if expected_head is not None and expected_head not in {r.hash for r in rows} | {_FIRST}:
+        problems.append("the noted hash is not in the log: entries at its end were removed")
+    return AuditCheck(len(rows), rows[-1].hash, tuple(problems))

@@ -1,0 +1,158 @@
+"""The suppression list: erased identifiers and keys, as keyed hashes, that nobody may write again.
+
+    hash = sha256(secret, sha256(secret, kind, value))
+
+``kind`` says what a value is: ``key`` (of one table), or the type of an identifier, for all tables
+that describe it. The store computes the hashes, over the rows a transaction is about to append and
+over what a request names alike. Builds queries; the commit section runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.erasure.descriptor import Identity, descriptor_of
+from journal.erasure.paths import values_sql
+from journal.plan import STORE_SCHEMA, Query
+from journal.relations import column, ident, union_all
+from journal.schema import Table
+from journal.version import Version
+
+KEY_KIND = "key"
+P_SECRET = "p_secret"
+P_NOW = "p_now"
+_SEPARATOR = 31
+_BLANKS = " \t\n\r\x0b\x0c"
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def kind_of(identity: Identity) -> str:
+    """The kind under which values of an identity are suppressed."""
+    return f"id:{identity.type}" + (" lower" if identity.lower else "")
+
+
+def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
+    """An identifier as text in the form in which it is compared."""
+    text = exp.cast(value, "VARCHAR", dialect="duckdb")
+    if not lower:
+        return text
+    bare = _call("trim", text, exp.Literal.string(_BLANKS))
+    letters = [exp.Literal.string(_CAPITALS), exp.Literal.string(_CAPITALS.lower())]
+    return _call("translate", bare, *letters)
+
+
+def digest(kind: str, text: exp.Expr) -> exp.Expr:
+    """The keyed hash of a text."""
+    secret = exp.Placeholder(this=P_SECRET)
+    label = exp.Literal.string(kind)
+    inner = _call("sha256", _call("concat", secret, label, _unit(), text))
+    return _call("sha256", _call("concat", secret.copy(), inner))
+
+
+def key_text(table: Table, of: str) -> exp.Expr:
+    """A row's key as one text."""
+    parts = [exp.cast(column(k, of), "VARCHAR", dialect="duckdb") for k in table.key]
+    return parts[0] if len(parts) == 1 else _call("concat_ws", _unit(), *parts)
+
+
+def _unit() -> exp.Expr:
+    return _call("chr", exp.Literal.number(_SEPARATOR))
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What is suppressed, by kind and table: enough to know which commits must be looked at.
+
+    ``newest`` is when the last entry was made.
+    """
+
+    kinds: frozenset[tuple[str, int | None]] = frozenset()
+    newest: Version = 0
+
+    def extended(self, kinds: Iterable[tuple[str, int | None]], since: Version) -> Fence:
+        """A fence with entries that were made at ``since``."""
+        return Fence(self.kinds | frozenset(kinds), since)
+
+    def concerns(self, table: Table) -> bool:
+        """True if rows of the table must be compared with the list."""
+        return bool(self.kinds) and bool(self._columns(table))
+
+    def _columns(self, table: Table) -> list[Identity | None]:
+        found: list[Identity | None] = []
+        if (KEY_KIND, table.id) in self.kinds:
+            found.append(None)
+        for identity in descriptor_of(table):
+            kind = kind_of(identity)
+            if (kind, None) in self.kinds or (kind, table.id) in self.kinds:
+                found.append(identity)
+        return found
+
+    def caught(self, table: Table, rows: exp.Expr) -> Query:
+        """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
+        branches = [_hashes(table, rows, found) for found in self._columns(table)]
+        listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
+        here = exp.or_(
+            exp.Is(this=column("table_id", "s"), expression=exp.Null()),
+            exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table.id)),
+        )
+        live = exp.or_(
+            exp.Is(this=column("expires", "s"), expression=exp.Null()),
+            exp.GT(this=column("expires", "s"), expression=exp.Placeholder(this=P_NOW)),
+        )
+        same = [exp.EQ(this=column(n, "s"), expression=column(n, "h")) for n in ("kind", "hash")]
+        found = exp.select(exp.Max(this=column("since", "s"))).from_(listed)
+        found = found.join(union_all(branches).subquery("h"), on=exp.and_(*same))
+        return Query.of(found.where(here, live))
+
+
+OPEN_FENCE = Fence()
+"""Nothing is suppressed."""
+
+
+def _hashes(table: Table, rows: exp.Expr, identity: Identity | None) -> exp.Select:
+    source = exp.alias_(rows.copy(), "r", table=True)
+    if identity is None:
+        return _hashed(KEY_KIND, key_text(table, "r")).from_(source)
+    value = values_sql(identity.path, "r")
+    if identity.path.is_list:
+        value = _call("unnest", value)
+    values = exp.select(exp.alias_(value, ident("v"))).from_(source)
+    text = normal(column("v", "x"), lower=identity.lower)
+    return _hashed(kind_of(identity), text).from_(values.subquery("x"))
+
+
+def _hashed(kind: str, text: exp.Expr) -> exp.Select:
+    label = exp.alias_(exp.Literal.string(kind), "kind")
+    return exp.select(label, exp.alias_(digest(kind, text), "hash"))
+
+
+def texts_of(values: Iterable[str], *, lower: bool) -> list[str]:
+    """Identifiers a request names, in every form in which a row may hold them as text."""
+    found: dict[str, None] = {}
+    for value in values:
+        folded = value.strip(_BLANKS).translate(_FOLD) if lower else value
+        found[folded] = None
+        if folded.lstrip("-").isdecimal() and folded.isascii():
+            found[str(int(folded))] = None
+    return list(found)
+
+
+_FOLD = str.maketrans(_CAPITALS, _CAPITALS.lower())
+
+
+def suppress_query(
+    kind: str, text: exp.Expr, source: exp.Expr, values: Sequence[exp.Expr]
+) -> Query:
+    """Adds an entry for each row of ``source``; ``values`` are table, request, since, expires."""
+    table_id, request, since, expires = values
+    outputs = [exp.Literal.string(kind), table_id, digest(kind, text), request, since, expires]
+    rows = exp.select(*outputs).distinct().from_(source)
+    target = exp.table_("suppressions", db=STORE_SCHEMA)
+    return Query.of(exp.Insert(this=target, expression=rows))
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))

@@ -1,0 +1,131 @@
+"""Requests to erase: what they are about, how far they are, and the receipt for each table.
+
+    ACCEPTED --purge--> PURGED --no old byte left--> COMPLETED
+    ACCEPTED --hold placed--> ON_HOLD --released--> ACCEPTED
+    ACCEPTED | ON_HOLD --cancel--> CANCELLED
+
+From ACCEPTED on, nobody sees the rows; PURGED means that no segment and no head holds them, while a
+statement that still runs may keep an old file open. Requests hold counts and names of tables, never
+an identifier. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.duckdb_erasure import ErasureRow
+from journal.version import Version, to_datetime
+
+
+class State(StrEnum):
+    """How far a request is."""
+
+    ACCEPTED = "ACCEPTED"
+    ON_HOLD = "ON_HOLD"
+    PURGED = "PURGED"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+
+
+_NEXT = {
+    State.ACCEPTED: {State.ON_HOLD, State.PURGED, State.CANCELLED},
+    State.ON_HOLD: {State.ACCEPTED, State.CANCELLED},
+    State.PURGED: {State.COMPLETED},
+    State.COMPLETED: set(),
+    State.CANCELLED: set(),
+}
+
+
+class Outcome(StrEnum):
+    """What became of a request in one table."""
+
+    PENDING = "PENDING"
+    ERASED = "ERASED"
+    SEARCHED_NONE = "SEARCHED_NONE"
+    NOT_SEARCHED = "NOT_SEARCHED"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The receipt of a request for one table.
+
+    Digests are of the manifests; ``others`` says what the rewritten files hold besides: rows by
+    kind and a sum over them, which were equal before and after.
+    """
+
+    table_id: int
+    table: str
+    outcome: Outcome
+    why: str = ""
+    keys: int = 0
+    mask: str | None = None
+    files_searched: int = 0
+    files_skipped: int = 0
+    bytes_searched: int = 0
+    bytes_skipped: int = 0
+    files_rewritten: int = 0
+    bytes_rewritten: int = 0
+    versions_removed: int = 0
+    manifest_before: str = ""
+    manifest_after: str = ""
+    others: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; ``types`` says how many identifiers of each type it named."""
+
+    id: str
+    state: State
+    accepted: Version
+    updated: Version
+    by: str
+    reason: str | None
+    types: Mapping[str, int]
+    targets: tuple[Target, ...]
+    holder: str | None = None
+    waits_for: str = ""
+    expires: Version | None = None
+
+    def moved(self, state: State, now: Version, **changes: Any) -> Request:
+        """The request in its next state; an illegal step raises ERASURE."""
+        if state not in _NEXT[self.state]:
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"request {self.id} is {self.state}, and cannot become {state}",
+                advice="a request can be cancelled until its rows are purged",
+            )
+        return replace(self, state=state, updated=now, **changes)
+
+    @property
+    def masks(self) -> list[str]:
+        """The lists of keys that hide its rows."""
+        return [t.mask for t in self.targets if t.mask is not None]
+
+    def to_row(self) -> ErasureRow:
+        """As it is stored."""
+        detail = asdict(self)
+        for name in ("id", "state", "accepted", "updated"):
+            del detail[name]
+        return ErasureRow(self.id, self.state.value, self.accepted, self.updated, detail)
+
+    @staticmethod
+    def of_row(row: ErasureRow) -> Request:
+        """As it was stored."""
+        detail = dict(row.detail)
+        targets = tuple(
+            Target(**{**t, "outcome": Outcome(t["outcome"])}) for t in detail.pop("targets")
+        )
+        state = State(row.state)
+        return Request(row.id, state, row.accepted, row.updated, targets=targets, **detail)
+
+    def to_json(self) -> dict[str, Any]:
+        """For people and scripts."""
+        found = {**asdict(self), "state": self.state.value}
+        found["accepted_at"] = to_datetime(self.accepted).isoformat()
+        found["updated_at"] = to_datetime(self.updated).isoformat()
+        return found

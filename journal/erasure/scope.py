@@ -1,0 +1,58 @@
+"""Which tables erasures reach: the onboarded ones that an allow list names and no deny list.
+
+Patterns as ``hr.*`` or ``*.people``, compared without regard to case; kept in the warehouse's own
+properties. Without any list every onboarded table is reached.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from journal.schema import TableName, fold
+from journal.stores import duckdb_catalog as rows_of
+from journal.stores.duckdb import DuckDBSession
+
+_KEY = "erasure_scope"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Patterns of schema.table."""
+
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+
+    def why_not(self, name: TableName) -> str | None:
+        """Why a table is not reached; None if it is."""
+        shown = ".".join(name.key)
+        denied = next((p for p in self.deny if _matches(shown, p)), None)
+        if denied is not None:
+            return f"denied by {denied}"
+        if not any(_matches(shown, p) for p in self.allow):
+            return "not on the allow list"
+        return None
+
+
+def _matches(name: str, pattern: str) -> bool:
+    whole = pattern if "." in pattern or pattern == "*" else f"{pattern}.*"
+    return fnmatchcase(name, fold(whole))
+
+
+def load_scope(session: DuckDBSession) -> Scope:
+    """The lists of a warehouse."""
+    text = rows_of.get_meta(session, _KEY)
+    if text is None:
+        return Scope()
+    lists = json.loads(text)
+    return Scope(tuple(lists["allow"]), tuple(lists["deny"]))
+
+
+def put_scope(session: DuckDBSession, allow: Sequence[str], deny: Sequence[str]) -> Scope:
+    """Set the lists of a warehouse."""
+    scope = Scope(tuple(allow) or ("*",), tuple(deny))
+    lists = {"allow": scope.allow, "deny": scope.deny}
+    rows_of.put_meta(session, _KEY, json.dumps(lists))
+    return scope

@@ -1,0 +1,42 @@
+"""ERASE FROM t WHERE .. [REASON 'text'], by its tokens. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.errors import Code, PalimpsestError, Position
+from rewriter.statement import Erase
+
+
+def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Erase:
+    """The statement; without a condition it is refused."""
+    words = [t.text.upper() for t in tokens]
+    if words[1:2] != ["FROM"] or len(words) < 3:
+        raise _unexpected(tokens[-1], "ERASE needs FROM and a table")
+    if "WHERE" not in words:
+        raise _unexpected(tokens[-1], "ERASE needs a condition: WHERE .., or WHERE TRUE for all")
+    where = words.index("WHERE")
+    end, reason = len(tokens), None
+    if words[-2:-1] == ["REASON"] and tokens[-1].token_type is TokenType.STRING:
+        end, reason = end - 2, tokens[-1].text
+    if end == where + 1:
+        raise _unexpected(tokens[-1], "WHERE needs a condition")
+    like = tokens[where]
+    select = Token(TokenType.SELECT, "SELECT", like.line, like.col, like.start, like.end)
+    star = Token(TokenType.STAR, "*", like.line, like.col, like.start, like.end)
+    query = parse([select, star, *tokens[1:where]])
+    table = query.find(exp.Table)
+    if table is None or query.args.get("joins") or query.find(exp.Subquery):
+        raise _unexpected(tokens[2], "ERASE FROM needs one table")
+    condition = parse([select, *tokens[where + 1 : end]]).expressions[0]
+    return Erase(table, condition, reason)
+
+
+def _unexpected(token: Token, message: str) -> PalimpsestError:
+    position = Position(token.line, max(1, token.col - len(token.text) + 1))
+    return PalimpsestError(
+        Code.SYNTAX, message, advice="ERASE FROM t WHERE k = 1", position=position
+    )

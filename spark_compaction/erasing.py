@@ -1,0 +1,206 @@
+"""From accepted requests to receipts: one purge for each table, then nothing may be left.
+
+    for each table:  live segments (a job) -> retired segments -> search again: nothing
+    for each request whose tables are all done:  receipts, masks gone, PURGED -> COMPLETED
+
+A legal hold on any of its rows keeps a request back; the others go on. A table that fails leaves
+its requests accepted, and their rows unseen; the run goes on and ends with that failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from journal.erasure.acceptance import requests
+from journal.erasure.completion import WAIT_S, finish, purged
+from journal.erasure.holdings import Holdings, counts_by_mask, holdings
+from journal.erasure.requests import Outcome, Request, State, Target
+from journal.errors import Code, PalimpsestError
+from journal.jobs import retired
+from journal.jobs.contract import Engine, JobReport, Progress, silent
+from journal.journal import Journal
+from journal.segment import Manifest
+from spark_compaction.held import settle_holds
+from spark_compaction.purge import (
+    REWRITE,
+    PurgeJob,
+    check_digests,
+    definition,
+    digests,
+    new_folder,
+    replaced_files,
+    unit_of,
+    write_filters,
+)
+from spark_compaction.runner import RunOptions, run_job
+
+_ROUNDS_MAX = 3
+
+
+@dataclass(slots=True)
+class Erased:
+    """What a run did: requests as they are now, jobs' reports, and what failed by table."""
+
+    requests: list[Request] = field(default_factory=list)
+    reports: list[JobReport] = field(default_factory=list)
+    failures: dict[str, PalimpsestError] = field(default_factory=dict)
+
+
+def erase(
+    journal: Journal,
+    engine: Engine,
+    by: str,
+    *,
+    only: Iterable[str] | None = None,
+    progress: Progress = silent,
+    wait_s: float = WAIT_S,
+) -> Erased:
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    run = Erased()
+    wanted = None if only is None else set(only)
+    pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
+    accepted = [r for r in settle_holds(journal, pending, by) if r.state is State.ACCEPTED]
+    receipts: dict[int, dict[str, Target]] = {}
+    for table_id in sorted({t.table_id for r in accepted for t in r.targets if t.mask}):
+        masks = {
+            t.mask: t for r in accepted for t in r.targets if t.table_id == table_id and t.mask
+        }
+        try:
+            receipts[table_id] = _purge_table(journal, engine, table_id, masks, run, progress)
+        except PalimpsestError as error:
+            run.failures[str(definition(journal, table_id).name)] = error
+    done = [r for r in accepted if all(t.table_id in receipts for t in r.targets if t.mask)]
+    if done:
+        purged(journal, [_with_receipts(r, receipts) for r in done], by)
+    finish(journal, by, wait_s)
+    after = {r.id: r for r in requests(journal)}
+    run.requests = [after[r.id] for r in pending]
+    return run
+
+
+def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:
+    targets = tuple(
+        receipts[t.table_id][t.mask] if t.mask is not None else t for t in request.targets
+    )
+    return replace(request, targets=targets)
+
+
+def _purge_table(
+    journal: Journal,
+    engine: Engine,
+    table_id: int,
+    masks: dict[str, Target],
+    run: Erased,
+    progress: Progress,
+) -> dict[str, Target]:
+    """Remove the keys of some masks from all a table has; the receipt of each mask."""
+    names = tuple(masks)
+    table = definition(journal, table_id)
+    before = journal.state.tables[table_id].manifest
+    found = _holdings(journal, table_id, names)
+    with journal.reading_session() as session:
+        counts = counts_by_mask(session, journal.root, table, found, names, before.heads)
+    others: dict[str, str] = {}
+    for _ in range(_ROUNDS_MAX):
+        options = RunOptions(grace_us=0, wait_s=60.0)
+        report = run_job(
+            journal, PurgeJob(names), table_id, engine, options=options, progress=progress
+        )
+        run.reports.append(report)
+        if report.state == "done":
+            others = dict(report.details.get("others", {}))
+        _purge_retired(journal, engine, table_id, names, progress)
+        if not _holdings(journal, table_id, names).counts.total:
+            break
+    else:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"rows of erased keys are still found in {table.name}",
+            advice="run it again when fewer jobs replace segments of the table",
+        )
+    after = journal.state.tables[table_id].manifest
+    return {
+        mask: replace(
+            target,
+            outcome=Outcome.ERASED,
+            versions_removed=counts.get(mask, 0),
+            files_rewritten=len(found.held),
+            bytes_rewritten=sum(h.file.bytes for h in found.held),
+            manifest_before=_digest(before),
+            manifest_after=_digest(after),
+            others=json.dumps(others, sort_keys=True),
+        )
+        for mask, target in masks.items()
+    }
+
+
+def _digest(manifest: Manifest) -> str:
+    return hashlib.sha256(json.dumps(manifest.to_json()).encode()).hexdigest()
+
+
+def _holdings(journal: Journal, table_id: int, masks: Sequence[str]) -> Holdings:
+    """Rows of the keys in all a table has: live, retired, and heads."""
+    table = definition(journal, table_id)
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            session = statement.session
+            manifest = statement.committed.tables[table_id].manifest
+            kept = [r.segment for r in _retired(journal, table_id)]
+            segments = [*manifest.segments, *kept]
+            return holdings(session, journal.root, table, segments, masks, manifest.heads)
+    finally:
+        journal.rollback(transaction)
+
+
+def _retired(journal: Journal, table_id: int) -> list[retired.RetiredSegment]:
+    """Retired segments that anybody may ask back; those a purge has retired just wait to go."""
+    with journal.reading_session() as session:
+        found = retired.load(session, table_id)
+    return [r for r in found if r.why.job_kind != "purge"]
+
+
+def _purge_retired(
+    journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
+) -> None:
+    """Write retired segments anew, too: a backup must not bring anybody back."""
+    entries = _retired(journal, table_id)
+    table, state = definition(journal, table_id), journal.state.tables[table_id]
+    live = {f.path for s in state.manifest.segments for f in s.files}
+    with journal.reading_session() as session:
+        segments = [r.segment for r in entries]
+        held = [
+            h
+            for h in holdings(session, journal.root, table, segments, masks).held
+            if h.file.path not in live
+        ]
+    if not held:
+        return
+    folder = new_folder(journal, held[0].file)
+    journal.staged.add(folder)
+    try:
+        (journal.root / folder).mkdir(parents=True)
+        units = [
+            unit_of(journal, table, state, h, masks, f"{folder}/part_{n}.parquet")
+            for n, h in enumerate(held)
+        ]
+        with journal.pins.hold([h.file.path for h in held]):
+            results = engine.map(REWRITE, units, progress)
+        check_digests(digests(results), str(table.name))
+        write_filters(journal, units, results)
+        done = {u["path"] for u in units}
+        with journal.exclusive_session() as session:
+            for entry in retired.load(session, table_id):
+                if not done & {f.path for f in entry.segment.files}:
+                    continue
+                known = {f.path for f in entry.segment.files}
+                pairs = [(u, r) for u, r in zip(units, results, strict=True) if u["path"] in known]
+                bare = replaced_files([entry.segment], [u for u, _ in pairs], [r for _, r in pairs])
+                retired.forget(session, [entry.id])
+                retired.record(session, table_id, entry.generation, bare.added, entry.why)
+            session.commit()
+    finally:
+        journal.staged.discard(folder)

@@ -1,0 +1,215 @@
+"""The purge: the files that hold rows of erased keys are written anew without them.
+
+One job serves every accepted request of its table: their keys together are the small side that each
+unit is given, one file a unit, wherever Spark has room. Files that no key is in are neither read
+nor written. Owner's side; loads no pyspark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from journal.erasure.descriptor import filtered_of
+from journal.erasure.holdings import Held, Holdings, holdings, key_casts
+from journal.errors import Code, PalimpsestError
+from journal.filters import unpacked, write_sidecar
+from journal.jobs.contract import (
+    Engine,
+    JobPlan,
+    Progress,
+    Replacement,
+    Skipped,
+    Staged,
+    Volume,
+)
+from journal.jobs.swap import Replan
+from journal.journal import Journal
+from journal.schema import Table
+from journal.segment import RowCounts, Segment, SegmentFile
+from journal.state import TableState
+from journal.stores import duckdb_layout as layout
+from journal.version import Version
+from journal.warehouse import bounded_key, parquet_options
+
+REWRITE = "journal.stores.duckdb_rewrite:rewrite_without"
+_WHOLE_FOLDER = frozenset({"ROW_GROUPS_PER_FILE", "FILENAME_PATTERN"})
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeJob:
+    """Removes the rows of the keys in ``masks`` from the live segments of a table."""
+
+    masks: tuple[str, ...]
+    kind: str = "purge"
+
+    def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
+        """Which files hold the keys, exactly; heads are sealed, and have been searched as well."""
+        state = journal.state.tables[table_id]
+        table = definition(journal, table_id)
+        with journal.reading_session() as session:
+            manifest = state.manifest
+            found = holdings(
+                session, journal.root, table, manifest.segments, self.masks, manifest.heads
+            )
+        nothing = JobPlan(self.kind, table_id, str(table.name), manifest.generation, is_empty=True)
+        searched = {"files_searched": len(found.searched), "files_skipped": len(found.skipped)}
+        if not found.held:
+            return replace(nothing, why="no live file holds rows of the keys", details=searched)
+        folder = new_folder(journal, found.held[0].file)
+        units = [
+            unit_of(journal, table, state, held, self.masks, f"{folder}/part_{n}.parquet")
+            for n, held in enumerate(found.held)
+        ]
+        return replace(
+            nothing,
+            is_empty=False,
+            why="rows were erased",
+            read=volume(h.file for h in found.held),
+            inputs=tuple(h.file.path for h in found.held),
+            folders=(folder,),
+            skipped=_skipped(found),
+            task={"units": units},
+            details={**searched, "versions": found.counts.total},
+        )
+
+    def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
+        """Write each file anew."""
+        units = plan.task["units"]
+        results = engine.map(REWRITE, units, progress)
+        live = journal.state.tables[plan.table_id].manifest.segments
+        replacement = replaced_files(live, units, results)
+        write_filters(journal, units, results)
+        new = [f for s in replacement.new() for f in s.files]
+        rows = sum(r["gone"]["rows"] for r in results)
+        removed = Volume(len(units), rows, plan.read.bytes - sum(f.bytes for f in new))
+        return Staged(replacement, volume(new), removed, {"digests": digests(results)})
+
+    def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Any]:
+        """Everything but the erased rows is there: as many of each kind, with the same sum."""
+        found = staged.details["digests"]
+        check_digests(found, plan.table)
+        return {"others": found["after"]}
+
+
+def definition(journal: Journal, table_id: int) -> Table:
+    """A table's present definition, or the last one of a dropped table."""
+    state = journal.state
+    return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
+
+
+def volume(files: Iterable[SegmentFile]) -> Volume:
+    """How much some files are."""
+    return sum((Volume(1, f.rows, f.bytes) for f in files), Volume())
+
+
+def new_folder(journal: Journal, beside: SegmentFile) -> str:
+    """A fresh folder in the journal's folder, relative to the warehouse."""
+    return str(PurePosixPath(beside.path).parent.with_name(journal.new_segment_id()))
+
+
+def unit_of(
+    journal: Journal,
+    table: Table,
+    state: TableState,
+    held: Held,
+    masks: Sequence[str],
+    target: str,
+) -> dict[str, Any]:
+    """What rewriting one file needs to know."""
+    fields = held.segment.fields
+    shape = next((t for t in state.layouts if layout.fields_of(t) == fields), table)
+    options = {k: v for k, v in parquet_options(shape).items() if k not in _WHOLE_FOLDER}
+    casts = key_casts(table, fields)
+    return {
+        "source": str(journal.root / held.file.path),
+        "target": str(journal.root / target),
+        "path": held.file.path,
+        "new_path": target,
+        "segment": held.segment.id,
+        "keys": [str(journal.root / mask) for mask in masks],
+        "casts": {name: value.sql(dialect="duckdb") for name, value in casts.items()},
+        "version": table.format.version_column,
+        "subsequent": table.format.subsequent_column,
+        "options": options,
+        "bounded": bounded_key(shape),
+        "columns": [name for name, _ in fields],
+        "filters": ", ".join(str(i) for i in filtered_of(table)),
+    }
+
+
+def replaced_files(
+    segments: Iterable[Segment], units: Sequence[Any], results: Sequence[Any]
+) -> Replacement:
+    """The segments of the files that were rewritten, with the new files in their places."""
+    done = {unit["path"]: (unit, result) for unit, result in zip(units, results, strict=True)}
+    segments = tuple(segments)
+    if not set(done) <= {f.path for s in segments for f in s.files}:
+        raise Replan("files that were to be rewritten are not listed any more")
+    removed: list[Segment] = []
+    added: list[Segment] = []
+    for segment in segments:
+        if not any(f.path in done for f in segment.files):
+            continue
+        removed.append(segment)
+        files: list[SegmentFile] = []
+        counts = segment.counts
+        for file in segment.files:
+            if file.path not in done:
+                files.append(file)
+                continue
+            unit, result = done[file.path]
+            gone = result["gone"]
+            counts = counts + RowCounts(-gone["open"], -gone["closing"], -gone["tombstone"])
+            if result["file"] is not None:
+                files.append(SegmentFile(path=unit["new_path"], **result["file"]))
+        if files:
+            added.append(replace(segment, files=tuple(files), counts=counts))
+    return Replacement(tuple(removed), tuple(added))
+
+
+def write_filters(journal: Journal, units: Sequence[Any], results: Sequence[Any]) -> None:
+    """The sidecars of the new files, one for each folder."""
+    folders: dict[PurePosixPath, dict[str, Any]] = {}
+    for unit, result in zip(units, results, strict=True):
+        if result["file"] is not None and result.get("filters"):
+            path = PurePosixPath(unit["new_path"])
+            folders.setdefault(path.parent, {})[path.name] = unpacked(result["filters"])
+    for folder, filters in folders.items():
+        write_sidecar(journal.root / folder, filters)
+
+
+def digests(results: Sequence[Any]) -> dict[str, Any]:
+    """Sums over all rewritten files: what they held, what went, what the new files hold."""
+    names = ("rows", "open", "closing", "tombstone", "digest")
+    none = dict.fromkeys(names, 0)
+    return {
+        part: {n: str(sum(int((r.get(part) or none)[n]) for r in results)) for n in names}
+        for part in ("before", "gone", "after")
+    }
+
+
+def check_digests(found: Mapping[str, Any], table: str) -> None:
+    """Raise JOB_VERIFICATION unless what is left is what was there less what went."""
+    for name, whole in found["before"].items():
+        if int(whole) - int(found["gone"][name]) != int(found["after"][name]):
+            raise PalimpsestError(
+                Code.JOB_VERIFICATION,
+                f"the rewritten files of {table} do not hold what they should: {name} differs",
+                advice="nothing was changed; run `palimpsest verify`, then the purge again",
+            )
+
+
+def _skipped(found: Holdings) -> tuple[Skipped, ...]:
+    rewritten = {h.file.path for h in found.held}
+    searched = sum(f.path not in rewritten for f in found.searched)
+    return tuple(
+        Skipped("", files, why)
+        for files, why in (
+            (len(found.skipped), "filters and key bounds exclude the keys"),
+            (searched, "searched, holds none of the keys"),
+        )
+        if files
+    )

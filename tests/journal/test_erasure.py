@@ -1,0 +1,467 @@
+"""Erasures: unseen at once, gone for good, nobody else touched, and never back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import gateway
+from gateway.procedures import embedded
+from journal.erasure import audit, completion, readmission
+from journal.erasure.acceptance import Wanted, accept, dry_run, find_request, requests
+from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.scope import put_scope
+from journal.errors import PalimpsestError
+from journal.journal import Journal
+from journal.stores.duckdb_rewrite import rewrite_without
+from journal.verification import verify
+from spark_compaction.erasing import Erased, erase
+from spark_compaction.local import LocalEngine
+from spark_compaction.purge import REWRITE
+from tests.support.client import Client
+
+TOKEN = "Qz7-unmistakable-Xk9"
+MAIL = f"{TOKEN}@example.org"
+PEOPLE = (
+    "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR, n INTEGER)"
+    " WITH (erasure = 'email LOWER')"
+)
+
+
+def _journal(run: Client) -> Journal:
+    return embedded(run.connection.session, "the test")
+
+
+def _submit(run: Client, *values: str, **options: Any) -> Request:
+    wanted = Wanted({"email": list(values)}, **options)
+    return accept(_journal(run), wanted, "tester")
+
+
+def _purge(run: Client, **options: Any) -> Erased:
+    return erase(_journal(run), LocalEngine(), "tester", **options)
+
+
+def _people(run: Client, rows: int = 300) -> int:
+    """People of whom one, with id 7, goes by the token; some changed since. The last version."""
+    run(PEOPLE)
+    run("INSERT INTO people SELECT i, 'u' || i || '@x.example', i FROM range(?) t(i)", rows)
+    run("UPDATE people SET email = ? WHERE id = 7", MAIL)
+    run("CALL system.flush('people')")
+    run("UPDATE people SET n = n + 1 WHERE id IN (7, 8, 9)")
+    run("DELETE FROM people WHERE id = 10")
+    run("CALL system.flush('people')")
+    run("UPDATE people SET email = 'changed@x.example' WHERE id = 7")
+    return _journal(run).state.version
+
+
+def _holders(run: Client, token: str = TOKEN) -> list[str]:
+    """Files of the warehouse with the token in their bytes, or in a value of a Parquet file."""
+    found = []
+    for path in sorted(p for p in run.root.rglob("*") if p.is_file()):
+        data = path.read_bytes().lower()
+        if token.lower().encode() in data:
+            found.append(str(path.relative_to(run.root)))
+        elif path.suffix in {".parquet", ".keys"}:
+            rows = duckdb.sql(f"SELECT * FROM read_parquet('{path}')").fetchall()
+            if any(token.lower() in str(row).lower() for row in rows):
+                found.append(str(path.relative_to(run.root)))
+    return found
+
+
+def _shapes(version: int, person: int) -> list[str]:
+    return [
+        f"SELECT count(*) FROM people WHERE id = {person}",
+        f"SELECT count(*) FROM people_journal WHERE id = {person}",
+        f"SELECT count(*) FROM people VERSION AS OF {version} WHERE id = {person}",
+        f"SELECT count(*) FROM people FOR SYSTEM_TIME ALL WHERE id = {person}",
+        f"SELECT sum(n) FROM people WHERE id = {person} GROUP BY ALL HAVING count(*) > 0",
+        f"SELECT count(*) FROM people p JOIN people q USING (id) WHERE q.email ILIKE '%{TOKEN}%'",
+    ]
+
+
+def _others(run: Client, versions: Iterable[int]) -> list[Any]:
+    states = [run.sorted(f"SELECT * FROM people VERSION AS OF {v} WHERE id <> 7") for v in versions]
+    history = run.sorted("SELECT * FROM people_journal WHERE id <> 7")
+    return [*states, history, run.sorted("SELECT * FROM people WHERE id <> 7")]
+
+
+def test_nobody_sees_the_rows_from_the_moment_of_acceptance(run: Client) -> None:
+    version = _people(run)
+    before = _others(run, [version])
+    assert [run(q)[0][0] for q in _shapes(version, 7)[:2]] == [1, 7]
+    request = _submit(run, f" {MAIL.upper()} ")
+    assert request.state is State.ACCEPTED
+    for query in _shapes(version, 7):
+        assert run(query) in ([(0,)], []), query
+    assert run("SELECT * FROM people WHERE id = 7") == []
+    assert run("UPDATE people SET n = 0 WHERE id = 7") == 0
+    assert _others(run, [version]) == before
+    assert verify(_journal(run)).is_clean
+
+
+def test_after_completion_no_byte_is_left_and_others_are_as_they_were(
+    connect: Callable[..., Client],
+) -> None:
+    run = connect()
+    version = _people(run)
+    versions = [r[0] for r in run("SELECT version FROM system.transactions")] + [version]
+    before = _others(run, versions)
+    assert _holders(run)
+    request = _submit(run, MAIL)
+    (done,) = _purge(run).requests
+    assert done.state is State.COMPLETED
+    assert done.id == request.id
+    (target,) = done.targets
+    assert target.outcome is Outcome.ERASED
+    assert (target.keys, target.versions_removed) == (1, 7)
+    assert target.manifest_before != target.manifest_after
+    assert _holders(run) == []
+    assert _others(run, versions) == before
+    assert [run(q) in ([(0,)], []) for q in _shapes(version, 7)] == [True] * 6
+    assert verify(_journal(run)).is_clean
+    run.close()
+    assert _holders(run) == []
+    run = connect()
+    assert _others(run, versions) == before
+    assert run("SELECT count(*) FROM people") == [(298,)]
+
+
+def test_what_was_erased_cannot_be_written_again(connect: Callable[..., Client]) -> None:
+    run = connect()
+    _people(run)
+    writes = [
+        "INSERT INTO people VALUES (7, 'else@x.example', 0)",
+        f"INSERT INTO people VALUES (7000, '{MAIL.upper()}', 0)",
+        f"UPDATE people SET email = ' {MAIL}' WHERE id = 3",
+        f"INSERT INTO people SELECT 8000 + i, '{MAIL}', i FROM range(3) t(i)",
+    ]
+    _submit(run, MAIL)
+    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
+    run("SET memory_rows = 1")
+    assert run.error(writes[3]) == ("PAL-306", "23001")
+    _purge(run)
+    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
+    run.close()
+    run = connect()
+    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
+    assert run("INSERT INTO people VALUES (7001, 'new@x.example', 0)") == 1
+
+
+def test_a_racing_updater_starts_anew_and_sees_nothing(connect: Callable[..., Client]) -> None:
+    run = connect()
+    _people(run)
+    racing = connect(autocommit=False)
+    assert racing("UPDATE people SET n = 99 WHERE id IN (7, 8)") == 2
+    _submit(run, MAIL)
+    with pytest.raises(gateway.Error) as raised:
+        racing.connection.commit()
+    assert raised.value.sqlstate == "40001"
+    assert racing("UPDATE people SET n = 99 WHERE id IN (7, 8)") == 1
+    racing.connection.commit()
+    late = connect(autocommit=False)
+    late("SELECT count(*) FROM people")
+    _purge(run)
+    late(f"INSERT INTO people VALUES (9000, '{MAIL}', 0)")
+    with pytest.raises(gateway.Error):
+        late.connection.commit()
+    assert run("SELECT n FROM people WHERE id IN (7, 8)") == [(99,)]
+    assert _holders(run) == []
+
+
+def test_a_restored_past_does_not_bring_anybody_back(run: Client) -> None:
+    version = _people(run)
+    _submit(run, MAIL)
+    run(f"RESTORE TABLE people TO VERSION AS OF {version}")
+    _purge(run)
+    run(f"RESTORE TABLE people TO VERSION AS OF {version}")
+    assert run("SELECT count(*), count(*) FILTER (id = 7) FROM people") == [(298, 0)]
+    assert _holders(run) == []
+
+
+def test_dropped_tables_and_columns_are_searched_too(run: Client) -> None:
+    _people(run)
+    run("ALTER TABLE people DROP COLUMN email")
+    run("INSERT INTO people VALUES (5000, 1)")
+    run("CREATE TABLE gone (email VARCHAR) WITH (erasure = 'email LOWER')")
+    run("INSERT INTO gone VALUES (?), (NULL), ('stays')", MAIL)
+    run("DROP TABLE gone")
+    request = _submit(run, MAIL)
+    assert {t.table: t.keys for t in request.targets} == {"main.people": 1, "main.gone": 1}
+    done = _purge(run)
+    assert not done.failures
+    assert _holders(run) == []
+    run("UNDROP TABLE gone")
+    assert run.sorted("SELECT * FROM gone") == [("stays",), (None,)]
+    assert run("SELECT count(*) FROM people") == [(299,)]
+
+
+NESTED = (
+    "CREATE TABLE orders (email VARCHAR, who STRUCT(mail VARCHAR), copies STRUCT(mail VARCHAR)[],"
+    " tags MAP(VARCHAR, BIGINT[]), customer BIGINT) WITH (erasure ="
+    " 'email LOWER, who.mail AS email, copies[].mail AS email, tags{keys} AS email,"
+    " tags{}[] AS customer, customer')"
+)
+
+
+def test_identifiers_are_found_inside_nested_values(run: Client) -> None:
+    run(NESTED)
+    for where in range(5):
+        row = ["NULL", "NULL", "NULL", "NULL", str(where)]
+        row[min(where, 4)] = [
+            f"'{MAIL}'",
+            f"{{'mail': '{MAIL}'}}",
+            f"[{{'mail': NULL}}, {{'mail': '{MAIL}'}}]",
+            f"MAP {{'{MAIL}': [1, 2]}}",
+            "4",
+        ][where]
+        run(f"INSERT INTO orders VALUES ({', '.join(row)})")
+    run("INSERT INTO orders VALUES (NULL, NULL, NULL, MAP {'x': [3, 17]}, NULL)")
+    run("INSERT INTO orders SELECT 'a', NULL, [], NULL, NULL FROM range(10)")
+    run("CALL system.flush('orders')")
+    assert _submit(run, MAIL).targets[0].keys == 4
+    assert accept(_journal(run), Wanted({"customer": ["017"]}), "t").targets[0].keys == 1
+    assert run("SELECT count(*) FROM orders") == [(11,)]
+    _purge(run)
+    assert run("SELECT count(*) FROM orders") == [(11,)]
+    assert _holders(run) == []
+
+
+def test_a_condition_erases_rows_that_met_it_in_any_version(run: Client) -> None:
+    version = _people(run)
+    shown = run("ERASE FROM people WHERE email LIKE 'Qz7%' OR id = 8 REASON 'ticket 1'")
+    assert [(row[1], row[2], row[3], row[4]) for row in shown] == [
+        ("ACCEPTED", "main.people", "PENDING", 2)
+    ]
+    assert run(f"SELECT count(*) FROM people VERSION AS OF {version} WHERE id IN (7, 8)") == [(0,)]
+    _purge(run)
+    assert _holders(run) == []
+    assert run("SELECT count(*) FROM people") == [(297,)]
+    assert run.error("INSERT INTO people VALUES (8, 'u', 0)")[0] == "PAL-306"
+    run("CREATE TABLE bare (a INTEGER)")
+    run("INSERT INTO bare VALUES (1), (2), (NULL)")
+    run("ERASE FROM bare AS b WHERE b.a = ?", 1)
+    _purge(run)
+    assert run.sorted("SELECT * FROM bare") == [(2,), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("ERASE FROM people", "PAL-101"),
+        ("ERASE people WHERE id = 1", "PAL-101"),
+        ("ERASE FROM people WHERE", "PAL-101"),
+        ("ERASE FROM nobody WHERE id = 1", "PAL-201"),
+        ("ERASE FROM people WHERE nothing = 1", "PAL-202"),
+        ("ALTER TABLE people SET TBLPROPERTIES ('erasure' = 'nothing')", "PAL-211"),
+        ("CREATE TABLE x (a DOUBLE) WITH (erasure = 'a')", "PAL-211"),
+    ],
+)
+def test_what_is_not_understood_is_refused(run: Client, sql: str, code: str) -> None:
+    run(PEOPLE)
+    assert run.error(sql)[0] == code
+    assert requests(_journal(run)) == []
+
+
+def test_tables_can_be_onboarded_later(run: Client) -> None:
+    run("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR)")
+    run("INSERT INTO people VALUES (1, ?), (2, NULL)", MAIL)
+    run("CALL system.flush()")
+    with pytest.raises(PalimpsestError, match="PAL-510"):
+        _submit(run, MAIL)
+    run("ALTER TABLE people SET TBLPROPERTIES ('erasure' = 'email LOWER')")
+    run("ALTER TABLE people RENAME COLUMN email TO mail")
+    assert _submit(run, MAIL).targets[0].files_searched == 1
+    _purge(run)
+    assert _holders(run) == []
+    assert run("SELECT * FROM people") == [(2, None)]
+    run("ALTER TABLE people DROP COLUMN mail")
+    assert run("INSERT INTO people VALUES (3)") == 1
+
+
+def test_searched_in_vain_is_not_the_same_as_not_searched(run: Client) -> None:
+    _people(run)
+    run("CREATE TABLE hidden (email VARCHAR) WITH (erasure = 'email LOWER')")
+    run("CREATE TABLE plain (email VARCHAR)")
+    run("CREATE TABLE others (nick VARCHAR) WITH (erasure = 'nick')")
+    with _journal(run).exclusive_session() as session:
+        put_scope(session, ["main"], ["main.hid*"])
+        session.commit()
+    _submit(run, "nobody@x.example")
+    (done,) = _purge(run).requests
+    assert done.state is State.COMPLETED
+    assert [(t.table, t.outcome.value, t.why) for t in done.targets] == [
+        ("main.people", "SEARCHED_NONE", ""),
+        ("main.hidden", "NOT_SEARCHED", "denied by main.hid*"),
+        ("main.plain", "NOT_SEARCHED", "not onboarded: it has no erasure descriptor"),
+        ("main.others", "NOT_SEARCHED", "identifies people by nick"),
+    ]
+
+
+def test_a_dry_run_counts_and_changes_nothing(run: Client) -> None:
+    _people(run)
+    state = _journal(run).state
+    told = dry_run(_journal(run), Wanted({"email": [MAIL]}))
+    (target,) = told.targets
+    assert (target.keys, target.versions_removed, target.files_rewritten) == (1, 7, 2)
+    assert target.bytes_rewritten > 0
+    assert _journal(run).state is state
+    assert not list(run.root.rglob("*.keys"))
+    assert requests(_journal(run)) == []
+
+
+def test_a_request_can_be_cancelled_until_it_is_purged(run: Client) -> None:
+    version = _people(run)
+    before = run(_shapes(version, 7)[1])
+    request = _submit(run, MAIL)
+    completion.cancel(_journal(run), request, "tester")
+    assert run(_shapes(version, 7)[1]) == before
+    assert run(f"INSERT INTO people VALUES (7000, '{MAIL}', 0)") == 1
+    assert not list(run.root.rglob("*.keys"))
+    again = _submit(run, MAIL)
+    _purge(run)
+    with pytest.raises(PalimpsestError, match="PAL-510"):
+        completion.cancel(_journal(run), find_request(_journal(run), again.id), "tester")
+
+
+def test_people_can_be_let_in_again(run: Client) -> None:
+    _people(run)
+    request = _submit(run, MAIL)
+    _purge(run)
+    assert readmission.readmit_subjects(_journal(run), {"email": [MAIL]}, "tester") == 2
+    assert run(f"INSERT INTO people VALUES (7000, '{MAIL}', 0)") == 1
+    assert run.error("INSERT INTO people VALUES (7, 'a', 0)")[0] == "PAL-306"
+    assert readmission.readmit_request(_journal(run), request, "tester") == 1
+    assert run("INSERT INTO people VALUES (7, 'a', 0)") == 1
+
+
+def test_suppressions_expire(connect: Callable[..., Client]) -> None:
+    run = connect()
+    _people(run)
+    _submit(run, MAIL, expires_us=1)
+    _purge(run)
+    assert run(f"INSERT INTO people VALUES (7, '{MAIL}', 0)") == 1
+
+
+def test_many_requests_share_one_purge(run: Client) -> None:
+    _people(run)
+    first = _submit(run, MAIL, "u20@x.example")
+    second = _submit(run, "u21@x.example", "u22@x.example")
+    run_report = _purge(run)
+    assert [r.state for r in run_report.reports] == ["done"]
+    kept = {r.id: r.targets[0] for r in run_report.requests}
+    assert kept[first.id].versions_removed == 8
+    assert kept[second.id].versions_removed == 2
+    assert run("SELECT count(*) FROM people") == [(295,)]
+
+
+def test_statements_that_still_read_delay_completion(connect: Callable[..., Client]) -> None:
+    run = connect()
+    _people(run, rows=5000)
+    cursor = connect().connection.cursor()
+    cursor.execute("SELECT * FROM people")
+    cursor.fetchone()
+    _submit(run, MAIL)
+    (waiting,) = _purge(run, wait_s=0.0).requests
+    assert waiting.state is State.PURGED
+    assert "statements" in waiting.waits_for
+    assert len(cursor.fetchall()) == 4998
+    cursor.close()
+    completion.finish(_journal(run), "tester")
+    assert find_request(_journal(run), waiting.id).state is State.COMPLETED
+    assert _holders(run) == []
+
+
+def test_a_purge_that_was_interrupted_is_taken_up(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _people(run)
+    _submit(run, MAIL)
+
+    class Failing(LocalEngine):
+        """Breaks down after the first unit."""
+
+        def map(self, function: str, units: Any, progress: Any) -> Any:
+            super().map(function, units[:1], progress)
+            raise PalimpsestError(gateway.errors.Code.JOB_FAILED, "broke down")
+
+    broken = erase(_journal(run), Failing(), "tester")
+    assert list(broken.failures) == ["main.people"]
+    assert broken.requests[0].state is State.ACCEPTED
+    assert run("SELECT * FROM people WHERE id = 7") == []
+    assert verify(_journal(run)).is_clean
+    assert _purge(run).requests[0].state is State.COMPLETED
+    assert _holders(run) == []
+
+
+def test_a_hold_keeps_a_request_back_until_it_is_released(run: Client) -> None:
+    _people(run)
+    hold = run(f"CALL system.hold(subject => 'email={MAIL}', reason => 'matter 1')")[0][0]
+    _submit(run, MAIL)
+    (held,) = _purge(run).requests
+    assert held.state is State.ON_HOLD
+    assert "matter 1" in (held.holder or "")
+    run(f"CALL system.release('{hold}')")
+    (done,) = _purge(run).requests
+    assert done.state is State.COMPLETED
+
+
+def test_the_audit_log_shows_what_was_tampered_with(run: Client) -> None:
+    _people(run)
+    journal = _journal(run)
+    assert audit.verify(journal).entries == 0
+    _submit(run, MAIL)
+    _purge(run)
+    whole = audit.verify(journal)
+    assert (whole.entries, whole.problems) == (3, ())
+    for sql, found in (
+        ("UPDATE _palimpsest.audit SET actor = 'another' WHERE seq = 2", "altered"),
+        ("DELETE FROM _palimpsest.audit WHERE seq = 1", "missing"),
+    ):
+        with journal.exclusive_session() as session:
+            session.text(sql)
+            session.commit()
+        assert any(found in p for p in audit.verify(journal).problems)
+    with journal.exclusive_session() as session:
+        session.text("DELETE FROM _palimpsest.audit WHERE seq = 3")
+        session.commit()
+    assert any("end" in p for p in audit.verify(journal, whole.head).problems)
+
+
+def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path: Path) -> None:
+    assert REWRITE.endswith(f":{rewrite_without.__name__}")
+    source, keys = tmp_path / "a.parquet", tmp_path / "k.parquet"
+    duckdb.sql(
+        f"COPY (SELECT CASE WHEN i > 0 THEN i END AS k, {{'x': [i, NULL]}} AS v, i AS vn,"
+        f" NULL::BIGINT AS sn FROM range(9) t(i)) TO '{source}'"
+    )
+    duckdb.sql(f"COPY (SELECT 3 AS k UNION SELECT 4) TO '{keys}' (FORMAT parquet)")
+    unit = {
+        "source": str(source),
+        "target": str(tmp_path / "b.parquet"),
+        "keys": [str(keys)],
+        "casts": {"k": 'CAST("k" AS BIGINT)'},
+        "version": "vn",
+        "subsequent": "sn",
+        "options": {"COMPRESSION": "lz4_raw"},
+        "bounded": "k",
+        "columns": ["k", "v"],
+        "filters": "",
+    }
+    done = rewrite_without(unit)
+    assert (done["before"]["rows"], done["gone"]["rows"], done["after"]["rows"]) == (9, 2, 7)
+    total = int(done["before"]["digest"]) - int(done["gone"]["digest"])
+    assert total == int(done["after"]["digest"])
+    assert done["file"]["key_low"] == 1
+    left = duckdb.sql(f"SELECT k FROM '{tmp_path / 'b.parquet'}'").fetchall()
+    assert left == [(None,), (1,), (2,), (5,), (6,), (7,), (8,)]
+
+
+def test_requests_hold_no_identifier(run: Client) -> None:
+    _people(run)
+    request = _submit(run, MAIL)
+    assert TOKEN.lower() not in str(dataclasses.asdict(request)).lower()
