@@ -35,9 +35,12 @@ _TOKEN = "PALIMPSEST_WORKER_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """How the worker is started. With ``submit`` it goes through spark-submit with these words."""
+    """How the worker is started. With ``submit`` it goes through spark-submit with these words.
 
-    master: str = "local[*]"
+    On one machine a unit whose process dies is tried three times, as it is on a cluster.
+    """
+
+    master: str = "local[*,3]"
     conf: Mapping[str, str] = field(default_factory=dict)
     submit: tuple[str, ...] = ()
     idle_s: float = 600.0

@@ -1,4 +1,5 @@
-"""The child of the crash test: writes and flushes until it is killed; never ends by itself.
+"""The child of the crash test: writes, flushes and compacts until it is killed.
+
 
     python -m tests.simulation.crash_child WAREHOUSE LOG FIRST_ID SEED
 
@@ -15,7 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import gateway
+from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
+from spark_compaction.compaction import CompactJob
+from spark_compaction.local import LocalEngine
+from spark_compaction.runner import RunOptions, run_job
 
 ACCOUNTS = 5
 ROWS_PER_TRANSACTION = 3
@@ -60,6 +65,14 @@ def one_transaction(cursor: Cursor, number: int, rng: random.Random) -> None:
     cursor.execute("UPDATE crash.totals SET n = ? WHERE id = ?", [ROWS_PER_TRANSACTION, number])
 
 
+def compact(connection: Connection, rng: random.Random) -> None:
+    """Compact a table; what is retired goes at once."""
+    journal = connection.session.journal
+    job = CompactJob(rng.choice(("minor", "major")), rows_max=500, small_files_min=2)
+    table_id = rng.choice(sorted(journal.state.tables))
+    run_job(journal, job, table_id, LocalEngine(), options=RunOptions(grace_us=0))
+
+
 def run(warehouse: str, log: BinaryIO, first: int, seed: int) -> None:
     """Write transactions and flush heads for ever."""
     rng = random.Random(seed)
@@ -77,6 +90,8 @@ def run(warehouse: str, log: BinaryIO, first: int, seed: int) -> None:
             if rng.random() < 0.2:
                 table = rng.choice(("ledger", "totals", "accounts"))
                 cursor.execute("CALL system.flush(?)", [f"crash.{table}"])
+            if rng.random() < 0.05:
+                compact(connection, rng)
             number += 1
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from journal.errors import PalimpsestError
 from spark_compaction.client import SparkEngine, SparkOptions, check_java
+from spark_compaction.compaction_unit import compact_unit
 
 
 def why_no_spark() -> str | None:
@@ -28,7 +34,7 @@ def spark() -> Iterator[SparkEngine]:
     reason = why_no_spark()
     if reason is not None:
         pytest.skip(reason)
-    engine = SparkEngine(SparkOptions(master="local[2]", conf={"spark.driver.memory": "1g"}))
+    engine = SparkEngine(SparkOptions(master="local[2,3]", conf={"spark.driver.memory": "1g"}))
     yield engine
     engine.close()
 
@@ -40,10 +46,18 @@ def triple(unit: int) -> int:
     return unit * 3
 
 
+def die_once(unit: dict[str, Any]) -> Any:
+    """A unit of compaction whose executor is killed after it has written, the first time."""
+    found = compact_unit(unit)
+    marker = Path(unit["settings"]["temp_directory"]) / "died"
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return found
+
+
 def sleep(unit: float) -> float:
     """A unit of work that takes its time."""
-    import time
-
     time.sleep(unit)
     return unit
 
