@@ -6,7 +6,7 @@ Exception
     +-- InterfaceError     wrong use of this interface
     +-- DatabaseError
         +-- DataError           values: conversion, range          (22)
-        +-- OperationalError    the store, conflicts, limits       (08 25 40 53 54 55 57 58)
+        +-- OperationalError    the store, conflicts, limits       (08 25 28 40 53 54 55 57 58)
         +-- IntegrityError      keys and constraints               (23)
         +-- InternalError       a defect of the gateway            (XX)
         +-- ProgrammingError    the statement                      (21 34 3D 3F 42 44 ..)
@@ -76,6 +76,7 @@ _BY_STATE_CLASS: dict[str, type[DatabaseError]] = {
     "XX": InternalError,
     "08": OperationalError,
     "25": OperationalError,
+    "28": OperationalError,
     "40": OperationalError,
     "53": OperationalError,
     "54": OperationalError,

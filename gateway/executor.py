@@ -61,6 +61,11 @@ class Executor:
         self.sealer = sealer
 
     @property
+    def journal(self) -> OpenJournal:
+        """The journals it works on."""
+        return self._journal
+
+    @property
     def cache(self) -> PlanCache:
         """Plans and parsed texts of this warehouse."""
         return self._cache

@@ -7,10 +7,12 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from gateway.databases import is_database, opened
 from gateway.executor import Executor
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
@@ -18,17 +20,20 @@ from journal.protocol import OpenJournal
 from journal.recovery import recover
 from journal.sealer import Sealer
 
-_FORMS = "palimpsest:///relative/path, palimpsest:////absolute/path or palimpsest://"
+_FORMS = (
+    "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// or"
+    " palimpsest+postgresql://user@host:port/database"
+)
 
 
 @dataclass(slots=True)
 class OpenWarehouse:
     """A warehouse open in this process, and how many connections use it."""
 
-    root: Path
+    key: str
     journal: OpenJournal
     executor: Executor
-    temporary: bool
+    temporary: Path | None = None
     users: int = 0
 
 
@@ -36,19 +41,26 @@ class Warehouses:
     """Opens each warehouse once and closes it with its last connection."""
 
     def __init__(self) -> None:
-        self._open: dict[Path, OpenWarehouse] = {}
-        self._forsaken: list[dict[Path, OpenWarehouse]] = []
+        self._open: dict[str, OpenWarehouse] = {}
+        self._forsaken: list[dict[str, OpenWarehouse]] = []
         self._lock = threading.Lock()
 
     def acquire(self, url: str) -> OpenWarehouse:
         """The warehouse of a URL; made if there is none."""
+        if is_database(url):
+            return self._acquire(url, lambda: _database(url))
         path, store_settings = parse_url(url)
-        temporary = path is None
+        if path is None:
+            root = Path(tempfile.mkdtemp(prefix="palimpsest-"))
+            return self._acquire(str(root), lambda: _opened(root, store_settings, root))
+        root = path.resolve()
+        return self._acquire(str(root), lambda: _opened(root, store_settings, None))
+
+    def _acquire(self, key: str, make: Callable[[], OpenWarehouse]) -> OpenWarehouse:
         with self._lock:
-            root = Path(tempfile.mkdtemp(prefix="palimpsest-")) if path is None else path.resolve()
-            found = self._open.get(root)
+            found = self._open.get(key)
             if found is None:
-                found = self._open[root] = _opened(root, store_settings, temporary)
+                found = self._open[key] = make()
             found.users += 1
             return found
 
@@ -56,7 +68,7 @@ class Warehouses:
         """One connection fewer; the last one closes the warehouse."""
         with self._lock:
             warehouse.users -= 1
-            if warehouse.users == 0 and self._open.pop(warehouse.root, None) is not None:
+            if warehouse.users == 0 and self._open.pop(warehouse.key, None) is not None:
                 _close(warehouse)
 
     def close_all(self) -> None:
@@ -85,7 +97,12 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     return Path(path[1:]), dict(parse_qsl(parts.query))
 
 
-def _opened(root: Path, settings: dict[str, str], temporary: bool) -> OpenWarehouse:
+def _database(url: str) -> OpenWarehouse:
+    executor = opened(url)
+    return OpenWarehouse(url, executor.journal, executor)
+
+
+def _opened(root: Path, settings: dict[str, str], temporary: Path | None) -> OpenWarehouse:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -96,14 +113,14 @@ def _opened(root: Path, settings: dict[str, str], temporary: bool) -> OpenWareho
         ) from error
     journal = Journal(root, settings=settings)
     recover(journal)
-    return OpenWarehouse(root, journal, Executor(journal, Sealer(journal)), temporary)
+    return OpenWarehouse(str(root), journal, Executor(journal, Sealer(journal)), temporary)
 
 
 def _close(warehouse: OpenWarehouse) -> None:
     warehouse.executor.close()
     warehouse.journal.close()
-    if warehouse.temporary:
-        shutil.rmtree(warehouse.root, ignore_errors=True)
+    if warehouse.temporary is not None:
+        shutil.rmtree(warehouse.temporary, ignore_errors=True)
 
 
 WAREHOUSES = Warehouses()

@@ -14,14 +14,14 @@ from journal.relations import Reader, column, ident, union_all, version_value
 from journal.schema import Table
 from journal.segment import Tier
 from journal.state import TableState
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.base import StoreSession
 from journal.version import Version
 
 _SHOWN = 5
 
 
 def row_checks(
-    session: DuckDBSession, table: Table, state: TableState, highest: Version
+    session: StoreSession, table: Table, state: TableState, highest: Version
 ) -> Iterator[tuple[str, str]]:
     """Kind and message of each violation found, a few of each kind."""
     checks = _Rows(table, state.tiers)
@@ -40,7 +40,7 @@ def row_checks(
             yield "unique", f"values {values} violate {unique.name}"
 
 
-def _found(session: DuckDBSession, query: exp.Query | None) -> list[str]:
+def _found(session: StoreSession, query: exp.Query | None) -> list[str]:
     if query is None:
         return []
     session.execute(Query(query.limit(_SHOWN), ()), {})

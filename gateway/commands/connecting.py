@@ -15,6 +15,7 @@ import click
 import gateway
 from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
+from gateway.databases import is_database
 from gateway.dbapi.connection import Connection
 from gateway.warehouses import parse_url
 from journal.errors import Code, PalimpsestError
@@ -127,7 +128,7 @@ def connect(
 
 def _check_exists(url: str, shown: str) -> None:
     with errors.mapping():
-        path, _ = parse_url(url)
+        path = None if is_database(url) else parse_url(url)[0]
         if path is not None and not (path / DATABASE_FILE).is_file():
             raise PalimpsestError(
                 Code.URL,

@@ -6,6 +6,8 @@ target row on which two source rows act is an error, as the standard says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
@@ -55,7 +57,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
     stage = looked
     if actions.generated or (target.table.hidden_key and actions.inserts):
         stage = part.named("changed")
-        steps += _numbered(target, actions, part, looked, stage)
+        steps += _numbered(target, actions, part, holder.this.named_selects, (looked, stage))
     changed = frozenset(c.physical for c in target.table.stored)
     changes = ChangeSet(target.table, stage, _ENDS, _BEGINS, changed)
     return finish(reads, changes, steps, "MERGE", result)
@@ -173,15 +175,18 @@ def _once(target: Target, stage: str) -> Guard:
     )
 
 
-def _numbered(target: Target, actions: Actions, part: Part, looked: str, stage: str) -> list[Step]:
-    """Steps that give inserted rows their generated numbers and row ids."""
+def _numbered(
+    target: Target, actions: Actions, part: Part, names: Sequence[str], stages: tuple[str, str]
+) -> list[Step]:
+    """Steps that give inserted rows their generated numbers and row ids, from stage to stage."""
+    looked, stage = stages
     table = target.table
     inserts = [exp.Literal.number(a.place) for a in actions.all if a.kind == "INSERT"]
     inserted = exp.In(this=column(_CLAUSE, "s"), expressions=inserts)
     row = exp.Window(this=exp.RowNumber(), partition_by=[inserted.copy()])
     offset = exp.Sub(this=row, expression=exp.Literal.number(1))
     steps: list[Step] = []
-    replaced: list[exp.Expr] = []
+    replaced: dict[str, exp.Expr] = {}
     for index, stored in enumerate(table.stored):
         made = stored.identity
         if stored.physical == ROW_ID:
@@ -211,9 +216,9 @@ def _numbered(target: Target, actions: Actions, part: Part, looked: str, stage: 
         )
         typed = exp.cast(value, stored.type, dialect="duckdb")
         case = exp.Case().when(where, typed).else_(column(new_name(index), "s"))
-        replaced.append(exp.alias_(case, new_name(index)))
-    star = exp.Column(this=exp.Star(replace=replaced), table=exp.to_identifier("s"))
-    rows = exp.select(star).from_(staged(looked, "s"))
+        replaced[new_name(index)] = exp.alias_(case, new_name(index))
+    outputs = [replaced.get(name) or column(name, "s") for name in names]
+    rows = exp.select(*outputs).from_(staged(looked, "s"))
     return [*steps, Stage(stage, Query.of(rows))]
 
 

@@ -4,8 +4,9 @@
     python -m tests.differential.fuzz --config restart --summary restart.json --resume
 
 Prints progress and, for each divergence, a minimised program. `--summary` keeps what was found so
-far in a file, and `--resume` goes on from there. `--engine oracle` compares the oracle with
-itself, which tests the fuzzer.
+far in a file, and `--resume` goes on from there. `--engine postgres` runs the programs on journals
+in a PostgreSQL server of its own; `--engine oracle` compares the oracle with itself, which tests
+the fuzzer.
 """
 
 import argparse
@@ -14,11 +15,13 @@ import re
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.differential.fuzzer import Finding, Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS
+from tests.support.postgres import Cluster, running
 
 # Programs that share the restarts, and between two looks at --stop-after.
 BATCH_PROGRAMS = 10
@@ -42,7 +45,7 @@ class Run:
         for name in ("next", "findings", "tally", "refused", "seconds"):
             setattr(self, name, saved[name])
 
-    def go(self, folder: Path) -> None:
+    def go(self, folder: Path, server: Cluster | None = None) -> None:
         """Run what is left, or until enough was found."""
         options = self.options
         pattern = re.compile(options.skip) if options.skip else None
@@ -53,6 +56,7 @@ class Run:
             skip=pattern,
             length=options.length,
             minimise=not options.no_minimise,
+            server=server,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -108,7 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.differential.fuzz")
     parser.add_argument("--seeds", default="0..2000", help="first..last, the last excluded")
     parser.add_argument("--config", choices=sorted(CONFIGURATIONS), default="plain")
-    parser.add_argument("--engine", choices=("gateway", "oracle"), default="gateway")
+    parser.add_argument("--engine", choices=("gateway", "oracle", "postgres"), default="gateway")
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
@@ -116,8 +120,12 @@ def main() -> int:
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")
     run = Run(parser.parse_args())
-    with tempfile.TemporaryDirectory() as folder:
-        run.go(Path(folder))
+    on_server = run.options.engine == "postgres"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running() if on_server else nullcontext() as server,
+    ):
+        run.go(Path(folder), server)
     for message, count in sorted(run.refused.items(), key=lambda item: -item[1]):
         sys.stdout.write(f"refused {count:6d}  {message}\n")
     return 1 if run.findings else 0

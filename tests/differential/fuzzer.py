@@ -13,6 +13,7 @@ from tests.support.engine import Engine
 from tests.support.gateway_engine import GatewayEngine
 from tests.support.logic.runner import Disturbance
 from tests.support.oracle import Oracle
+from tests.support.postgres import Cluster
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.replay import Divergence, Replay, Tally, replay, shrink
@@ -45,6 +46,7 @@ class Fuzzer:
     skip: re.Pattern[str] | None = None
     length: int = 16
     minimise: bool = True
+    server: Cluster | None = None
     _tally: Tally = field(default_factory=Tally)
     _engine: Engine | None = None
     _used: int = 0
@@ -112,9 +114,16 @@ class Fuzzer:
         if self._engine is None:
             self._used = 0
             name = f"warehouse_{next(self._numbers)}"
-            self._engine = Oracle() if self.self_test else GatewayEngine(self.folder / name)
+            self._engine = self._made(name)
         self._used += programs
         return self._engine
+
+    def _made(self, name: str) -> Engine:
+        if self.self_test:
+            return Oracle()
+        if self.server is not None:
+            return GatewayEngine(self.server.url(self.server.database()))
+        return GatewayEngine(self.folder / name)
 
 
 def _outline(reason: str) -> str:

@@ -52,12 +52,15 @@ class GatewaySession:
 
 
 class GatewayEngine:
-    """A warehouse directory and its sessions."""
+    """A warehouse, by directory or URL, and its sessions."""
 
     name = "gateway"
 
-    def __init__(self, warehouse: Path, dialect: str = "duckdb") -> None:
-        self._url = f"palimpsest:///{warehouse.absolute()}"
+    def __init__(self, warehouse: Path | str, dialect: str = "duckdb") -> None:
+        url = warehouse if isinstance(warehouse, str) else f"palimpsest:///{warehouse.absolute()}"
+        self._url = url
+        if url.startswith("palimpsest+postgresql:"):
+            self.name = "gateway+postgres"
         self._dialect = dialect
         self._sessions: dict[str, GatewaySession] = {}
         self._maintenance: Connection | None = None

@@ -1,6 +1,7 @@
 """Runs the records of a logic file against an engine and says what differs; never stops early.
 
-Labels a record can be skipped or chosen by: the engine's name (`gateway`, `oracle`), and `flush`
+Labels a record can be skipped or chosen by: the engine's name (`gateway`, `oracle`), the store's
+where it is not the embedded one (`postgres`), and `flush`
 and `restart` when that disturbance runs after every statement.
 """
 
@@ -113,7 +114,7 @@ class _Run:
     @property
     def labels(self) -> frozenset[str]:
         names = {name for name in ("flush", "restart") if getattr(self.disturbance, name)}
-        return frozenset(names | {self.engine.name})
+        return frozenset(names | set(self.engine.name.split("+")))
 
     def command(self, command: Command) -> None:
         match command.verb:

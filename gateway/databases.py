@@ -1,0 +1,53 @@
+"""URLs of database servers, and the journals they name opened in this process.
+
+    palimpsest+postgresql://user:password@host:port/database?pool=8
+
+What follows ``palimpsest+`` is the client library's own URL; options of the gateway are taken out
+of its query. The driver is imported when the first such URL is opened.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from gateway.executor import Executor
+from journal.errors import Code, PalimpsestError
+
+PREFIX = "palimpsest+"
+SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres")
+_OPTIONS = ("connect_timeout", "pool", "statement_timeout")
+_FORSAKEN_US = 24 * 3600 * 1_000_000
+
+
+def is_database(url: str) -> bool:
+    """True for the URL of a database server."""
+    return url.partition("://")[0] in SCHEMES
+
+
+def split_url(url: str) -> tuple[str, dict[str, str]]:
+    """The client library's URL, and the gateway's own options."""
+    parts = urlsplit(url.removeprefix(PREFIX))
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    options = {k: v for k, v in given if k in _OPTIONS}
+    kept = urlencode([(k, v) for k, v in given if k not in _OPTIONS])
+    return urlunsplit(("postgresql", *parts[1:3], kept, parts.fragment)), options
+
+
+def opened(url: str) -> Executor:
+    """An executor over the journals of a database; its catalog is made where there is none."""
+    conninfo, options = split_url(url)
+    try:
+        from journal.database.journal import DatabaseJournal, drop_staged, wall_clock_us
+        from journal.database.upkeep import DatabaseUpkeep
+        from journal.stores.postgres_pool import PostgresStore, check_conninfo
+    except ImportError as error:
+        raise PalimpsestError(
+            Code.DRIVER_MISSING,
+            f"PostgreSQL needs a package that is not installed: {error.name}",
+            advice="pip install 'palimpsest-gateway[postgres]'",
+        ) from error
+    check_conninfo(conninfo)
+    journal = DatabaseJournal(PostgresStore(conninfo, options))
+    with journal.reading_session() as session:
+        drop_staged(session, wall_clock_us() - _FORSAKEN_US)
+    return Executor(journal, DatabaseUpkeep(journal))

@@ -1,0 +1,1 @@
+"""Journals in a database server that several gateways share; see ``journal.database.journal``."""

@@ -1,0 +1,277 @@
+"""The journals of a database, open in this process; other processes may have them open too.
+
+    statement   BEGIN (repeatable read) -> what is committed -> queries -> ROLLBACK
+    commit      BEGIN -> advisory lock -> what is committed -> checks -> appends -> COMMIT
+
+What is committed stands in the database; here are only states seen before, so that a statement
+loads what has changed since and nothing else. A transaction of a client holds no connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from journal.commit import Author, staged_files
+from journal.database import section
+from journal.database.numbers import DatabaseNumbers
+from journal.database.seen import SeenStates
+from journal.database.statement import DatabaseStatement
+from journal.errors import Code, PalimpsestError
+from journal.segment import SegmentFile
+from journal.state import JournalState
+from journal.stores import postgres_catalog as rows_of
+from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
+from journal.stores.postgres_layout import drop_rows
+from journal.stores.postgres_pool import PostgresStore
+from journal.stores.postgres_rows import staged_table
+from journal.stores.postgres_text import rendered
+from journal.transaction import Transaction
+from journal.version import HybridClock, Version
+
+_LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
+_CONFIRM_TRIES = 20
+_CONFIRM_PAUSE_S = 0.5
+
+
+def wall_clock_us() -> int:
+    """Wall time in microseconds since the epoch."""
+    return time.time_ns() // 1000
+
+
+class DatabaseJournal:
+    """See the module's head; one per process and database."""
+
+    def __init__(
+        self,
+        store: PostgresStore,
+        *,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.store = store
+        self._new_id = new_id
+        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self.staged: set[str] = set()
+        self._seen = SeenStates()
+        with self._session() as session:
+            session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
+            if not rows_of.exists(session):
+                rows_of.create(session, new_id())
+            row = rows_of.state_row(session.text(rows_of.STATE))
+            state = self._seen.at(session, row)
+            session.commit()
+        self.clock = HybridClock(wall_us, max(state.version, row.settled))
+        self.counters = DatabaseNumbers(store)
+
+    @property
+    def state(self) -> JournalState:
+        """What is committed, as far as this process knows."""
+        return self._seen.newest
+
+    @property
+    def place(self) -> str:
+        """The database, for people."""
+        return self.store.shown
+
+    @contextmanager
+    def _session(self) -> Iterator[PostgresSession]:
+        with self._lent(self.store.acquire()) as session:
+            yield session
+
+    @contextmanager
+    def _lent(self, session: PostgresSession) -> Iterator[PostgresSession]:
+        try:
+            yield session
+        finally:
+            session.rollback()
+            self.store.release(session)
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now.
+
+        One that the client did not ask for begins with its first statement, which comes at once.
+        """
+        if explicit:
+            session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+            with self._lent(session):
+                self._seen.at(session, rows_of.state_row(rows))
+        transaction = Transaction(self.state, read_only, explicit, message)
+        if not explicit:
+            with self._lock:
+                self._fresh.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> DatabaseStatement:
+        """Start a statement of a transaction; close what is returned."""
+        session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+        try:
+            committed = self._seen.at(session, rows_of.state_row(rows))
+        except BaseException:
+            session.rollback()
+            self.store.release(session)
+            raise
+        self._begin_here(transaction, committed)
+        return DatabaseStatement(self, session, committed, transaction)
+
+    def _begin_here(self, transaction: Transaction, committed: JournalState) -> None:
+        with self._lock:
+            if transaction not in self._fresh:
+                return
+            self._fresh.discard(transaction)
+        transaction.snapshot = committed
+        transaction.catalog = committed.catalog
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        files = [file for rows in transaction.abandoned for file in rows.files]
+        transaction.abandoned.clear()
+        self.forget_files(files)
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Drop staged rows that were not committed."""
+        gone = [file for file in files if file.path in self.staged]
+        self.staged.difference_update(file.path for file in gone)
+        if not gone:
+            return
+        try:
+            with self._session() as session:
+                for file in gone:
+                    session.text(f"DROP TABLE IF EXISTS {rendered(staged_table(file)).sql}")
+        except PalimpsestError as error:
+            # What stays is removed when a gateway opens the database the next time.
+            if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                raise
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        with self._session() as session:
+            return rows_of.new_table_id(session)
+
+    def new_staged_name(self) -> str:
+        """A name for a table of staged rows, which tells when it was made."""
+        name = f"w_{wall_clock_us()}_{self._new_id()[:12]}"
+        self.staged.add(name)
+        return name
+
+    @contextmanager
+    def _section(self) -> Iterator[tuple[PostgresSession, JournalState, rows_of.StateRow]]:
+        """The commit section: nobody else, in no process, commits before it ends."""
+        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
+        with self._lent(session):
+            row = rows_of.state_row(rows)
+            committed = self._seen.at(session, row)
+            self.clock.settle(max(committed.version, row.settled))
+            yield session, committed, row
+
+    def commit(self, transaction: Transaction, author: Author) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            with self._section() as (session, committed, row):
+                written = section.write(session, transaction, committed, row, self.clock, author)
+                self._conclude(session, written)
+                self.staged.difference_update(f.path for f in staged_files(transaction.writes))
+                return written.state.version
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def _conclude(self, session: PostgresSession, written: section.Written) -> None:
+        """Commit, and know what became of it even if the connection is cut meanwhile."""
+        try:
+            session.commit()
+        except PalimpsestError as error:
+            if error.code is not Code.OUTCOME_UNKNOWN:
+                raise
+            self.store.forget_idle()
+            if not self._was_committed(written.state.version, error):
+                raise _rolled_back() from error
+        self.clock.settle(written.state.version)
+        self._seen.keep(written.row, written.state)
+
+    def _was_committed(self, version: Version, error: PalimpsestError) -> bool:
+        """Ask the server, as soon as it answers; its transaction is over before it does."""
+        for _ in range(_CONFIRM_TRIES):
+            try:
+                with self._session() as session:
+                    # The lock is free only when the transaction that was cut has ended.
+                    session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
+                    return rows_of.was_committed(session, version)
+            except PalimpsestError as failed:
+                if failed.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                    raise error from failed
+            time.sleep(_CONFIRM_PAUSE_S)
+        raise error
+
+    @contextmanager
+    def direct(self, message: str | None) -> Iterator[DatabaseStatement]:
+        """A statement that runs inside the commit section, for writes that take no time."""
+        with self._section() as (session, committed, row):
+            transaction = Transaction(committed, False, False, message)
+            yield DatabaseStatement(self, session, committed, transaction, row)
+
+    def finish_direct(self, session: PostgresSession, written: section.Written) -> None:
+        """Commit what a direct statement has appended."""
+        self._conclude(session, written)
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack.
+        """
+        with self._section() as (session, committed, _):
+            settled = min(point, self.clock.now())
+            rows_of.settle(session, settled)
+            session.commit()
+            self.clock.settle(settled)
+            return committed.version == seen.version
+
+    @contextmanager
+    def reading_session(self) -> Iterator[PostgresSession]:
+        """A session for what needs no transaction."""
+        with self._session() as session:
+            yield session
+
+    def close(self) -> None:
+        """Let go of the connections; open transactions are lost."""
+        self.store.close()
+
+
+def _rolled_back() -> PalimpsestError:
+    return PalimpsestError(
+        Code.STORE_LOST,
+        "the connection to the server was lost during COMMIT; the transaction was rolled back",
+        advice="run it again; nothing of it was kept",
+    )
+
+
+def drop_staged(session: PostgresSession, older_than_us: int) -> list[str]:
+    """Drop staged rows of gateways that ended without a word; their names."""
+    rows = session.text(
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = '_palimpsest' AND c.relname LIKE 'w\\_%' AND c.relkind = 'r'"
+    )
+    old = [name for (name,) in rows if int(name.split("_")[1]) < older_than_us]
+    for name in old:
+        drop_rows(session, staged_table(SegmentFile(name, 0, 0, 0)))
+    return old

@@ -1,0 +1,245 @@
+"""The commit section of a database: where buffered rows become part of a journal, or do not.
+
+    catalog check -> conflict check -> new versions -> append -> transaction row -> state
+
+It runs in one transaction of the server that holds the advisory lock, so that no other gateway
+commits meanwhile; whoever is killed inside it leaves either everything or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal import conflicts
+from journal.catalog import apply
+from journal.commit import Author, check_catalog, transaction_row
+from journal.direct import direct_row
+from journal.plan import PutRelation, Query
+from journal.relations import Reader, column, version_value
+from journal.restamp import restamp_query
+from journal.schema import CatalogSnapshot, Table
+from journal.segment import Manifest, RowCounts, Tier
+from journal.state import JournalState, TableState
+from journal.stores import postgres_catalog as rows_of
+from journal.stores import postgres_layout as layout
+from journal.stores import postgres_public as public
+from journal.stores.base import Parameters, RowSet, StagedRows
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_catalog import JournalRow, StateRow
+from journal.stores.postgres_rows import show_rows, staged_table
+from journal.transaction import StatementWrites, Transaction
+from journal.version import HybridClock, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What will be true once the section's transaction is committed."""
+
+    row: StateRow
+    state: JournalState
+
+
+def write(
+    session: PostgresSession,
+    transaction: Transaction,
+    committed: JournalState,
+    row: StateRow,
+    clock: HybridClock,
+    author: Author,
+) -> Written:
+    """Check and append a transaction's writes; the caller commits."""
+    check_catalog(transaction, committed)
+    check_conflicts(session, transaction, committed)
+    catalog = committed.catalog
+    for _, change in transaction.changes():
+        catalog = apply(catalog, change)
+    writes = transaction.writes
+    mapping: dict[Version, Version] = {}
+    if writes[0].version <= clock.floor:
+        mapping = {w.version: clock.next() for w in writes}
+    version = mapping.get(writes[-1].version, writes[-1].version)
+    stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
+    tables = _append(session, committed, stamped, mapping)
+    changed_catalog = catalog is not committed.catalog
+    following = StateRow(
+        row.generation + 1, version, row.settled, version if changed_catalog else row.catalog
+    )
+    for table_id, state in tables.items():
+        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
+        rows_of.put_journal(session, found, following.generation)
+    if changed_catalog:
+        changes = [(version, c) for w in writes for c in w.changes]
+        rows_of.add_changes(session, changes)
+        public.drop_changed(session, committed.catalog, catalog)
+    _refresh(session, committed, catalog, tables)
+    if changed_catalog:
+        public.refresh_views(session, catalog)
+    rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
+    rows_of.put_state(session, following)
+    return Written(following, committed.committed(version, catalog, tables))
+
+
+def check_conflicts(
+    session: PostgresSession, transaction: Transaction, committed: JournalState
+) -> None:
+    """Raise if keys this transaction wrote were written by a commit after its snapshot."""
+    for table_id in sorted(transaction.buffered_tables()):
+        table = committed.catalog.by_id(table_id)
+        if table is None or not transaction.is_pinned(table_id, committed):
+            continue
+        mine = f"mine_{table_id}"
+        show_rows(session, table, mine, transaction.buffered(table_id))
+        theirs = _written_after(table, committed.tables[table_id], transaction.snapshot.version)
+        overlap = conflicts.overlap_query(table).ast.copy()
+        for found in list(overlap.find_all(exp.Table)):
+            if found.name == conflicts.THEIRS:
+                found.replace(theirs.subquery(found.alias_or_name))
+            else:
+                found.set("this", exp.to_identifier(mine))
+        session.execute(Query(overlap, ()), {})
+        if session.fetch_many(1):
+            raise conflicts.conflict(table)
+
+
+def _written_after(table: Table, state: TableState, version: Version) -> exp.Select:
+    """The journal rows that were committed after a version."""
+    rows = Reader(table, state.tiers - {Tier.HISTORY}).journal()
+    written = exp.Coalesce(
+        this=column(table.format.subsequent_column),
+        expressions=[column(table.format.version_column)],
+    )
+    limit = version_value(table, exp.Literal.number(version))
+    later = exp.GT(this=written, expression=limit)
+    return exp.select("*").from_(rows.subquery("j")).where(later)
+
+
+def _append(
+    session: PostgresSession,
+    committed: JournalState,
+    writes: Sequence[StatementWrites],
+    mapping: Mapping[Version, Version],
+) -> dict[int, TableState]:
+    version = writes[-1].version
+    states: dict[int, TableState] = {}
+    definitions = {t.id: t for t in committed.catalog.tables()}
+    for statement in writes:
+        for change in statement.changes:
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                table = change.relation
+                definitions[table.id] = table
+                old = states.get(table.id, committed.tables.get(table.id))
+                states[table.id] = _with_definition(session, old, table, version)
+    for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
+        sets = [r for w in writes for t, r in w.rows if t == table_id]
+        state = states.get(table_id) or committed.tables[table_id]
+        states[table_id] = _with_rows(session, state, definitions[table_id], sets, mapping, version)
+    return states
+
+
+def _with_definition(
+    session: PostgresSession, old: TableState | None, table: Table, version: Version
+) -> TableState:
+    fields = layout.fields_of(table)
+    if old is None:
+        manifest = Manifest(1, ()).with_head(fields)
+        layout.create_head(session, table, manifest.heads[-1])
+        return TableState(manifest, version, RowCounts(), (table,))
+    known = replace(old.with_layout(table), last_version=version)
+    if old.manifest.heads and old.manifest.heads[-1].fields == fields:
+        return known
+    manifest = old.manifest.with_head(fields)
+    layout.create_head(session, table, manifest.heads[-1])
+    return replace(known, manifest=manifest)
+
+
+def _with_rows(
+    session: PostgresSession,
+    state: TableState,
+    table: Table,
+    sets: Sequence[RowSet],
+    mapping: Mapping[Version, Version],
+    version: Version,
+) -> TableState:
+    incoming = f"incoming_{table.id}"
+    show_rows(session, table, incoming, sets)
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    rows: exp.Query = exp.select(*[column(n) for n in names]).from_(incoming)
+    if mapping:
+        rows = restamp_query(rows, table, mapping)
+    target = layout.head_table(table.id, state.manifest.heads[-1])
+    session.run(layout.insert_into(table, target, rows))
+    layout.drop_tables(session, _staged_tables(sets))
+    counts = sum((s.counts for s in sets), state.head_counts)
+    return replace(state, last_version=version, head_counts=counts)
+
+
+def _refresh(
+    session: PostgresSession,
+    committed: JournalState,
+    catalog: CatalogSnapshot,
+    changed: Mapping[int, TableState],
+) -> None:
+    """Make the views of changed journals say what is true."""
+    for table_id, state in changed.items():
+        old = committed.tables.get(table_id)
+        moved = old is None or old.manifest != state.manifest
+        for shape in state.layouts:
+            if moved or (old is not None and shape not in old.layouts):
+                layout.refresh_tiers(session, shape, state.manifest)
+        now = catalog.by_id(table_id)
+        same_definition = committed.catalog.by_id(table_id) == now
+        if now is not None and (old is None or old.tiers != state.tiers or not same_definition):
+            public.refresh_table(session, now, state.tiers)
+
+
+def append_direct(
+    session: PostgresSession,
+    committed: JournalState,
+    table: Table,
+    query: Query,
+    parameters: Parameters,
+) -> int:
+    """Append a query's rows to a table's head; how many they were."""
+    head = committed.tables[table.id].manifest.heads[-1]
+    insert = query.__dict__.get("_postgres_insert")
+    if insert is None or insert[0] != head:
+        ast = layout.insert_into(table, layout.head_table(table.id, head), query.ast.copy())
+        insert = query.__dict__["_postgres_insert"] = (head, Query(ast, query.parameters))
+    session.execute(insert[1], parameters)
+    return session.changed()
+
+
+def write_direct(
+    session: PostgresSession,
+    committed: JournalState,
+    row: StateRow,
+    version: Version,
+    appended: Mapping[int, RowCounts],
+    digest: str,
+    message: str | None,
+    author: Author,
+) -> Written:
+    """Record what a direct statement has appended; the caller commits."""
+    following = replace(row, generation=row.generation + 1, version=version)
+    tables = {
+        table_id: replace(
+            committed.tables[table_id],
+            last_version=version,
+            head_counts=committed.tables[table_id].head_counts + counts,
+        )
+        for table_id, counts in appended.items()
+    }
+    rows_of.touch_journals(session, appended, version, following.generation)
+    _refresh(session, committed, committed.catalog, tables)
+    found = direct_row(version, digest, message, author, committed.catalog, appended)
+    rows_of.add_transaction(session, found)
+    rows_of.put_state(session, following)
+    return Written(following, committed.committed(version, committed.catalog, tables))
+
+
+def _staged_tables(sets: Iterable[RowSet]) -> list[exp.Table]:
+    return [staged_table(f) for s in sets if isinstance(s, StagedRows) for f in s.files]

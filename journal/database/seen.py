@@ -1,0 +1,90 @@
+"""States of a database's journals that this process has seen, so that it loads only what changed.
+
+A state is found by its generation, which every commit raises. Statements of several threads may see
+different generations at once; each gets the state of its own. Thread-safe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from types import MappingProxyType
+
+from journal.catalog import apply
+from journal.plan import PutRelation
+from journal.schema import CatalogSnapshot, Table
+from journal.state import JournalState, TableState
+from journal.stores import postgres_catalog as rows_of
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_catalog import StateRow
+
+_KEPT = 64
+
+
+class SeenStates:
+    """The last few states by generation."""
+
+    def __init__(self) -> None:
+        nothing = JournalState(0, CatalogSnapshot.empty(), MappingProxyType({}), ())
+        first = StateRow(0, 0, 0, 0)
+        self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
+        self._states[0] = (first, nothing)
+        self._newest = nothing
+        self._highest = 0
+        self._lock = threading.Lock()
+
+    @property
+    def newest(self) -> JournalState:
+        """The latest state that anybody here has seen."""
+        return self._newest
+
+    def at(self, session: PostgresSession, row: StateRow) -> JournalState:
+        """The state that the session's transaction sees, whose row is given."""
+        with self._lock:
+            found = self._states.get(row.generation)
+            if found is not None:
+                return found[1]
+            # The oldest is the empty state, so there is always one to start from.
+            start = max(g for g in self._states if g < row.generation)
+            before, state = self._states[start]
+        loaded = _advanced(session, before, state, row)
+        self.keep(row, loaded)
+        return loaded
+
+    def keep(self, row: StateRow, state: JournalState) -> None:
+        """Remember a state."""
+        with self._lock:
+            self._states.setdefault(row.generation, (row, state))
+            if row.generation > self._highest:
+                self._highest = row.generation
+                self._newest = state
+            while len(self._states) > _KEPT:
+                oldest = min(g for g in self._states if g > 0)
+                del self._states[oldest]
+
+
+def _advanced(
+    session: PostgresSession, before: StateRow, state: JournalState, row: StateRow
+) -> JournalState:
+    """A later state, from an earlier one and what has changed since."""
+    catalog, history = state.catalog, list(state.history)
+    tables = dict(state.tables)
+    known: dict[int, list[Table]] = {}
+    if row.catalog != before.catalog:
+        for version, change in rows_of.load_changes(session, before.catalog):
+            catalog = apply(catalog, change)
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                known.setdefault(change.relation.id, []).append(change.relation)
+            if history and history[-1][0] == version:
+                history.pop()
+            history.append((version, catalog))
+    for found in rows_of.load_journals(session, before.generation):
+        old = tables.get(found.table_id)
+        layouts = () if old is None else old.layouts
+        tables[found.table_id] = TableState(
+            found.manifest, found.last_version, found.counts, layouts
+        )
+    for table_id, definitions in known.items():
+        for table in definitions:
+            tables[table_id] = tables[table_id].with_layout(table)
+    return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history))

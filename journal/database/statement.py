@@ -1,0 +1,139 @@
+"""One statement's stay in a database: a session inside a transaction, and what it sees there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from journal.appending import count_kinds
+from journal.commit import Author
+from journal.database import section
+from journal.errors import Code, PalimpsestError
+from journal.plan import Export, Guard, Query, Stage
+from journal.schema import Table
+from journal.segment import RowCounts
+from journal.state import JournalState
+from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_catalog import StateRow
+from journal.stores.postgres_layout import fields_of, refresh_tiers
+from journal.stores.postgres_rows import held_query, memory_rows, show_rows, stage_rows
+from journal.transaction import Transaction
+from journal.version import Version
+
+if TYPE_CHECKING:
+    from journal.database.journal import DatabaseJournal
+
+
+class DatabaseStatement:
+    """See the module's head; ``row`` is given to a statement inside the commit section."""
+
+    def __init__(
+        self,
+        journal: DatabaseJournal,
+        session: PostgresSession,
+        committed: JournalState,
+        transaction: Transaction,
+        row: StateRow | None = None,
+    ) -> None:
+        self._journal = journal
+        self._open = True
+        self._shown: set[int] = set()
+        self._staged: list[str] = []
+        self._row = row
+        self.session = session
+        self.committed = committed
+        self.transaction = transaction
+
+    def show_buffers(self, table_ids: Iterable[int]) -> None:
+        """Let queries see the transaction's own rows of these tables."""
+        for table_id in table_ids:
+            table = self.transaction.catalog.by_id(table_id)
+            if table is None or table_id in self._shown:
+                continue
+            self._shown.add(table_id)
+            self._show_layout(table)
+            rows = self.transaction.buffered(table_id)
+            if rows:
+                show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+
+    def _show_layout(self, table: Table) -> None:
+        """Make the tiers readable under a layout that this transaction has made itself."""
+        state = self.committed.tables.get(table.id)
+        if state is None or any(t.layout == table.layout for t in state.layouts):
+            return
+        refresh_tiers(self.session, table, state.manifest)
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """The server looks after its own pages."""
+
+    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+        """Keep a step's rows for the later ones, on the server."""
+        self.session.stage(step.name, step.query, parameters)
+        return None
+
+    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+        """All that a guard asks."""
+        return guard.query
+
+    def export(self, export: Export, parameters: Parameters) -> int:
+        """Refused: the server would write the file where it runs."""
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a PostgreSQL store has no COPY .. TO",
+            advice="use palimpsest export, or psql's \\copy on the current view",
+        )
+
+    def append(
+        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    ) -> RowSet | None:
+        """The rows of ``query`` for the journal of ``table``; None when there are none."""
+        self.session.execute(held_query(table, query, memory_rows_max), parameters)
+        rows = memory_rows(self.session, table)
+        if memory_rows_max is not None and rows.num_rows > memory_rows_max:
+            name = self._journal.new_staged_name()
+            self._staged.append(name)
+            return stage_rows(self.session, table, query, parameters, name)
+        if rows.num_rows == 0:
+            return None
+        return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+
+    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+        """Append a query's rows to the table's head; how many they were."""
+        return section.append_direct(self.session, self.committed, table, query, parameters)
+
+    def commit_direct(
+        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
+    ) -> None:
+        """Commit what ``append_direct`` has appended under ``version``."""
+        assert self._row is not None
+        message = self.transaction.message
+        written = section.write_direct(
+            self.session, self.committed, self._row, version, appended, digest, message, author
+        )
+        self._journal.finish_direct(self.session, written)
+
+    def close(self) -> None:
+        """End the stay; of what was staged only rows that wait for their commit survive."""
+        if not self._open or self._row is not None:
+            return
+        self._open = False
+        try:
+            if any(name in self._journal.staged for name in self._staged):
+                self.session.text("SET LOCAL synchronous_commit = off")
+                self.session.commit()
+        finally:
+            self.session.rollback()
+            self._journal.store.release(self.session)
+
+    def __enter__(self) -> DatabaseStatement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

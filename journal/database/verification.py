@@ -1,0 +1,63 @@
+"""Are a database's journals whole? Counts against rows, and rows against the rules of a journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from journal.database.statement import DatabaseStatement
+from journal.errors import PalimpsestError
+from journal.row_checks import row_checks
+from journal.schema import Table
+from journal.segment import RowCounts
+from journal.state import TableState
+from journal.stores import postgres_layout as layout
+from journal.stores.base import Progress
+from journal.verification import Problem, Verification
+
+if TYPE_CHECKING:
+    from journal.database.journal import DatabaseJournal
+
+
+def verify(journal: DatabaseJournal, progress: Progress | None = None) -> Verification:
+    """Check everything; ``progress`` is told which part of the tables is done, 0 to 1."""
+    report = Verification()
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            states = sorted(statement.committed.tables.items())
+            for done, (table_id, state) in enumerate(states):
+                table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
+                report.tables += 1
+                report.problems += _problems(statement, table, state, report)
+                if progress is not None:
+                    progress((done + 1) / len(states))
+    finally:
+        journal.rollback(transaction)
+    return report
+
+
+def _problems(
+    statement: DatabaseStatement, table: Table, state: TableState, report: Verification
+) -> list[Problem]:
+    session, name = statement.session, str(table.name)
+    found: list[Problem] = []
+    try:
+        counted = RowCounts()
+        for head in state.manifest.heads:
+            counted += layout.count_rows(session, table, layout.head_table(table.id, head))
+        report.rows += counted.total
+        if counted != state.head_counts:
+            told = f"{counted} in the heads, the catalog says {state.head_counts}"
+            found.append(Problem("count", name, told))
+        for segment in state.manifest.segments:
+            report.segments += 1
+            rows = layout.count_rows(session, table, layout.segment_table(segment))
+            report.rows += rows.total
+            if rows != segment.counts:
+                told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
+                found.append(Problem("count", name, told))
+        for kind, message in row_checks(session, table, state, statement.committed.version):
+            found.append(Problem(kind, name, message))
+    except PalimpsestError as error:
+        found.append(Problem("unreadable", name, error.message))
+    return found

@@ -1,0 +1,360 @@
+"""PostgreSQL: sessions over pooled connections, one short transaction of the store at a time.
+
+With ``postgres_pool`` the only module that imports psycopg. It runs queries and keeps temporary
+relations; what the rows mean, which versions they carry and whether they may be committed is
+decided above it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from psycopg import pq
+from psycopg.raw_cursor import RawCursor
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query
+from journal.relations import ident
+from journal.stores.base import Parameters, ResultColumn
+from journal.stores.postgres_arrow import array_text, arrow_table
+from journal.stores.postgres_errors import translate, unknown_outcome
+from journal.stores.postgres_select import result_names
+from journal.stores.postgres_text import Text, render, rendered
+from journal.stores.postgres_types import arrow_name, sql_type, stored_type, type_name
+
+_CHUNK_ROWS = 1000
+BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+
+@contextmanager
+def _mapped() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _translated(error) from error
+
+
+def _translated(error: psycopg.Error) -> PalimpsestError:
+    state = error.sqlstate
+    if state is None and isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
+        return PalimpsestError(Code.DATA, str(error), advice="check the values of the parameters")
+    message = error.diag.message_primary or str(error)
+    return translate(state, message, hint=error.diag.message_hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column to be shown to queries: its values as ``given``, and what they become."""
+
+    name: str
+    given: str
+    shown: str
+    values: list[Any]
+
+
+class PostgresSession:
+    """One connection; transactions here are short and belong to one statement."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self._cursor: RawCursor[Any] = RawCursor(connection)
+        self._rows: Iterator[tuple[Any, ...]] | None = None
+        self._names: tuple[str, ...] = ()
+        self._described: list[ResultColumn] | None = None
+        self._staged: dict[str, list[str]] = {}
+        self.backend = connection.info.backend_pid
+        self.used_at = time.monotonic()
+
+    @property
+    def is_usable(self) -> bool:
+        """False once the connection is known to be gone."""
+        return not self._connection.closed and not self._connection.broken
+
+    def begin(self, how: str = BEGIN_STATEMENT) -> None:
+        with _mapped():
+            self._plain(how)
+
+    def begin_with(self, how: str, sql: str) -> list[tuple[Any, ...]]:
+        """Begin and run constant SQL without parameters, in one round trip."""
+        with _mapped():
+            self._finish()
+            self._cursor.execute(f"{how}; {sql}")
+            while self._cursor.nextset():
+                continue
+            return self._cursor.fetchall()
+
+    def commit(self) -> None:
+        """Commit; raises OUTCOME_UNKNOWN when the connection is cut meanwhile."""
+        try:
+            self._plain("COMMIT")
+        except psycopg.Error as error:
+            if error.sqlstate is None or not self.is_usable:
+                raise unknown_outcome(str(error).strip()) from error
+            raise _translated(error) from error
+        if self._cursor.statusmessage == "ROLLBACK":
+            raise PalimpsestError(
+                Code.STORE_WRITE,
+                "the server rolled the transaction back instead of committing it",
+                advice="run it again; nothing was changed",
+            )
+
+    def rollback(self) -> None:
+        self._staged.clear()
+        if not self.is_usable:
+            return
+        with suppress(psycopg.Error):
+            if self._connection.info.transaction_status is not pq.TransactionStatus.IDLE:
+                self._plain("ROLLBACK")
+
+    def _plain(self, sql: str) -> None:
+        self._finish()
+        self._cursor.execute(sql)
+
+    def _finish(self) -> None:
+        """Let go of a result that nobody reads on."""
+        rows, self._rows = self._rows, None
+        self._described = None
+        if rows is not None:
+            close = getattr(rows, "close", None)
+            if close is not None:
+                close()
+
+    def _bound(self, text: Text, parameters: Parameters) -> list[Any] | None:
+        if not text.parameters:
+            return None
+        return [parameters[name] for name in text.parameters]
+
+    def execute(self, query: Query, parameters: Parameters) -> None:
+        """Run a query to its end; its rows are held by the client library."""
+        text = render(query)
+        with _mapped():
+            self._finish()
+            self._cursor.execute(text.sql, self._bound(text, parameters))
+        self._names = text.names or self._names_of(query)
+
+    def _names_of(self, query: Query) -> tuple[str, ...]:
+        if not self._staged or not isinstance(query.ast, exp.Query):
+            return ()
+        return tuple(result_names(query.ast, self._staged) or ())
+
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        """Run a query; its rows come from the server in chunks as they are fetched."""
+        text = render(query)
+        with _mapped():
+            self._finish()
+            rows = self._cursor.stream(text.sql, self._bound(text, parameters), size=_CHUNK_ROWS)
+            first = next(rows, None)
+        # Of a result without rows the client library tells nothing, so the server is asked.
+        self._described = self.describe(query, parameters) if first is None else None
+        self._rows = iter(()) if first is None else _chained(first, rows)
+        self._names = text.names or self._names_of(query)
+
+    def use_zone(self, name: str | None) -> None:
+        """Read and show timestamps in a time zone until the transaction ends; None: as it is."""
+        if name is None:
+            return
+        try:
+            self.text("SELECT set_config('TimeZone', ?, true)", [name])
+        except PalimpsestError as error:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f'there is no time zone "{name}"',
+                advice="give the name of a zone, such as Europe/Berlin or UTC",
+            ) from error
+
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        """The store's plan of a query, which runs only to be measured."""
+        text = render(query)
+        with _mapped():
+            self._finish()
+            word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
+            self._cursor.execute(f"{word} {text.sql}", self._bound(text, parameters))
+            return "\n".join(str(row[0]) for row in self._cursor.fetchall())
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+        for place in range(1, sql.count("?") + 1):
+            sql = sql.replace("?", f"${place}", 1)
+        with _mapped():
+            self._finish()
+            self._cursor.execute(sql, list(values) or None)
+            return self._cursor.fetchall() if self._cursor.description else []
+
+    def run(self, ast: exp.Expr) -> None:
+        """Run a statement that has neither parameters nor rows."""
+        with _mapped():
+            self._plain(rendered(ast).sql)
+
+    def columns(self) -> list[ResultColumn]:
+        if self._described is not None:
+            return self._described
+        described = self._cursor.description or []
+        names = self._names or ("",) * len(described)
+        return [
+            ResultColumn(name or d.name, type_name(d.type_code, _modifier(self._cursor, i)))
+            for i, (d, name) in enumerate(zip(described, names, strict=False))
+        ]
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        with _mapped():
+            if self._rows is None:
+                return self._cursor.fetchmany(size)
+            return [row for _, row in zip(range(size), self._rows, strict=False)]
+
+    def fetch_all(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        with _mapped():
+            return list(self._rows) if self._rows is not None else self._cursor.fetchall()
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows of the query executed last that were not fetched yet."""
+        rows = self.fetch_all()
+        described = self._cursor.description or []
+        kinds = [(d.type_code, _modifier(self._cursor, i)) for i, d in enumerate(described)]
+        return arrow_table([c.name for c in self.columns()], kinds, rows)
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        self.execute(query, parameters)
+        return self.rest_as_arrow()
+
+    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+        return self.arrow(query, parameters).to_reader()
+
+    def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        text = query.__dict__.get("_postgres_stage")
+        if text is None:
+            text = query.__dict__["_postgres_stage"] = _temporary(name, query)
+        self.put(text, parameters)
+        if isinstance(query.ast, exp.Query):
+            self._staged[name.casefold()] = list(result_names(query.ast, self._staged) or ())
+
+    def changed(self) -> int:
+        """How many rows the statement executed last has written."""
+        return self._cursor.rowcount
+
+    def put(self, text: Text, parameters: Parameters) -> int:
+        """Run a statement without rows; how many rows it wrote."""
+        with _mapped():
+            self._finish()
+            self._cursor.execute(text.sql, self._bound(text, parameters))
+        return self._cursor.rowcount
+
+    def show_arrow(self, name: str, rows: pa.Table) -> None:
+        shown: list[Shown] = []
+        for field, column in zip(rows.schema, rows.columns, strict=True):
+            kind, values = sql_type(field.type), column.to_pylist()
+            if kind.endswith("[]"):
+                # An array of arrays would have to be rectangular, so each goes as its own text.
+                texts = [None if v is None else array_text(v) for v in values]
+                shown.append(Shown(field.name, "text", f"{{}}::{kind}", texts))
+            else:
+                shown.append(Shown(field.name, kind, "{}", values))
+        self.show_columns(name, shown)
+
+    def show_columns(self, name: str, columns: Sequence[Shown]) -> None:
+        """Let queries of this transaction read columns of values as relation ``name``."""
+        target = ident(name.casefold()).sql(dialect="postgres")
+        names = [ident(c.name.casefold()).sql(dialect="postgres") for c in columns]
+        values = ", ".join(f"${i}::{c.given}[]" for i, c in enumerate(columns, 1))
+        places = [f"c{i}" for i in range(len(columns))]
+        outputs = ", ".join(
+            f"{c.shown.format(p)} AS {n}" for c, p, n in zip(columns, places, names, strict=True)
+        )
+        sql = (
+            f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS"  # noqa: S608
+            f" SELECT {outputs} FROM unnest({values}) AS u({', '.join(places)})"
+        )
+        given = {p: c.values for p, c in zip(places, columns, strict=True)}
+        self.put(Text(sql, tuple(places)), given)
+
+    def hide(self, *names: str) -> None:
+        """Take back what ``show_arrow`` made readable."""
+        for name in names:
+            self.run(exp.Drop(tables=[exp.to_table(name)], kind="TABLE"))
+
+    def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Arrow rows as the Python values a query would give."""
+        columns = [column.to_pylist() for column in table.columns]
+        return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        """The columns of an Arrow table, as a query of it would have them."""
+        return [ResultColumn(f.name, arrow_name(f.type)) for f in table.schema]
+
+    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
+        """The single row of a query, which is finished then."""
+        self.execute(query, parameters)
+        with _mapped():
+            (found,) = self._cursor.fetchall()
+        return tuple(found)
+
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        """The columns a query would have; it is not run."""
+        text = render(query)
+        connection = self._connection.pgconn
+        self._finish()
+        for result in (
+            connection.prepare(b"", text.sql.encode()),
+            connection.describe_prepared(b""),
+        ):
+            if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+                state = result.error_field(pq.DiagnosticField.SQLSTATE)
+                said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+                raise translate(None if state is None else state.decode(), said.decode())
+        names = text.names or ("",) * result.nfields
+        return [
+            ResultColumn(
+                names[i] or (result.fname(i) or b"").decode(),
+                stored_type(result.ftype(i), result.fmod(i)),
+            )
+            for i in range(result.nfields)
+        ]
+
+    def count(self, name: str) -> int:
+        """Rows of a staged relation."""
+        counted = exp.select(exp.Count(this=exp.Star())).from_(name)
+        return int(self.row(Query(counted, ()), {})[0])
+
+    def interrupt(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=5.0)
+
+    def track_progress(self) -> None:
+        """The server does not tell how far a query is."""
+
+    def progress(self) -> float | None:
+        return None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield first
+        yield from rest
+    finally:
+        close = getattr(rest, "close", None)
+        if close is not None:
+            close()
+
+
+def _modifier(cursor: RawCursor[Any], index: int) -> int:
+    result = cursor.pgresult
+    return -1 if result is None else int(result.fmod(index))
+
+
+def _temporary(name: str, query: Query) -> Text:
+    text = rendered(query.ast)
+    target = ident(name.casefold()).sql(dialect="postgres")
+    sql = f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS {text.sql}"
+    return Text(sql, text.parameters)

@@ -1,0 +1,248 @@
+"""The catalog tables of a PostgreSQL store: made, read and written inside a given transaction.
+
+All SQL here is constant text over schema ``_palimpsest``; values are parameters. ``state`` has one
+row that every commit replaces: who reads it knows at once whether anything has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from journal.catalog import change_from_json, change_to_json
+from journal.errors import Code, PalimpsestError
+from journal.plan import CatalogChange
+from journal.segment import Manifest, RowCounts
+from journal.stores.duckdb_catalog import TransactionRow
+from journal.stores.postgres import PostgresSession
+from journal.version import Version, to_datetime
+
+FORMAT = "1"
+LOCK = 5283_1905_7734
+"""The advisory lock that commit sections of one database take turns by."""
+TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
+STATE = "SELECT generation, version, settled, catalog FROM _palimpsest.state"
+_TABLES = (
+    "CREATE SCHEMA IF NOT EXISTS _palimpsest",
+    "CREATE TABLE _palimpsest.meta (key text PRIMARY KEY, value text)",
+    (
+        "CREATE TABLE _palimpsest.state (generation bigint NOT NULL, version bigint NOT NULL,"
+        " settled bigint NOT NULL, catalog bigint NOT NULL)"
+    ),
+    (
+        "CREATE TABLE _palimpsest.catalog_log (version bigint, ordinal integer, change text,"
+        " PRIMARY KEY (version, ordinal))"
+    ),
+    (
+        "CREATE TABLE _palimpsest.journals (table_id bigint PRIMARY KEY, changed bigint NOT NULL,"
+        " manifest text NOT NULL, last_version bigint NOT NULL, open_rows bigint NOT NULL,"
+        " closing_rows bigint NOT NULL, tombstones bigint NOT NULL)"
+    ),
+    (
+        "CREATE TABLE _palimpsest.counters (table_id bigint, column_name text, value numeric,"
+        " PRIMARY KEY (table_id, column_name))"
+    ),
+    (
+        "CREATE TABLE _palimpsest.transactions (version bigint PRIMARY KEY, first_version bigint,"
+        " committed_at timestamptz, user_name text, application text, statements integer,"
+        " statement_digest text, message text, tables text[], rows_written bigint)"
+    ),
+    "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
+    "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0)",
+    (
+        "CREATE FUNCTION _palimpsest.fail(what text) RETURNS boolean LANGUAGE plpgsql VOLATILE"
+        " AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'P0001'; END $$"
+    ),
+    (
+        "CREATE FUNCTION _palimpsest.try_cast(value text, sample anyelement) RETURNS anyelement"
+        " LANGUAGE plpgsql STABLE AS $$ BEGIN"
+        " EXECUTE format('SELECT %L::%s', value, pg_typeof(sample)) INTO sample; RETURN sample;"
+        " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """The one row of ``state``; ``catalog`` is the version of the last change of definitions."""
+
+    generation: int
+    version: Version
+    settled: Version
+    catalog: Version
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRow:
+    """What the catalog says of one journal."""
+
+    table_id: int
+    manifest: Manifest
+    last_version: Version
+    counts: RowCounts
+
+
+def exists(session: PostgresSession) -> bool:
+    """True when the database holds journals; refuses those of another format."""
+    if session.text("SELECT to_regclass('_palimpsest.meta')") == [(None,)]:
+        return False
+    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = 'format'")
+    if rows != [(FORMAT,)]:
+        shown = rows[0][0] if rows else "none"
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            f"the database's journals have format {shown}, this version reads format {FORMAT}",
+            advice="open it with the version that wrote it, or upgrade",
+        )
+    return True
+
+
+def create(session: PostgresSession, store_id: str) -> None:
+    """Make the catalog tables of a new store."""
+    for statement in _TABLES:
+        session.text(statement)
+    for key, value in (("format", FORMAT), ("id", store_id)):
+        session.text("INSERT INTO _palimpsest.meta VALUES (?, ?)", [key, value])
+
+
+def state_row(rows: Iterable[tuple[int, int, int, int]]) -> StateRow:
+    """The state a query of ``STATE`` has found."""
+    found = list(rows)
+    if len(found) != 1:
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            "the catalog of the store is damaged: _palimpsest.state must hold one row",
+            advice="restore schema _palimpsest from a backup",
+        )
+    return StateRow(*found[0])
+
+
+def load_changes(session: PostgresSession, after: Version) -> list[tuple[Version, CatalogChange]]:
+    """Catalog changes made after a version, in order."""
+    rows = session.text(
+        "SELECT version, change FROM _palimpsest.catalog_log WHERE version > ?"
+        " ORDER BY version, ordinal",
+        [after],
+    )
+    return [(version, change_from_json(json.loads(text))) for version, text in rows]
+
+
+def add_changes(session: PostgresSession, changes: Iterable[tuple[Version, CatalogChange]]) -> None:
+    """Append catalog changes to the log."""
+    for ordinal, (version, change) in enumerate(changes):
+        text = json.dumps(change_to_json(change))
+        session.text(
+            "INSERT INTO _palimpsest.catalog_log VALUES (?, ?, ?)", [version, ordinal, text]
+        )
+
+
+def load_journals(session: PostgresSession, after: int) -> list[JournalRow]:
+    """The journals that changed after a generation of the state."""
+    rows = session.text(
+        "SELECT table_id, manifest, last_version, open_rows, closing_rows, tombstones"
+        " FROM _palimpsest.journals WHERE changed > ?",
+        [after],
+    )
+    return [
+        JournalRow(i, Manifest.from_json(json.loads(m)), v, RowCounts(o, c, t))
+        for i, m, v, o, c, t in rows
+    ]
+
+
+def put_journal(session: PostgresSession, row: JournalRow, generation: int) -> None:
+    """Say what is true of a journal from a generation of the state on."""
+    counts = row.counts
+    session.text(
+        "INSERT INTO _palimpsest.journals VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (table_id) DO UPDATE SET changed = excluded.changed,"
+        " manifest = excluded.manifest, last_version = excluded.last_version,"
+        " open_rows = excluded.open_rows, closing_rows = excluded.closing_rows,"
+        " tombstones = excluded.tombstones",
+        [
+            row.table_id,
+            generation,
+            json.dumps(row.manifest.to_json()),
+            row.last_version,
+            counts.open,
+            counts.closing,
+            counts.tombstone,
+        ],
+    )
+
+
+def touch_journals(
+    session: PostgresSession, added: Mapping[int, RowCounts], version: Version, generation: int
+) -> None:
+    """Note appended rows of journals whose manifests stay as they are."""
+    for table_id, counts in added.items():
+        session.text(
+            "UPDATE _palimpsest.journals SET changed = ?, last_version = ?,"
+            " open_rows = open_rows + ?, closing_rows = closing_rows + ?,"
+            " tombstones = tombstones + ? WHERE table_id = ?",
+            [generation, version, counts.open, counts.closing, counts.tombstone, table_id],
+        )
+
+
+def put_state(session: PostgresSession, row: StateRow) -> None:
+    """Replace the state."""
+    session.text(
+        "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?",
+        [row.generation, row.version, row.settled, row.catalog],
+    )
+
+
+def settle(session: PostgresSession, version: Version) -> None:
+    """Note that a question about the past up to ``version`` was answered."""
+    session.text("UPDATE _palimpsest.state SET settled = greatest(settled, ?)", [version])
+
+
+def new_table_id(session: PostgresSession) -> int:
+    """An id no table and no layout of a table has had."""
+    return int(session.text("SELECT nextval('_palimpsest.table_ids')")[0][0])
+
+
+def reserve(session: PostgresSession, table_id: int, column: str, count: int, start: int) -> int:
+    """Take ``count`` (signed by the increment) off a counter; the first number taken."""
+    rows = session.text(
+        "INSERT INTO _palimpsest.counters AS c VALUES (?, ?, ?::numeric + ?::numeric)"
+        " ON CONFLICT (table_id, column_name) DO UPDATE SET value = c.value + ?::numeric"
+        " RETURNING value - ?::numeric",
+        [table_id, column, start, count, count, count],
+    )
+    return int(rows[0][0])
+
+
+def skip_past(session: PostgresSession, table_id: int, column: str, value: int, step: int) -> None:
+    """Make sure a number given explicitly is not generated later."""
+    session.text(
+        "INSERT INTO _palimpsest.counters AS c VALUES (?, ?, ?::numeric)"
+        " ON CONFLICT (table_id, column_name) DO UPDATE SET value = excluded.value"
+        " WHERE (excluded.value - c.value) * ?::numeric > 0",
+        [table_id, column, value + step, step],
+    )
+
+
+def add_transaction(session: PostgresSession, row: TransactionRow) -> None:
+    """Record a commit."""
+    session.text(
+        "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            row.version,
+            row.first_version,
+            to_datetime(row.version),
+            row.user,
+            row.application,
+            row.statements,
+            row.digest,
+            row.message,
+            list(row.tables),
+            row.rows,
+        ],
+    )
+
+
+def was_committed(session: PostgresSession, version: Version) -> bool:
+    """Whether a commit of that version is durable."""
+    sql = "SELECT 1 FROM _palimpsest.transactions WHERE version = ?"
+    return bool(session.text(sql, [version]))

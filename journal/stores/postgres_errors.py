@@ -1,0 +1,102 @@
+"""PostgreSQL's errors as errors of the project, told apart by SQLSTATE; the driver stays outside.
+
+Positions are not taken over, because they point into rewritten SQL; names are, so that the gateway
+can find them in the client's own text.
+"""
+
+from __future__ import annotations
+
+from journal.errors import Code, PalimpsestError
+
+_CODES = {
+    "42P01": Code.UNKNOWN_TABLE,
+    "42703": Code.UNKNOWN_COLUMN,
+    "42702": Code.AMBIGUOUS_COLUMN,
+    "3F000": Code.UNKNOWN_SCHEMA,
+    "42P07": Code.DUPLICATE_TABLE,
+    "42701": Code.DUPLICATE_COLUMN,
+    "42883": Code.UNKNOWN_FUNCTION,
+    "42804": Code.TYPE_MISMATCH,
+    "2BP01": Code.DEPENDENT_OBJECTS,
+    "42809": Code.WRONG_OBJECT,
+    "42846": Code.TYPE_MISMATCH,
+    "42803": Code.GROUPING,
+    "42601": Code.BIND,
+    "22P02": Code.CONVERSION,
+    "22007": Code.CONVERSION,
+    "22008": Code.CONVERSION,
+    "22003": Code.OUT_OF_RANGE,
+    "22012": Code.DIVISION_BY_ZERO,
+    "21000": Code.CARDINALITY,
+    "40001": Code.SERIALIZATION,
+    "40P01": Code.SERIALIZATION,
+    "57014": Code.CANCELLED,
+    "42501": Code.STORE_GRANT,
+    "53100": Code.STORE_WRITE,
+    "53200": Code.OUT_OF_MEMORY,
+    "53300": Code.STORE_UNREACHABLE,
+    "0A000": Code.NOT_SUPPORTED,
+    "25006": Code.STORE_READ_ONLY,
+    "28P01": Code.STORE_LOGIN,
+    "28000": Code.STORE_LOGIN,
+    "3D000": Code.STORE_LOGIN,
+    "23505": Code.DUPLICATE_KEY,
+    "23502": Code.NOT_NULL,
+    "23514": Code.CHECK,
+}
+_CLASSES = {
+    "08": Code.STORE_LOST,
+    "22": Code.DATA,
+    "42": Code.BIND,
+    "53": Code.OUT_OF_MEMORY,
+    "54": Code.NOT_SUPPORTED,
+    "57": Code.STORE_LOST,
+    "58": Code.STORE_WRITE,
+}
+_ADVICE = {
+    Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
+    Code.OUT_OF_RANGE: "use a wider type",
+    Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
+    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.GROUPING: "add the column to GROUP BY, or aggregate it",
+    Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
+    Code.SERIALIZATION: "roll back and run the transaction again",
+    Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
+    Code.STORE_GRANT: "grant the role what it needs; docs/postgresql.md lists it",
+    Code.STORE_READ_ONLY: "connect to the primary server, not to a standby",
+    Code.STORE_LOGIN: "check user, password and database in the URL",
+    Code.STORE_UNREACHABLE: "check host and port, and that the server runs and takes connections",
+    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+}
+
+
+def translate(sqlstate: str | None, message: str, *, hint: str | None = None) -> PalimpsestError:
+    """The project's error for one of the server's; without a state the connection is gone."""
+    code = Code.STORE_LOST
+    if sqlstate is not None:
+        code = _CODES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.STORE)
+    text = message.strip().split("\nLINE ")[0].strip()
+    if code is Code.STORE_LOST:
+        text = f"the connection to the server was lost: {text.splitlines()[0] if text else ''}"
+    if code is Code.CANCELLED and "statement timeout" in text:
+        text = "the statement took longer than statement_timeout and was stopped"
+    return PalimpsestError(code, text, advice=_ADVICE.get(code) or hint or "")
+
+
+def unreachable(message: str) -> PalimpsestError:
+    """The error of a connection that could not be made, by what the client library says."""
+    text = " ".join(message.split())
+    if "password" in text or "authentication" in text or "role " in text or "database " in text:
+        code = Code.STORE_LOGIN
+    else:
+        code = Code.STORE_UNREACHABLE
+    return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
+
+
+def unknown_outcome(message: str) -> PalimpsestError:
+    """The connection was cut while COMMIT was under way and nobody can be asked what became."""
+    return PalimpsestError(
+        Code.OUTCOME_UNKNOWN,
+        f"the connection was lost during COMMIT, and the server cannot be asked: {message}",
+        advice="the transaction is committed or rolled back as a whole; palimpsest log tells which",
+    )

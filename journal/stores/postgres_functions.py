@@ -1,0 +1,159 @@
+"""Functions of the canonical dialect that PostgreSQL has under another name or form. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+
+Change = Callable[[exp.Expr], exp.Expr | None]
+
+RENAMED = {
+    "strlen": "octet_length",
+    "list_aggregate": "list_aggregate",
+    "ucase": "upper",
+    "lcase": "lower",
+    "gen_random_uuid": "gen_random_uuid",
+    "make_date": "make_date",
+    "today": "current_date",
+}
+"""Functions that take the same arguments under another name."""
+
+
+def change_function(node: exp.Expr) -> exp.Expr | None:
+    """What stands for a call in PostgreSQL; None where the call stays as it is."""
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        change = _BY_NAME.get(name)
+        if change is not None:
+            return change(node)
+        renamed = RENAMED.get(name)
+        if renamed is not None:
+            node.set("this", renamed)
+        return None
+    change = _BY_CLASS.get(type(node))
+    return None if change is None else change(node)
+
+
+def _refused(what: str, advice: str) -> Change:
+    def refuse(node: exp.Expr) -> exp.Expr | None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED, f"a PostgreSQL store has no {what}", advice=advice
+        )
+
+    return refuse
+
+
+def _template(sql: str, *names: str) -> Change:
+    """Puts the arguments of a call into a piece of PostgreSQL."""
+    pattern = sqlglot.parse_one(sql, read="postgres")
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        arguments = list(node.expressions) if isinstance(node, exp.Anonymous) else [node.this]
+        if len(arguments) != len(names):
+            return None
+        made = exp.Paren(this=pattern.copy())
+        for column in list(made.find_all(exp.Column)):
+            place = names.index(column.name)
+            column.replace(exp.Paren(this=arguments[place].copy()))
+        return made
+
+    return change
+
+
+_EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
+_FAIL = _template("_palimpsest.fail(x)", "x")
+_INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
+_MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
+_MILLISECONDS = _template("CAST(FLOOR(EXTRACT(EPOCH FROM x) * 1000) AS BIGINT)", "x")
+_ANY = _template("(ARRAY_AGG(x) FILTER(WHERE x IS NOT NULL))[1]", "x")
+_DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
+
+
+def _instant(node: exp.Expr) -> exp.Expr | None:
+    """make_timestamptz of one number; that of parts is PostgreSQL's own."""
+    return _INSTANT(node)
+
+
+def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
+    inner = node.this
+    if isinstance(inner, exp.AnyValue):
+        return _ANY(inner)
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "a PostgreSQL store has no IGNORE NULLS",
+        advice="leave the nulls out with FILTER (WHERE .. IS NOT NULL)",
+    )
+
+
+def _integer_division(node: exp.Expr) -> exp.Expr | None:
+    """Whole numbers divide to whole numbers; the canonical ``//`` takes nothing else."""
+    return exp.Anonymous(this="div", expressions=[node.this, node.expression])
+
+
+def _try_cast(node: exp.Expr) -> exp.Expr | None:
+    sample = exp.Cast(this=exp.Null(), to=node.args["to"])
+    value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.TEXT))
+    call = exp.Anonymous(this="try_cast", expressions=[value, sample])
+    return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+
+
+def _is_nan(node: exp.Expr) -> exp.Expr | None:
+    double = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.DOUBLE))
+    nan = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType(this=exp.DType.DOUBLE))
+    return exp.Paren(this=exp.EQ(this=double, expression=nan))
+
+
+def _exclusive_or(node: exp.Expr) -> exp.Expr | None:
+    return exp.Anonymous(this="#", expressions=[node.this, node.expression])
+
+
+_ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})")
+
+
+def _bytes(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes, in which the canonical dialect writes ``\\xNN`` for each odd one."""
+    value, kind = node.this, node.args["to"].this
+    if kind is not exp.DType.VARBINARY or not isinstance(value, exp.Literal):
+        return None
+    if value.is_string:
+        parts = _ESCAPED.split(value.name)
+        given = b"".join(
+            bytes.fromhex(part) if odd % 2 else part.encode() for odd, part in enumerate(parts)
+        )
+        node.set("this", exp.Literal.string(f"\\x{given.hex()}"))
+    return None
+
+
+_LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
+_BY_NAME: dict[str, Change] = {
+    "make_timestamptz": _instant,
+    "error": _FAIL,
+    "epoch_us": _MICROSECONDS,
+    "epoch_ms": _MILLISECONDS,
+    "any_value": _ANY,
+    "fdiv": _DIVIDED,
+    "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_csv_auto": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_json": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_json_auto": _refused("files to read", "load the file with COPY .. FROM"),
+}
+_BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.AnyValue: _ANY,
+    exp.Cast: _bytes,
+    exp.IgnoreNulls: _ignore_nulls,
+    exp.TryCast: _try_cast,
+    exp.IsNan: _is_nan,
+    exp.Struct: _refused("STRUCT values", "use columns of their own, or JSON"),
+    exp.ToMap: _refused("MAP values", "use a table of pairs, or JSON"),
+    exp.Lambda: _LAMBDA,
+    exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),
+    exp.ReadParquet: _refused("files to read", "load the file with COPY .. FROM"),
+    exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
+    exp.Columns: _refused("COLUMNS(..)", "name the columns"),
+}

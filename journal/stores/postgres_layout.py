@@ -1,0 +1,155 @@
+"""How a journal lies in PostgreSQL: heads as tables, tier views over them, views for everybody.
+
+Schema ``_palimpsest`` holds, per table id: ``t1_head_<generation>`` (tables that take appends),
+``t1_head`` and the other tiers (views over them, in present columns). The logical schema holds
+``depts`` (current view) and ``depts_journal``, which psql and every other tool read. Builds AST and
+runs it in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from journal.plan import STORE_SCHEMA, Query, physical
+from journal.relations import column, ident, union_all, version_type
+from journal.schema import Column, Table
+from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_text import rendered
+
+_DIALECT = "duckdb"
+
+
+def fields_of(table: Table) -> Fields:
+    """Physical names and types of a table's journal rows."""
+    return tuple((c.physical, c.type) for c in table.stored)
+
+
+def head_table(table_id: int, head: Head) -> exp.Table:
+    """The table behind one head."""
+    return exp.table_(f"t{table_id}_head_{head.generation}", db=STORE_SCHEMA)
+
+
+def segment_table(segment: Segment) -> exp.Table:
+    """The table behind one segment: its id is the table's name."""
+    return exp.table_(segment.id, db=STORE_SCHEMA)
+
+
+def create_head(session: PostgresSession, table: Table, head: Head) -> None:
+    """Create the empty table behind a head, with the indexes that make look-ups by key fast."""
+    target = head_table(table.id, head)
+    create_rows(session, table, target, head.fields)
+    index_rows(session, table, target)
+
+
+def create_rows(session: PostgresSession, table: Table, target: exp.Table, fields: Fields) -> None:
+    """Create an empty table of journal rows."""
+    ends = version_type(table)
+    start, end = table.format.version_column, table.format.subsequent_column
+    kinds = [*fields, (start, ends), (end, ends)]
+    columns = [
+        exp.ColumnDef(
+            this=ident(name),
+            kind=exp.DataType.build(kind, dialect=_DIALECT),
+            constraints=[exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
+            if name == start
+            else None,
+        )
+        for name, kind in kinds
+    ]
+    session.run(exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE"))
+
+
+def index_rows(session: PostgresSession, table: Table, target: exp.Table) -> None:
+    """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint."""
+    keys = [(*table.key, table.format.version_column), *(u.columns for u in table.uniques)]
+    known = set(dict(fields_of(table))) | {table.format.version_column}
+    for columns in keys:
+        if known.issuperset(columns):
+            names = ", ".join(ident(c.casefold()).sql(dialect="postgres") for c in columns)
+            session.text(f"CREATE INDEX ON {rendered(target).sql} ({names})")
+
+
+def drop_rows(session: PostgresSession, target: exp.Table) -> None:
+    """Drop a table of journal rows that no manifest lists any more."""
+    session.run(exp.Drop(tables=[target], kind="TABLE", cascade=True))
+
+
+def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> None:
+    """Make the tier views of one layout say what the manifest lists."""
+    parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
+    for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
+        parts[tier] = [(segment_table(s), s.fields) for s in manifest.in_tier(tier)]
+    for tier, sources in parts.items():
+        name = physical(table.id, tier, table.layout)
+        if sources:
+            bodies = [rows_in_layout(table, source, fields) for source, fields in sources]
+            create_view(session, name, union_all(bodies))
+
+
+def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
+    """Rows of a relation with columns ``fields`` in the table's present columns and types."""
+    written = dict(fields)
+    outputs: list[exp.Expr] = []
+    for stored in table.stored:
+        kind = written.get(stored.physical)
+        value: exp.Expr = column(stored.physical, "p")
+        if kind is None:
+            value = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
+            for later in (*stored.earlier_types, stored.type):
+                value = exp.cast(value, later, dialect=_DIALECT, copy=False)
+        elif kind != stored.type:
+            # Rows that no reader of this layout sees may hold values that its type cannot hold.
+            for later in _types_since(stored, kind):
+                value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
+        outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
+    for name in (table.format.version_column, table.format.subsequent_column):
+        outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
+    return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
+
+
+def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
+    """The types through which values written as ``kind`` became what the column shows now."""
+    if kind not in stored.earlier_types:
+        return (stored.type,)
+    return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)
+
+
+def create_view(
+    session: PostgresSession, name: exp.Table, body: exp.Expr, columns: Sequence[str] = ()
+) -> None:
+    """Create a view, or replace its body where it has the same columns."""
+    target: exp.Expr = name.copy()
+    if columns:
+        target = exp.Schema(this=target, expressions=[ident(c) for c in columns])
+    session.run(exp.Create(this=target, kind="VIEW", replace=True, expression=body))
+
+
+def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows, columns named."""
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    columns = [ident(n) for n in names]
+    return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)
+
+
+def count_rows(session: PostgresSession, table: Table, source: exp.Expr) -> RowCounts:
+    """Rows of each kind in a relation that holds rows of a table's journal."""
+    end, start = column(table.format.subsequent_column), column(table.format.version_column)
+    opened = exp.Is(this=end.copy(), expression=exp.Null())
+    ended = exp.EQ(this=end.copy(), expression=start.copy())
+    counts = [exp.Count(this=exp.Star())]
+    outputs: list[exp.Expr] = [counts[0]]
+    for where in (opened, ended):
+        counted = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=where))
+        outputs.append(counted)
+    total, opens, tombstones = session.row(Query(exp.select(*outputs).from_(source), ()), {})
+    return RowCounts(opens, total - opens - tombstones, tombstones)
+
+
+def drop_tables(session: PostgresSession, tables: Iterable[exp.Table]) -> None:
+    """Drop several tables of journal rows."""
+    for table in tables:
+        drop_rows(session, table)

@@ -1,0 +1,131 @@
+"""Connections to a PostgreSQL database: opened when needed, kept while idle, checked before use.
+
+With ``postgres`` the only module that imports psycopg.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_errors import unreachable
+
+_IDLE_MAX = 16
+_CHECK_AFTER_S = 30.0
+_OPTIONS = (
+    "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
+    " -c extra_float_digits=1 -c client_min_messages=warning"
+)
+
+
+class PostgresStore:
+    """A server's database, and the connections of this process that are idle."""
+
+    def __init__(self, conninfo: str, settings: Mapping[str, str]) -> None:
+        self._conninfo = conninfo
+        self._settings = dict(settings)
+        self._idle: list[PostgresSession] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def shown(self) -> str:
+        """The database without its password, for people."""
+        known = conninfo_to_dict(self._conninfo)
+        host = known.get("host") or "local socket"
+        return f"{known.get('dbname') or known.get('user') or ''} on {host}"
+
+    def acquire(self) -> PostgresSession:
+        """A session for one thread; give it back with ``release``."""
+        while True:
+            with self._lock:
+                session = self._idle.pop() if self._idle else None
+            if session is None:
+                return self._connect()
+            if self._is_healthy(session):
+                return session
+            session.close()
+
+    def begun(self, how: str, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
+        """A session inside a transaction that has run constant SQL.
+
+        When a connection turns out to be dead there is nothing to lose yet, so a new one is made.
+        """
+        while True:
+            with self._lock:
+                kept = bool(self._idle)
+            session = self.acquire()
+            try:
+                return session, session.begin_with(how, sql)
+            except PalimpsestError as error:
+                session.rollback()
+                self.release(session)
+                if error.code is not Code.STORE_LOST or not kept:
+                    raise
+                self.forget_idle()
+
+    def _is_healthy(self, session: PostgresSession) -> bool:
+        """A connection that lay idle for a while is asked before it is used."""
+        if not session.is_usable:
+            return False
+        if time.monotonic() - session.used_at < _CHECK_AFTER_S:
+            return True
+        try:
+            session.text("SELECT 1")
+        except PalimpsestError:
+            return False
+        return True
+
+    def release(self, session: PostgresSession) -> None:
+        """Take a session back; it has no open transaction."""
+        session.used_at = time.monotonic()
+        with self._lock:
+            if session.is_usable and not self._closed and len(self._idle) < _IDLE_MAX:
+                self._idle.append(session)
+                return
+        session.close()
+
+    def forget_idle(self) -> None:
+        """Close what is idle: after one connection was lost the others are suspect."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.close()
+
+    def _connect(self) -> PostgresSession:
+        try:
+            connection = psycopg.connect(
+                self._conninfo,
+                autocommit=True,
+                prepare_threshold=None,
+                application_name="palimpsest",
+                connect_timeout=int(self._settings.get("connect_timeout", "10")),
+                options=_OPTIONS,
+            )
+        except psycopg.Error as error:
+            raise unreachable(str(error)) from error
+        return PostgresSession(connection)
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._closed = True
+        self.forget_idle()
+
+
+def check_conninfo(url: str) -> dict[str, Any]:
+    """The parts of a connection URL; raises URL when the client library cannot read it."""
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise PalimpsestError(
+            Code.URL,
+            f"the URL cannot be read: {str(error).strip()}",
+            advice="use palimpsest+postgresql://user@host:port/database",
+        ) from error

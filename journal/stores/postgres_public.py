@@ -1,0 +1,163 @@
+"""The views everybody reads in PostgreSQL: current views, journals, and the clients' own views.
+
+The default schema is the database's ``public``. A relation of somebody else's that already has a
+name is never replaced. Runs in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import Reader, business_outputs, ident
+from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Relation, Table, TableName, View
+from journal.segment import Tier
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_layout import create_view
+from journal.stores.postgres_text import store_schema
+
+_DIALECT = "duckdb"
+
+
+def refresh_table(session: PostgresSession, table: Table, tiers: frozenset[Tier]) -> None:
+    """Make the views of a table: the current view and the journal."""
+    create_schema(session, table.name.schema)
+    reader = Reader(table, tiers)
+    _put_view(session, table.name, reader.current(business_outputs(table.columns)))
+    _put_view(session, table.journal_name, reader.journal())
+
+
+def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
+    """Take away what a changed catalog no longer has the same way, and make its new schemas."""
+    changed = [r for r in before.relations.values() if after.get(r.name) != r]
+    for view in reversed(_in_order(before)):
+        # They may read what goes away; those that stay are made again at the end.
+        _drop_view(session, view.name)
+    for relation in changed:
+        for name in _names(relation):
+            _drop_view(session, name)
+    for key, schema in before.schemas.items():
+        if key not in after.schemas and key != DEFAULT_SCHEMA:
+            _drop_schema(session, schema)
+    for key, schema in after.schemas.items():
+        if key not in before.schemas:
+            create_schema(session, schema)
+
+
+def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
+    """Make every client's view that PostgreSQL can answer, those that others read first."""
+    made = _table_names(catalog)
+    for view in _in_order(catalog):
+        if _reads(view) <= made and _made(session, view):
+            made.add(view.name.key)
+
+
+def _table_names(catalog: CatalogSnapshot) -> set[tuple[str, str]]:
+    names = {t.name.key for t in catalog.tables()}
+    return names | {t.journal_name.key for t in catalog.tables()}
+
+
+def _in_order(catalog: CatalogSnapshot) -> list[View]:
+    """The clients' views, those that others read first; views of what is not there last."""
+    pending = list(catalog.views())
+    known = _table_names(catalog)
+    ordered: list[View] = []
+    while pending:
+        ready = [v for v in pending if _reads(v) <= known]
+        if not ready:
+            break
+        ordered += ready
+        known |= {v.name.key for v in ready}
+        pending = [v for v in pending if v not in ready]
+    return [*ordered, *pending]
+
+
+def create_schema(session: PostgresSession, schema: str) -> None:
+    """Create a logical schema, unless the database has it."""
+    if schema.casefold() != DEFAULT_SCHEMA:
+        session.run(exp.Create(this=exp.Table(db=ident(schema)), kind="SCHEMA", exists=True))
+
+
+def _made(session: PostgresSession, view: View) -> bool:
+    query = sqlglot.parse_one(view.query, read=_DIALECT)
+    if any(t.args.get("version") or t.args.get("when") for t in query.find_all(exp.Table)):
+        return False
+    try:
+        with _kept_going(session):
+            _put_view(session, view.name, query, view.columns)
+    except PalimpsestError:
+        # Only the gateway can answer this view; others do not see it.
+        return False
+    return True
+
+
+@contextmanager
+def _kept_going(session: PostgresSession) -> Iterator[None]:
+    """What fails inside is undone alone."""
+    session.text("SAVEPOINT palimpsest_part")
+    try:
+        yield
+    except PalimpsestError:
+        session.text("ROLLBACK TO SAVEPOINT palimpsest_part")
+        raise
+    finally:
+        session.text("RELEASE SAVEPOINT palimpsest_part")
+
+
+def _reads(view: View) -> set[tuple[str, str]]:
+    """Relations a view names; its text has schemas on all of them, and on nothing else."""
+    query = sqlglot.parse_one(view.query, read=_DIALECT)
+    return {TableName(t.db, t.name).key for t in query.find_all(exp.Table) if t.db}
+
+
+def _names(relation: Relation) -> Iterable[TableName]:
+    if isinstance(relation, Table):
+        return (relation.name, relation.journal_name)
+    return (relation.name,)
+
+
+def _put_view(
+    session: PostgresSession, name: TableName, body: exp.Expr, columns: tuple[str, ...] = ()
+) -> None:
+    try:
+        create_view(session, logical(name), body, columns)
+    except PalimpsestError as error:
+        if error.code is not Code.WRONG_OBJECT:
+            raise
+        raise PalimpsestError(
+            Code.DUPLICATE_TABLE,
+            f"the database has a table {name} that is not a journal's",
+            advice="choose another name, or take the table over with palimpsest adopt",
+        ) from error
+
+
+def _drop_view(session: PostgresSession, name: TableName) -> None:
+    try:
+        session.run(exp.Drop(tables=[logical(name)], kind="VIEW", exists=True))
+    except PalimpsestError as error:
+        if error.code is not Code.DEPENDENT_OBJECTS:
+            raise
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f"views made outside the gateway read {name}: {error.message}",
+            advice="drop them first, and make them again afterwards",
+        ) from error
+
+
+def _drop_schema(session: PostgresSession, schema: str) -> None:
+    """Drop a schema that is empty; what others keep in it is not ours to remove."""
+    try:
+        with _kept_going(session):
+            session.run(exp.Drop(tables=[exp.Table(db=ident(schema))], kind="SCHEMA", exists=True))
+    except PalimpsestError as error:
+        if error.code is not Code.DEPENDENT_OBJECTS:
+            raise
+
+
+def logical(name: TableName) -> exp.Table:
+    """The database's name of a logical relation."""
+    return exp.Table(this=ident(name.name), db=ident(store_schema(name.schema)))

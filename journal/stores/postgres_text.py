@@ -1,0 +1,128 @@
+"""Canonical AST (DuckDB's dialect) as PostgreSQL text; what PostgreSQL cannot say is refused.
+
+    copy -> names folded and quoted -> types and functions mapped -> parameters numbered -> text
+
+Names compare without regard to case in the canonical dialect, so every name is folded and quoted;
+a node marked ``EXACT`` keeps its spelling (tables that were there before us). Pure: no driver.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import STORE_SCHEMA, Query
+from journal.schema import DEFAULT_SCHEMA, fold
+from journal.stores.postgres_functions import change_function
+from journal.stores.postgres_select import prepare_selects, result_names
+from journal.stores.postgres_types import mapped_type
+
+DIALECT = "postgres"
+EXACT = "exact"
+"""Marks, in an identifier's ``meta``, a name that is spelt as it is."""
+PUBLIC_SCHEMA = "public"
+"""What the default schema is called in the database."""
+NAME_BYTES_MAX = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """SQL text with ``$1``.. for its parameters, their names in order, and its result's names."""
+
+    sql: str
+    parameters: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+def render(query: Query) -> Text:
+    """The text of a query; kept on the query, since plans are reused."""
+    found = query.__dict__.get("_postgres")
+    if found is None:
+        found = query.__dict__["_postgres"] = rendered(query.ast)
+    assert isinstance(found, Text)
+    return found
+
+
+def rendered(ast: exp.Expr) -> Text:
+    """The text of a tree, which is left as it is."""
+    names = _result_names(ast)
+    tree = ast.copy()
+    tree = prepare_selects(tree)
+    parameters: list[str] = []
+    for node in list(tree.walk()):
+        _settle(node, parameters)
+    holder = exp.Paren(this=tree)
+    for node in reversed(list(holder.find_all(exp.Expr))):
+        replacement = change_function(node)
+        if replacement is not None:
+            node.replace(replacement)
+    try:
+        sql = holder.this.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        raise refusal(str(error).rstrip(".")) from error
+    return Text(sql, tuple(parameters), names)
+
+
+def store_schema(schema: str) -> str:
+    """The database's name of a logical schema."""
+    return PUBLIC_SCHEMA if fold(schema) == DEFAULT_SCHEMA else fold(schema)
+
+
+def shortened(name: str) -> str:
+    """A name that PostgreSQL takes whole; it would cut others off without a word."""
+    encoded = name.encode()
+    if len(encoded) <= NAME_BYTES_MAX:
+        return name
+    kept = encoded[: NAME_BYTES_MAX - 9].decode(errors="ignore")
+    return f"{kept}_{zlib.crc32(encoded):08x}"
+
+
+def exact(name: str) -> exp.Identifier:
+    """An identifier that keeps its spelling."""
+    found = exp.to_identifier(name, quoted=True)
+    found.meta[EXACT] = True
+    return found
+
+
+def refusal(what: str, advice: str = "") -> PalimpsestError:
+    """What PostgreSQL cannot do, and what to do instead."""
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"a PostgreSQL store cannot run this: {what}",
+        advice=advice or "write it in terms that PostgreSQL has",
+    )
+
+
+def _settle(node: exp.Expr, parameters: list[str]) -> None:
+    if isinstance(node, exp.Identifier):
+        _fold(node)
+    elif isinstance(node, exp.Placeholder):
+        name = node.name
+        if name not in parameters:
+            parameters.append(name)
+        number = exp.Literal.number(parameters.index(name) + 1)
+        node.replace(exp.Parameter(this=number))
+    elif isinstance(node, exp.DataType):
+        mapped_type(node)
+
+
+def _fold(node: exp.Identifier) -> None:
+    name = str(node.this)
+    if not node.meta.get(EXACT):
+        name = fold(name)
+        parent = node.parent
+        if isinstance(parent, exp.Table) and node.arg_key == "db" and name != STORE_SCHEMA:
+            name = store_schema(name)
+    node.set("this", shortened(name))
+    node.set("quoted", True)
+
+
+def _result_names(ast: exp.Expr) -> tuple[str, ...]:
+    """Names of a query's columns as written; empty where the database names them."""
+    if not isinstance(ast, exp.Query):
+        return ()
+    return tuple(result_names(ast) or ())

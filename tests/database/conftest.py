@@ -1,0 +1,51 @@
+"""One PostgreSQL server for the tests of this folder, and a database for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.postgres import Cluster, running
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """The server; its tests are skipped, with the reason, where none can be had."""
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def database(cluster: Cluster) -> str:
+    """The name of a new, empty database."""
+    return cluster.database()
+
+
+@pytest.fixture
+def url(cluster: Cluster, database: str) -> str:
+    """The gateway's URL of that database."""
+    return cluster.url(database)
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator[Callable[..., Connection]]:
+    """Opens connections to the database, in autocommit; closes those that are left open."""
+    opened: list[Connection] = []
+
+    def open_connection(**options: Any) -> Connection:
+        opened.append(gateway.connect(url, **{"autocommit": True, **options}))
+        return opened[-1]
+
+    yield open_connection
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def con(connect: Callable[..., Connection]) -> Connection:
+    """One connection."""
+    return connect()

@@ -1,0 +1,107 @@
+"""Several gateway processes on one database: nothing is lost, nothing is seen by halves.
+
+Processes move money between accounts while one of them is killed and the server is restarted.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.database.transfer_child import ACCOUNTS, OPENING_BALANCE
+from tests.support.postgres import Cluster
+
+PROCESSES = 4
+THREADS = 4
+
+
+def _start(url: str, name: str, transfers: int, log: Path, root: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.database.transfer_child", url, name]
+    command += [str(THREADS), str(transfers), str(log)]
+    return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE)
+
+
+def _open_bank(con: Connection) -> None:
+    con.execute("CREATE SCHEMA bank")
+    con.execute("CREATE TABLE bank.accounts (k INTEGER PRIMARY KEY, balance BIGINT NOT NULL)")
+    con.execute(
+        "CREATE TABLE bank.ledger (id VARCHAR PRIMARY KEY, payer INTEGER, payee INTEGER,"
+        " amount BIGINT)"
+    )
+    rows = [(k, OPENING_BALANCE) for k in range(ACCOUNTS)]
+    con.executemany("INSERT INTO bank.accounts VALUES (?, ?)", rows)
+
+
+def _check(con: Connection, log: Path) -> int:
+    """The books agree with the ledger, and the ledger has whatever was acknowledged."""
+    ledger = con.execute("SELECT id, payer, payee, amount FROM bank.ledger").fetchall()
+    expected = Counter(dict.fromkeys(range(ACCOUNTS), OPENING_BALANCE))
+    for _, payer, payee, amount in ledger:
+        expected[payer] -= amount
+        expected[payee] += amount
+    assert dict(con.execute("SELECT k, balance FROM bank.accounts").fetchall()) == dict(expected)
+    acknowledged = set(log.read_text().split())
+    assert acknowledged <= {row[0] for row in ledger}
+    assert con.session.executor.sealer.verify().is_clean
+    return len(ledger)
+
+
+def _watch(con: Connection, until: Callable[[], bool]) -> int:
+    sums = 0
+    while not until():
+        try:
+            found = con.execute("SELECT sum(balance), count(*) FROM bank.accounts").fetchall()
+        except gateway.OperationalError:
+            continue
+        assert found == [(ACCOUNTS * OPENING_BALANCE, ACCOUNTS)]
+        sums += 1
+        time.sleep(0.02)
+    return sums
+
+
+@pytest.mark.timeout(300)
+def test_transfers_of_several_processes(
+    con: Connection, url: str, tmp_path: Path, root: Path
+) -> None:
+    _open_bank(con)
+    log = tmp_path / "log"
+    transfers = 4
+    children = [_start(url, f"p{i}", transfers, log, root) for i in range(PROCESSES)]
+    sums = _watch(con, lambda: all(child.poll() is not None for child in children))
+    said = [child.communicate()[1] for child in children]
+    assert [child.returncode for child in children] == [0] * PROCESSES, said
+    assert sums > 0
+    assert _check(con, log) == PROCESSES * THREADS * transfers
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
+    con: Connection, url: str, tmp_path: Path, root: Path, cluster: Cluster
+) -> None:
+    _open_bank(con)
+    log = tmp_path / "log"
+    victim = _start(url, "victim", 10_000, log, root)
+    survivor = _start(url, "survivor", 6, log, root)
+    _wait_for_commits(con, 10)
+    victim.kill()
+    victim.wait()
+    cluster.stop(how="immediate")
+    cluster.launch()
+    said = survivor.communicate()[1]
+    assert survivor.returncode == 0, said
+    assert _check(con, log) >= 6 * THREADS
+
+
+def _wait_for_commits(con: Connection, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while con.execute("SELECT count(*) FROM bank.ledger").fetchall()[0][0] < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,20 @@
+"""Random programs on journals in PostgreSQL and on the oracle; fuzz.py runs more of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.differential.fuzzer import Fuzzer
+from tests.support.logic.runner import Disturbance
+from tests.support.postgres import Cluster
+
+
+@pytest.mark.timeout(300)
+def test_gateway_agrees_with_the_oracle(cluster: Cluster, tmp_path: Path) -> None:
+    fuzzer = Fuzzer(tmp_path, Disturbance(), server=cluster)
+    try:
+        assert [str(finding) for finding in fuzzer.run(range(6))] == []
+    finally:
+        fuzzer.close()

@@ -1,0 +1,170 @@
+"""A PostgreSQL server for tests: its own cluster in a temporary folder, stopped at the end.
+
+Debian's binaries are used where they are found. The server refuses to run as root, so a root user's
+tests start it as another account. Nothing outside the folder is touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
+_ACCOUNTS = ("postgres", "nobody")
+_START_S = 60.0
+_SETTINGS = {
+    "fsync": "off",
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "100",
+    "log_min_messages": "warning",
+    "shared_buffers": "128MB",
+}
+
+
+class Missing(Exception):
+    """Why no server can be had here."""
+
+
+def binaries() -> Path:
+    """The folder of initdb and postgres."""
+    found = shutil.which("initdb")
+    if found is not None:
+        return Path(found).resolve().parent
+    for pattern in _PLACES:
+        places = sorted(Path("/").glob(pattern[1:]))
+        if places:
+            return places[-1]
+    raise Missing("PostgreSQL is not installed (on Debian: apt-get install postgresql)")
+
+
+def _account() -> str | None:
+    """Who runs the server: another account where we are root."""
+    if os.geteuid() != 0:
+        return None
+    for name in _ACCOUNTS:
+        with contextlib.suppress(KeyError):
+            pwd.getpwnam(name)
+            return name
+    raise Missing("the server refuses to run as root, and there is no other account")
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@dataclass
+class Cluster:
+    """A running server."""
+
+    folder: Path
+    port: int
+    account: str | None
+    bin: Path
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _databases: int = 0
+
+    @staticmethod
+    def start() -> Cluster:
+        """Make a cluster and start it; raises Missing where that cannot be."""
+        folder = Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
+        account = _account()
+        if account is not None:
+            shutil.chown(folder, account)
+        cluster = Cluster(folder, free_port(), account, binaries())
+        cluster._run("initdb", "-D", "data", "-U", "tester", "-A", "trust", "-E", "UTF8",
+                     "--lc-collate=C", "--lc-ctype=C.UTF-8", "--no-sync",
+                     "--no-instructions")  # fmt: skip
+        cluster.launch()
+        return cluster
+
+    def _run(self, command: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self.bin / command), *arguments],
+            cwd=self.folder,
+            user=self.account,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            raise Missing(f"{command} failed: {done.stderr.strip()[-300:]}")
+
+    def launch(self) -> None:
+        """Start the server; also after it was stopped or killed."""
+        settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": "."}
+        options = [part for k, v in settings.items() for part in ("-c", f"{k}={v}")]
+        with (self.folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(self.bin / "postgres"), "-D", "data", *options],
+                cwd=self.folder,
+                user=self.account,
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + _START_S
+        while True:
+            with contextlib.suppress(psycopg.OperationalError):
+                psycopg.connect(self.conninfo("postgres")).close()
+                return
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                said = (self.folder / "server.log").read_text()[-300:]
+                raise Missing(f"the server does not start: {said}")
+            time.sleep(0.05)
+
+    def stop(self, *, how: str = "fast") -> None:
+        """Stop the server: ``fast`` politely, ``immediate`` as a crash would."""
+        if self._process is not None and self._process.poll() is None:
+            signal = {"fast": 2, "immediate": 3}[how]
+            self._process.send_signal(signal)
+            self._process.wait(timeout=60)
+        self._process = None
+
+    def remove(self) -> None:
+        """Stop it and remove everything."""
+        self.stop(how="immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def conninfo(self, database: str) -> str:
+        """The client library's URL of a database."""
+        return f"postgresql://tester@127.0.0.1:{self.port}/{database}"
+
+    def database(self) -> str:
+        """A new, empty database: its name."""
+        self._databases += 1
+        name = f"test_{os.getpid()}_{self._databases}_{int(time.time() * 1e6)}"
+        with psycopg.connect(self.conninfo("postgres"), autocommit=True) as admin:
+            admin.execute(f"CREATE DATABASE {name}")
+        return name
+
+    def url(self, database: str) -> str:
+        """The gateway's URL of a database."""
+        return f"palimpsest+{self.conninfo(database)}"
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Cluster]:
+    """A cluster for a while; skips the test, with the reason, where none can be had."""
+    try:
+        cluster = Cluster.start()
+    except Missing as reason:
+        if os.environ.get("PALIMPSEST_REQUIRE_POSTGRES"):
+            raise
+        pytest.skip(f"no PostgreSQL here: {reason}")
+    try:
+        yield cluster
+    finally:
+        cluster.remove()
