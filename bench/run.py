@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import (
     bulk_update,
+    compaction,
     current_view,
     import_rows,
     on_conflict,
@@ -30,6 +31,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "on_conflict": on_conflict.measure,
     "bulk_update": bulk_update.measure,
     "import_rows": import_rows.measure,
+    "compaction": compaction.measure,
     "stream": stream.measure,
 }
 _RESULTS = Path("bench") / "results" / "local"

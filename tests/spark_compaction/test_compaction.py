@@ -16,6 +16,7 @@ from journal.verification import verify
 from spark_compaction.client import SparkEngine
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine
+from spark_compaction.planner import Slo
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 
@@ -189,6 +190,28 @@ def test_history_is_merged_when_it_lies_in_many_pieces(run: Client) -> None:
     assert _answers(run)[1:] != before
     assert len(_journal(run).state.tables[1].manifest.in_tier(Tier.HISTORY)) <= 3
     assert _is_whole(run)
+
+
+def test_auto_does_what_the_limits_ask_for(run: Client) -> None:
+    _changed(run)
+    assert _compact(run, "auto", slo=Slo(amplification_max=9.0)).why == "no limit is exceeded"
+    report = _compact(run, "auto")
+    assert report.details["mode"] == "major"
+    assert "plain scans" in report.why
+    assert _compact(run, "auto").state == "nothing"
+
+
+def test_a_dry_run_says_what_would_be_done(run: Client) -> None:
+    _changed(run)
+    run("CALL system.flush('t')")
+    files = run.files()
+    options = RunOptions(dry_run=True)
+    planned = run_job(_journal(run), CompactJob("major"), 1, LocalEngine(), options=options)
+    assert planned.state == "planned"
+    assert run.files() == files
+    done = _compact(run)
+    assert planned.read == done.read
+    assert planned.skipped == done.skipped
 
 
 def test_an_empty_table_is_nothing_to_do(run: Client) -> None:

@@ -97,3 +97,15 @@ def test_a_worker_that_cannot_start_says_why() -> None:
     with pytest.raises(PalimpsestError) as raised:
         engine.map(TRIPLE, [1], silent)
     assert raised.value.code is Code.JOB_ENGINE
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_a_worker_by_spark_submit() -> None:
+    submit = str(Path(sys.executable).with_name("spark-submit"))
+    engine = SparkEngine(SparkOptions(master="local[1]", submit=(submit,)))
+    try:
+        assert engine.map(TRIPLE, [1, 2], silent) == [3, 6]
+        assert engine.run("tests.support.spark:count_rows", {"rows": 3}, silent) == 3
+    finally:
+        engine.close()
