@@ -49,6 +49,7 @@ def _versions(run: Client) -> list[int]:
 def _answers(run: Client, table: str = "t") -> list[Any]:
     """The current view, and the table at each version there ever was."""
     found = [run.sorted(f"SELECT * FROM {table}")]
+    found.append(run.sorted(f"SELECT * FROM {table} FOR SYSTEM_TIME ALL"))
     for version in _versions(run):
         try:
             found.append(run.sorted(f"SELECT * FROM {table} FOR VERSION AS OF {version}"))

@@ -182,6 +182,9 @@ def _follow(steps: list[Step]) -> None:
         try:
             for step in steps:
                 history.step(step)
+            every = history.run.sorted("SELECT k, v FROM t FOR SYSTEM_TIME ALL")
+            history.step(("job", ("major", [], [], 3)))
+            assert history.run.sorted("SELECT k, v FROM t FOR SYSTEM_TIME ALL") == every
             history.check_past()
         finally:
             history.run.close()
