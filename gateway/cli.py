@@ -8,6 +8,7 @@ same command may succeed when run again; 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import sys
 
 import click
 
@@ -46,6 +47,14 @@ class LazyGroup(click.Group):
             return None
         found: click.Command = importlib.import_module(module).command
         return found
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; interrupted before it looks after that itself, leave with 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
 
 
 @click.group(

@@ -23,6 +23,12 @@ def command() -> None:
 
     A hold on a table, on rows that meet a condition or on a person stops erasure and retention of
     what it covers until it is released.
+
+    \b
+    Examples:
+      palimpsest hold place hr.depts --reason "matter 2024-17"
+      palimpsest hold list
+      palimpsest hold release 1b9f3c5a7d20
     """
 
 

@@ -252,12 +252,21 @@ def test_preview_of_a_warehouse_and_without_one(warehouse: str, tmp_path: Path) 
     assert "^" in failed.stderr
 
 
+def held_open(pid: int, path: Path) -> bool:
+    """Whether a process has opened a file yet."""
+    links = Path(f"/proc/{pid}/fd").iterdir()
+    return any(link.resolve() == path.resolve() for link in links)
+
+
 def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
     slow = "SELECT count(*) FROM range(3000000000) a, range(1000) b WHERE a.range + b.range < 0"
     running = subprocess.Popen(
         [sys.executable, "-m", "gateway.cli", "query", "-w", warehouse, slow],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    database = Path(warehouse) / "palimpsest.duckdb"
+    while not held_open(running.pid, database):
+        time.sleep(0.1)
     time.sleep(3)
     running.send_signal(signal.SIGINT)
     _, complaint = running.communicate(timeout=30)
