@@ -6,6 +6,8 @@ can find them in the client's own text.
 
 from __future__ import annotations
 
+import re
+
 from journal.errors import Code, PalimpsestError
 
 _CODES = {
@@ -70,6 +72,17 @@ _ADVICE = {
 }
 
 
+_LOGIN = re.compile(
+    r"password|authentication failed|pg_hba|(role|user|database) \"[^\"]*\" (does not|is not)"
+    r"|not permitted to (log in|connect)|permission denied for database"
+)
+
+
+def is_starting(message: str) -> bool:
+    """True when a server takes no connections yet."""
+    return "starting up" in message or ("recovery" in message and "not yet" in message)
+
+
 def translate(sqlstate: str | None, message: str, *, hint: str | None = None) -> PalimpsestError:
     """The project's error for one of the server's; without a state the connection is gone."""
     code = Code.STORE_LOST
@@ -86,10 +99,7 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
 def unreachable(message: str) -> PalimpsestError:
     """The error of a connection that could not be made, by what the client library says."""
     text = " ".join(message.split())
-    if "password" in text or "authentication" in text or "role " in text or "database " in text:
-        code = Code.STORE_LOGIN
-    else:
-        code = Code.STORE_UNREACHABLE
+    code = Code.STORE_LOGIN if _LOGIN.search(text) else Code.STORE_UNREACHABLE
     return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
 
 

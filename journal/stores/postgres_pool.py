@@ -15,10 +15,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_errors import unreachable
+from journal.stores.postgres_errors import is_starting, unreachable
 
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
+_PAUSE_S = 0.2
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
     " -c extra_float_digits=1 -c client_min_messages=warning"
@@ -100,18 +101,33 @@ class PostgresStore:
             session.close()
 
     def _connect(self) -> PostgresSession:
-        try:
-            connection = psycopg.connect(
-                self._conninfo,
-                autocommit=True,
-                prepare_threshold=None,
-                application_name="palimpsest",
-                connect_timeout=int(self._settings.get("connect_timeout", "10")),
-                options=_OPTIONS,
+        patience_s = int(self._settings.get("connect_timeout", "10"))
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                connection = psycopg.connect(
+                    self._conninfo,
+                    autocommit=True,
+                    prepare_threshold=None,
+                    application_name="palimpsest",
+                    connect_timeout=patience_s,
+                    options=self._options(),
+                )
+                return PostgresSession(connection)
+            except psycopg.Error as error:
+                if not is_starting(str(error)) or time.monotonic() > deadline:
+                    raise unreachable(str(error)) from error
+                time.sleep(_PAUSE_S)
+
+    def _options(self) -> str:
+        limit_ms = self._settings.get("statement_timeout", "0")
+        if not limit_ms.isdigit():
+            raise PalimpsestError(
+                Code.URL,
+                f"statement_timeout needs a whole number of milliseconds, not {limit_ms!r}",
+                advice="give 0 for no limit",
             )
-        except psycopg.Error as error:
-            raise unreachable(str(error)) from error
-        return PostgresSession(connection)
+        return f"{_OPTIONS} -c statement_timeout={limit_ms}"
 
     def close(self) -> None:
         """Close every idle connection."""

@@ -1,0 +1,222 @@
+"""What can go wrong between gateway and server: each has a code, and nothing is lost."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.postgres import Cluster, free_port
+
+
+class Relay:
+    """A relay between gateway and server that can be cut, at once or at a word of the client's."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.word = b""
+        self.passes_word = False
+        self.refuses = False
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+                if self.refuses:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                return
+            self._pairs.append((client, server))
+            for source, sink, watched in ((client, server, True), (server, client, False)):
+                worker = threading.Thread(
+                    target=self._pump, args=(source, sink, watched), daemon=True
+                )
+                worker.start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, watched: bool) -> None:
+        with source, suppress(OSError):
+            while data := source.recv(65536):
+                if watched and self.word and self.word in data:
+                    if self.passes_word:
+                        sink.sendall(data)
+                        time.sleep(0.5)
+                    self.word = b""
+                    self.cut()
+                    return
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        """Cut every connection."""
+        for pair in self._pairs:
+            for end in pair:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+        self._pairs.clear()
+
+    def close(self) -> None:
+        """Cut, and take no more."""
+        self._listener.close()
+        self.cut()
+
+
+@pytest.fixture
+def relay(cluster: Cluster) -> Iterator[Relay]:
+    """A relay to the server."""
+    found = Relay(cluster.port)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def far(relay: Relay, database: str) -> Iterator[Connection]:
+    """A connection through the relay, with a table."""
+    url = f"palimpsest+postgresql://tester@127.0.0.1:{relay.port}/{database}"
+    with gateway.connect(url, autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, 'one')")
+        yield con
+
+
+def _state(con: Connection, sql: str) -> str:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql).fetchall()
+    return raised.value.code
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("palimpsest+postgresql://nobody_here@127.0.0.1:{port}/postgres", "PAL-521"),
+        ("palimpsest+postgresql://tester@127.0.0.1:{port}/nothing_here", "PAL-521"),
+        ("palimpsest+postgresql://tester@127.0.0.1:{free}/postgres", "PAL-520"),
+        ("palimpsest+postgresql://tester@host.invalid/postgres", "PAL-520"),
+        ("palimpsest+postgresql://tester@127.0.0.1:{port}/postgres?nonsense=1", "PAL-603"),
+    ],
+)
+def test_what_keeps_from_connecting(cluster: Cluster, url: str, code: str) -> None:
+    with pytest.raises(gateway.Error) as raised:
+        gateway.connect(url.format(port=cluster.port, free=free_port()))
+    assert raised.value.code == code
+
+
+def test_a_wrong_password_is_never_shown(cluster: Cluster, database: str) -> None:
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        admin.execute("CREATE ROLE locked_out NOLOGIN PASSWORD 'secret-1'")
+    try:
+        url = f"palimpsest+postgresql://locked_out:secret-2@127.0.0.1:{cluster.port}/{database}"
+        with pytest.raises(gateway.Error) as raised:
+            gateway.connect(url)
+        assert raised.value.code == "PAL-521"
+        assert "secret" not in str(raised.value)
+    finally:
+        with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+            admin.execute("DROP ROLE locked_out")
+
+
+def test_a_connection_lost_while_idle_is_replaced(far: Connection, relay: Relay) -> None:
+    relay.cut()
+    assert far.execute("SELECT b FROM t").fetchall() == [("one",)]
+    far.execute("BEGIN")
+    far.execute("INSERT INTO t VALUES (2, 'two')")
+    relay.cut()
+    far.execute("UPDATE t SET b = 'deux' WHERE a = 2")
+    relay.cut()
+    far.execute("COMMIT")
+    assert far.execute("SELECT b FROM t ORDER BY a").fetchall() == [("one",), ("deux",)]
+
+
+def test_a_server_gone_in_the_middle_of_a_statement(far: Connection, relay: Relay) -> None:
+    cut = threading.Timer(0.5, relay.cut)
+    cut.start()
+    assert _state(far, "SELECT pg_sleep(30)") == "PAL-522"
+    cut.join()
+    assert far.execute("SELECT b FROM t").fetchall() == [("one",)]
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_connection_cut_during_commit_tells_what_became(
+    far: Connection, relay: Relay, arrives: bool
+) -> None:
+    far.execute("BEGIN")
+    far.execute("INSERT INTO t VALUES (2, 'two')")
+    relay.passes_word = arrives
+    relay.word = b"COMMIT\0"
+    if arrives:
+        far.execute("COMMIT")
+        assert far.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    else:
+        assert _state(far, "COMMIT") == "PAL-522"
+        assert far.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
+
+
+def test_the_outcome_is_unknown_where_nobody_can_be_asked(
+    far: Connection, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journal.database.journal._CONFIRM_TRIES", 2)
+    far.execute("BEGIN")
+    far.execute("INSERT INTO t VALUES (2, 'two')")
+    relay.word = b"COMMIT\0"
+    relay.refuses = True
+    assert _state(far, "COMMIT") == "PAL-525"
+
+
+def test_cancel_reaches_the_server(con: Connection, cluster: Cluster, database: str) -> None:
+    stop = threading.Timer(0.5, con.cancel)
+    stop.start()
+    started = time.monotonic()
+    assert _state(con, "SELECT pg_sleep(30)") == "PAL-407"
+    assert time.monotonic() - started < 10
+    stop.join()
+    with psycopg.connect(cluster.conninfo(database)) as admin:
+        running = admin.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%'"
+            " AND state = 'active' AND pid <> pg_backend_pid()"
+        ).fetchall()
+    assert running == [(0,)]
+
+
+def test_a_statement_timeout_of_the_url(url: str) -> None:
+    with gateway.connect(f"{url}?statement_timeout=300", autocommit=True) as con:
+        assert _state(con, "SELECT pg_sleep(30)") == "PAL-407"
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_missing_grants(
+    connect: Callable[..., Connection], cluster: Cluster, database: str
+) -> None:
+    connect().execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    role = f"reader_{database}"
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN")
+        admin.execute(f"GRANT USAGE ON SCHEMA _palimpsest TO {role}")
+        admin.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA _palimpsest TO {role}")
+    url = f"palimpsest+postgresql://{role}@127.0.0.1:{cluster.port}/{database}"
+    with gateway.connect(url, autocommit=True) as con:
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(0,)]
+        assert _state(con, "INSERT INTO t VALUES (1)") == "PAL-523"
+        assert _state(con, "CREATE TABLE u (a INTEGER)") == "PAL-523"
+    assert connect().execute("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+def test_a_server_that_takes_no_writes(con: Connection, cluster: Cluster, database: str) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.close()
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    with gateway.connect(cluster.url(database), autocommit=True) as again:
+        assert again.execute("SELECT count(*) FROM t").fetchall() == [(0,)]
+        assert _state(again, "INSERT INTO t VALUES (1)") == "PAL-524"
