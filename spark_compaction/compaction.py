@@ -45,14 +45,14 @@ MODES = ("auto", "minor", "major")
 
 @dataclass(frozen=True, slots=True)
 class CompactJob:
-    """A compaction; mode ``auto`` does what the limits of ``slo`` ask for, or nothing.
+    """A compaction; mode ``auto`` does what the limits ask for, ``slo`` or the table's, or nothing.
 
     ``target_bytes`` is about the size of a new file, ``small_files_min`` how many small neighbours
     are worth merging without a change, ``settings`` go to the store on executors.
     """
 
     mode: str = "auto"
-    slo: Slo = field(default_factory=Slo)
+    slo: Slo | None = None
     target_bytes: int = 128 << 20
     rows_max: int = ROWS_PER_FILE
     small_files_min: int = 4
@@ -77,7 +77,8 @@ class CompactJob:
         state = journal.state.tables[table_id]
         mode, why = self.mode, f"{self.mode} compaction was asked for"
         if mode == "auto":
-            wanted = planner.due(state.manifest, self.slo, journal.clock.now())
+            slo = self.slo or Slo.of(state.layouts[-1])
+            wanted = planner.due(state.manifest, slo, journal.clock.now())
             if wanted is None:
                 return _empty(state, "no limit is exceeded")
             mode, why = wanted.mode, wanted.why
@@ -172,10 +173,9 @@ class _Draft:
 
     def minor(self) -> None:
         """Merge small segments: changes with changes, inserts with inserts."""
+        slo = self.job.slo or Slo.of(self.state.layouts[-1])
         for tier in (Tier.DELTA, Tier.BASE):
-            small = [
-                s for s in self.sealed if s.tier is tier and s.bytes < self.job.slo.small_bytes
-            ]
+            small = [s for s in self.sealed if s.tier is tier and s.bytes < slo.small_bytes]
             if len(small) > 1:
                 self._merge(small, tier=tier)
 

@@ -8,8 +8,10 @@ as much as 2.2 plain ones, every further file a thousandth of the scan.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.version import Version
 
@@ -23,7 +25,8 @@ class Slo:
 
     ``amplification_max``: the current view may cost so many plain scans. ``deltas_max``: more
     segments of changes, or of small inserts, are merged. ``delta_bytes_max`` and ``age_max_s``: of
-    changes that wait for a major compaction.
+    changes that wait for a major compaction. ``changes_min``: fewer changed rows are left alone,
+    whatever share of a small table they are.
     """
 
     amplification_max: float | None = 1.3
@@ -31,6 +34,37 @@ class Slo:
     delta_bytes_max: int | None = None
     age_max_s: float | None = None
     small_bytes: int = 16 << 20
+    changes_min: int = 1_000
+
+    @staticmethod
+    def of(table: Table) -> Slo:
+        """The limits of a table: those its properties ``compact_..`` set, else the usual ones."""
+        found: dict[str, float | int | None] = {}
+        known = {f"compact_{f.name}": f.name for f in fields(Slo)}
+        for key, value in table.properties:
+            name = known.get(key.lower())
+            if name is not None:
+                found[name] = _limit(key, value, whole=name not in _FRACTIONS)
+        return replace(Slo(), **found)  # type: ignore[arg-type]
+
+
+_FRACTIONS = frozenset({"amplification_max", "age_max_s"})
+
+
+def _limit(key: str, value: str, *, whole: bool) -> float | int | None:
+    if value.lower() in {"", "none", "never"}:
+        return None
+    try:
+        found = int(value) if whole else float(value)
+    except ValueError:
+        found = -1
+    if not 0 <= found < float("inf"):
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"the property {key} cannot be {value!r}",
+            advice="use a number, or never",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +96,9 @@ def due(manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = No
     """The compaction that the limits ask for; the cheaper one where that is enough."""
     deltas = manifest.in_tier(Tier.DELTA)
     cost = amplification(manifest, heads)
-    if slo.amplification_max is not None and cost > slo.amplification_max and deltas:
+    changes = (counts_of(deltas) + (heads or RowCounts())).total
+    enough = changes >= slo.changes_min
+    if slo.amplification_max is not None and cost > slo.amplification_max and changes and enough:
         wanted = f"{slo.amplification_max:g}"
         return Due("major", f"the current view costs about {cost:.2f} plain scans, over {wanted}")
     size = sum(s.bytes for s in deltas)

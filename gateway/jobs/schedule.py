@@ -82,7 +82,8 @@ def triggered(journal: Journal) -> list[Due]:
         lines = dict(policy_of(table).schedules)
         of_table = state.tables[table.id]
         if "compact" not in lines:
-            wanted = planner.due(of_table.manifest, planner.Slo(), now, of_table.head_counts)
+            slo = planner.Slo.of(table)
+            wanted = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if wanted is not None:
                 found.append(Due("compact", table, wanted.why, {"mode": "auto"}))
         if table.id in over and "vacuum" not in lines:

@@ -61,7 +61,7 @@ def test_after_a_restart_retention_goes_on_where_it_was() -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Client]:
     client = Client(tmp_path / "warehouse")
-    client("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, n INT)")
+    client("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, n INT) WITH (compact_changes_min = '1')")
     client("INSERT INTO t SELECT i, DATE '2020-01-01' + i::INT, 0 FROM range(100) r(i)")
     client("CALL system.flush()")
     yield client

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import gateway
+from journal.filters import read_sidecar
 from journal.journal import Journal
 from journal.recovery import unlisted_files
 from journal.segment import Tier
@@ -195,7 +196,8 @@ def test_history_is_merged_when_it_lies_in_many_pieces(run: Client) -> None:
 
 def test_auto_does_what_the_limits_ask_for(run: Client) -> None:
     _changed(run)
-    assert _compact(run, "auto", slo=Slo(amplification_max=9.0)).why == "no limit is exceeded"
+    assert _compact(run, "auto", slo=Slo(9.0, changes_min=1)).why == "no limit is exceeded"
+    run("ALTER TABLE t SET TBLPROPERTIES ('compact_changes_min' = '1')")
     report = _compact(run, "auto")
     assert report.details["mode"] == "major"
     assert "plain scans" in report.why
@@ -256,3 +258,16 @@ def test_rows_closed_while_the_job_runs(run: Client, connect: Callable[..., Clie
     _compact(run)
     assert _answers(run) == before
     assert _is_whole(run)
+
+
+def test_filters_are_written_with_the_files(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
+    run("INSERT INTO t SELECT i, 'u' || i FROM range(100) r(i)")
+    run("CALL system.flush('t')")
+    run("UPDATE t SET email = 'new' || k WHERE k < 10")
+    _compact(run)
+    folders = {path.parent for path in run.files()}
+    assert len(folders) == 2
+    for folder in folders:
+        names = {path.name for path in folder.glob("*.parquet")}
+        assert set(read_sidecar(folder)) == names

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from journal.errors import PalimpsestError
+from journal.schema import Column, Table, TableName
 from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
 from spark_compaction.planner import Piece, Slo, Stretch, amplification, due, grouped, stretches
 
@@ -42,11 +46,12 @@ def test_rows_in_heads_count() -> None:
 
 def test_many_changes_are_worked_into_the_base() -> None:
     delta = _segment("d", Tier.DELTA, RowCounts(open=100, closing=100))
-    found = due(_manifest(_base(1000), delta), Slo(), _NOW)
+    found = due(_manifest(_base(1000), delta), Slo(changes_min=1), _NOW)
     assert found is not None
     assert found.mode == "major"
     assert "1.44" in found.why
-    assert due(_manifest(_base(1000), delta), Slo(amplification_max=2.0), _NOW) is None
+    assert due(_manifest(_base(1000), delta), Slo(2.0, changes_min=1), _NOW) is None
+    assert due(_manifest(_base(1000), delta), Slo(), _NOW) is None
 
 
 @pytest.mark.parametrize("limits", [{"delta_bytes_max": 99}, {"age_max_s": 10.0}])
@@ -114,3 +119,14 @@ def test_many_small_neighbours_are_merged() -> None:
 def test_overlapping_files_are_rewritten_without_a_change() -> None:
     stretch = Stretch((_piece(0, 9), _piece(5, 15)), None)
     assert grouped([stretch], rows_target=100, small_min=9) == [[stretch]]
+
+
+def test_limits_are_properties_of_the_table() -> None:
+    columns = (Column("k", "k", "INTEGER", not_null=True),)
+    table = Table(1, TableName("s", "t"), columns, ("k",))
+    assert Slo.of(table) == Slo()
+    properties = (("COMPACT_AGE_MAX_S", "1.5"), ("compact_deltas_max", "never"), ("other", "x"))
+    assert Slo.of(replace(table, properties=properties)) == Slo(age_max_s=1.5, deltas_max=None)
+    for wrong in ("soon", "-1", "inf", "nan"):
+        with pytest.raises(PalimpsestError, match="compact_age_max_s"):
+            Slo.of(replace(table, properties=(("compact_age_max_s", wrong),)))
