@@ -30,6 +30,8 @@ def check_shape(query: exp.Expr) -> bool:
             for part in ("into", "locks"):
                 if node.args.get(part):
                     raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
+            if node.args.get("group") is not None:
+                _spell_out_rollup(node.args["group"])
         elif isinstance(node, exp.Pivot):
             check_pivot(node)
             short_pivot = short_pivot or node.args.get("this") is not None
@@ -39,6 +41,15 @@ def check_shape(query: exp.Expr) -> bool:
         else:
             check_function(node)
     return short_pivot
+
+
+def _spell_out_rollup(group: exp.Group) -> None:
+    """``GROUP BY a, b WITH ROLLUP`` as ``GROUP BY ROLLUP (a, b)``."""
+    for part in ("rollup", "cube"):
+        for node in group.args.get(part) or []:
+            if not node.expressions:
+                node.set("expressions", group.expressions)
+                group.set("expressions", [])
 
 
 def check_pivot(pivot: exp.Pivot) -> None:
