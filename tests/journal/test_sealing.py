@@ -148,7 +148,11 @@ def test_seal_beside_writers_and_readers(connect: Callable[..., Client]) -> None
     threads.append(threading.Thread(target=_flush, args=(connect(), done, errors)))
     for thread in threads:
         thread.start()
+    # Long enough for a few segments, also where many programs share the machine.
+    deadline = time.monotonic() + 60
     time.sleep(4)
+    while len(run.files()) <= 3 and not errors and time.monotonic() < deadline:
+        time.sleep(0.2)
     done.set()
     for thread in threads:
         thread.join(60)
