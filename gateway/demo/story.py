@@ -1,4 +1,4 @@
-"""The demonstration from first to last: load, replay, look, compare, and a summary of it all."""
+"""The demonstration from first to last: load, replay, look, compare, keep up; and a summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.demo import looking, statements
+from gateway.demo import looking, statements, upkeep
 from gateway.demo.comparing import Comparison, PlainRun, compare, plain_run
 from gateway.demo.looking import Look, TierSize
 from gateway.demo.replay import Load, Replay, load, replay
@@ -76,9 +76,12 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
             compared = compare(connection, plain.database)
         past = looking.before_blizzard(connection)
         eve = looking.version_after(connection, looking.EVE)
-    same_past = past.rows == plain.before
-    _tell_comparison(teller, compared, plain, same_past)
+        same_past = past.rows == plain.before
+        _tell_comparison(teller, compared, plain, same_past)
+        ending = upkeep.finish(connection, teller)
     summary = _summary(root, loads, replayed, sizes, compared, same_past)
+    summary["upkeep"] = ending
+    summary["equal"] = summary["equal"] and ending["equal"]
     summary["seconds"] = round(time.perf_counter() - started, 2)
     summary["plain_seconds"] = round(plain.seconds, 2)
     _farewell(teller, root, summary, eve)

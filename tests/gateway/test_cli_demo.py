@@ -43,4 +43,6 @@ def test_the_year_comes_out_equal(tmp_path: Path) -> None:
     assert summary["equal"] is True
     assert summary["loaded"]["flights"] == 336_776
     assert summary["replay"]["commits"] == 365
+    assert summary["upkeep"]["equal"] is True
+    assert [s["state"] for s in summary["upkeep"]["steps"]].count("SUCCEEDED") == 5
     assert summary["replay"]["updated"] + summary["replay"]["deleted"] == 336_776
