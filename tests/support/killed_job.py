@@ -1,0 +1,64 @@
+"""A process that runs a job and kills itself at a step of it; words: root, job, step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import gateway
+from gateway.jobs import kinds
+from gateway.jobs.runs import Request, run_all
+from spark_compaction import retention
+
+NOW = datetime(2024, 4, 1, tzinfo=UTC)
+
+
+def die() -> None:
+    """Go as a power cut would have it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying_after(function: Any) -> Any:
+    """A function that is the last thing the process does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        function(*args, **kwargs)
+        die()
+
+    return call
+
+
+def arrange(journal: Any, step: str) -> None:
+    """See to it that the process dies at a step."""
+    job = retention.Retention
+    match step:
+        case "plan" | "stage" | "verify" | "check":
+            setattr(job, step, dying_after(getattr(job, step)))
+        case "swap":
+            journal.swap = dying_after(journal.swap)
+        case "reap":
+            journal.paths_in_use = die
+        case "begin":
+            journal.begin = lambda **_: die()
+        case "before commit":
+            journal.commit = lambda *_: die()
+        case "commit":
+            journal.commit = dying_after(journal.commit)
+        case _:
+            raise AssertionError(step)
+
+
+def main(root: str, kind: str, step: str) -> None:
+    """Run the job on the only table."""
+    connection = gateway.connect(f"palimpsest:///{root}", autocommit=True)
+    session = connection.session
+    kinds.find(kind)
+    arrange(session.journal, step)
+    run_all(session, Request(kind, now=NOW), list(session.journal.state.catalog.tables()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
