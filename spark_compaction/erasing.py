@@ -19,7 +19,7 @@ from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.errors import Code, PalimpsestError
-from journal.jobs import retired
+from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, JobReport, Progress, silent
 from journal.journal import Journal
 from journal.segment import Manifest
@@ -30,6 +30,7 @@ from spark_compaction.purge import (
     check_digests,
     definition,
     digests,
+    moved_files,
     new_folder,
     replaced_files,
     unit_of,
@@ -201,6 +202,7 @@ def _purge_retired(
                 bare = replaced_files([entry.segment], [u for u, _ in pairs], [r for _, r in pairs])
                 retired.forget(session, [entry.id])
                 retired.record(session, table_id, entry.generation, bare.added, entry.why)
+            backups.follow(session, moved_files(units, results))
             session.commit()
     finally:
         journal.staged.discard(folder)

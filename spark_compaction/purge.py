@@ -85,7 +85,9 @@ class PurgeJob:
         new = [f for s in replacement.new() for f in s.files]
         rows = sum(r["gone"]["rows"] for r in results)
         removed = Volume(len(units), rows, plan.read.bytes - sum(f.bytes for f in new))
-        return Staged(replacement, volume(new), removed, {"digests": digests(results)})
+        moved = moved_files(units, results)
+        details = {"digests": digests(results)}
+        return Staged(replacement, volume(new), removed, details, moved=moved)
 
     def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Any]:
         """Everything but the erased rows is there: as many of each kind, with the same sum."""
@@ -168,6 +170,16 @@ def replaced_files(
         if files:
             added.append(replace(segment, files=tuple(files), counts=counts))
     return Replacement(tuple(removed), tuple(added))
+
+
+def moved_files(units: Sequence[Any], results: Sequence[Any]) -> dict[str, SegmentFile | None]:
+    """What became of each file that was rewritten."""
+    return {
+        unit["path"]: None
+        if result["file"] is None
+        else SegmentFile(path=unit["new_path"], **result["file"])
+        for unit, result in zip(units, results, strict=True)
+    }
 
 
 def write_filters(journal: Journal, units: Sequence[Any], results: Sequence[Any]) -> None:

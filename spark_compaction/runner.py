@@ -162,6 +162,7 @@ def _swap(
         check,
         archived=staged.archived,
         floor=staged.floor,
+        moved=staged.moved,
     )
 
 

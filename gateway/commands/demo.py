@@ -27,7 +27,7 @@ def command(warehouse: Path, as_json: bool) -> None:
     The flights out of New York in 2013 are loaded as scheduled; then each day's delays are updated
     and its cancellations deleted, and each month planes and airports merged, one transaction a day.
     An ordinary DuckDB runs the same statements: if any row differs, the exit code is 1. In the end
-    jobs compact the journals, let half a year expire, and bring it back.
+    jobs compact the journals, forget one plane, let half a year expire, and bring it back.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
-"""The demonstration's ending: the journals are compacted, half a year expires, and is brought back.
+"""The demonstration's ending: journals are compacted, a plane is forgotten, half a year expires.
 
-Every step is a job that a client asks for in SQL, on Spark where Java is there. What must be equal
-before and after is compared: totals, and the evening before the blizzard as it looked then.
+And is brought back. Every step is a job that a client asks for, on Spark where Java is there. What
+must be equal before and after is compared: totals, and the evening before the blizzard as it was.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from gateway.dbapi.connection import Connection
 from gateway.demo import looking, statements
+from gateway.demo.forgetting import forget
 from gateway.demo.telling import Teller
 from gateway.shell.result import Column
 from journal.errors import PalimpsestError
@@ -46,6 +47,8 @@ def finish(connection: Connection, teller: Teller) -> dict[str, Any]:
     compacted = _compact(connection, teller)
     same = _facts(connection) == before
     teller.say(f"  Totals now and on the eve of the blizzard: {_verdict(same)}")
+    forgotten = forget(connection, teller)
+    before = _facts(connection)
     expired = _expire(connection, teller)
     restored = _restore(connection, teller)
     back = _facts(connection)["totals"] == before["totals"]
@@ -53,7 +56,8 @@ def finish(connection: Connection, teller: Teller) -> dict[str, Any]:
     steps = [*compacted, *expired, restored]
     return {
         "engine": engine,
-        "equal": same and back,
+        "equal": same and back and forgotten["equal"],
+        "erasure": forgotten,
         "steps": [{"sql": s.sql, "state": s.state, **s.rows, "seconds": s.seconds} for s in steps],
     }
 

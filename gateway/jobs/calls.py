@@ -33,6 +33,9 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> Outco
             f"system.{name} cannot run inside a transaction that has written",
             advice="COMMIT or ROLLBACK first: a job commits by itself",
         )
+    if session.transaction is not None and not session.transaction.explicit:
+        # What it has read is over; the next statement shall see what the job has done.
+        session.rollback()
     kind = kinds.find(name)
     given = take(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
     table = given.pop("table", None)

@@ -15,6 +15,7 @@ from journal.errors import Code, PalimpsestError
 GROUP = "palimpsest.jobs"
 OURS = {
     "compact": "gateway.jobs.compact",
+    "purge": "gateway.jobs.purge",
     "retain": "gateway.jobs.retain",
     "backup": "gateway.jobs.backup",
     "restore": "gateway.jobs.restore",

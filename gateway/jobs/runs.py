@@ -183,11 +183,25 @@ def run_one(session: Session, kind: JobKind, request: Request, table: Table, att
         run = Run(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
         _ended(journal, run, log)
         return run
-    tell(str(found))
+    tell(_told(found))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     run = Run(job_id, kind.name, str(table.name), state, attempt, error=found)
     _ended(journal, run, log)
     return run
+
+
+_PRIVATE = frozenset({"where", "key"})
+"""Options whose values may name a person, so that no record keeps them."""
+
+
+def _shown(name: str, value: Any) -> str:
+    return "(not kept)" if name in _PRIVATE else str(value)
+
+
+def _told(error: PalimpsestError) -> str:
+    """An error for the record: without its message where that may quote the data."""
+    quotes = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
+    return error.code.value.title if quotes else error.message
 
 
 def _engine(session: Session, table: Table) -> Engine:
@@ -214,7 +228,7 @@ def _began(
         "dry_run": request.dry_run,
         "cause": request.cause,
         "user_name": session.user,
-        "options": json.dumps({k: str(v) for k, v in request.options.items()}),
+        "options": json.dumps({k: _shown(k, v) for k, v in request.options.items()}),
         "started_at": to_datetime(journal.clock.now()),
         "log": [],
     }
@@ -236,7 +250,7 @@ def _ended(journal: Journal, run: Run, log: list[str]) -> None:
         values |= {"rows_removed": done.removed.rows, "bytes_removed": done.removed.bytes}
         values["report"] = json.dumps(done.to_json())
     if run.error is not None:
-        values |= {"error_code": run.error.code.value.code, "error": run.error.message}
+        values |= {"error_code": run.error.code.value.code, "error": _told(run.error)}
     with journal.exclusive_session() as store:
         rows_of.end_job(store, run.id, values)
         store.commit()

@@ -67,6 +67,8 @@ def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Plan
 
 def triggered(journal: Journal) -> list[Due]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
+    from journal.erasure.acceptance import requests
+    from journal.erasure.requests import State
     from spark_compaction import planner
 
     now = journal.clock.now()
@@ -77,6 +79,12 @@ def triggered(journal: Journal) -> list[Due]:
             expires = backup.expires_at
             if expires is not None and from_datetime(expires) <= now:
                 over.add(backup.table_id)
+    waiting = {
+        t.table_id
+        for r in requests(journal)
+        if r.state in {State.ACCEPTED, State.ON_HOLD, State.PURGED}
+        for t in r.targets
+    }
     found: list[Due] = []
     for table in state.catalog.tables():
         lines = dict(policy_of(table).schedules)
@@ -86,6 +94,8 @@ def triggered(journal: Journal) -> list[Due]:
             wanted = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if wanted is not None:
                 found.append(Due("compact", table, wanted.why, {"mode": "auto"}))
+        if table.id in waiting and "purge" not in lines:
+            found.append(Due("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
             found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
     return found

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from journal.errors import Code, PalimpsestError
-from journal.segment import Segment
+from journal.segment import Segment, SegmentFile
 from journal.stores import duckdb_maintenance as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
@@ -160,24 +160,32 @@ def named(found: Iterable[Backup], name: str, table: str) -> Backup:
     return backup
 
 
-def follow(session: DuckDBSession, replaced: Mapping[str, Segment | None]) -> int:
-    """Let backups name what an erasure has put in place of segments, by id; how many changed.
+def follow(session: DuckDBSession, moved: Mapping[str, SegmentFile | None]) -> int:
+    """Let backups list what an erasure has put in the places of files; how many changed.
 
-    A segment given as None is gone. A backup that is left without any is forgotten.
+    A file given as None is gone. A backup that is left without any is forgotten.
     """
     changed = 0
-    for backup in load(session):
-        if not any(s.id in replaced for s in backup.segments):
+    for backup in load(session) if moved else ():
+        if not backup.paths & moved.keys():
             continue
-        kept = [replaced.get(s.id, s) for s in backup.segments]
-        segments = [s for s in kept if s is not None]
         changed += 1
+        segments = [s for s in (_followed(s, moved) for s in backup.segments) if s.files]
         if segments:
             text = json.dumps([s.to_json() for s in segments])
             rows_of.put_backup_segments(session, backup.table_id, backup.name, text)
         else:
             rows_of.drop_backup(session, backup.table_id, backup.name)
     return changed
+
+
+def _followed(segment: Segment, moved: Mapping[str, SegmentFile | None]) -> Segment:
+    found = [moved.get(f.path, f) for f in segment.files]
+    files = tuple(f for f in found if f is not None)
+    gone = sum(f.rows for f in segment.files) - sum(f.rows for f in files)
+    # Which kinds of rows went is not known any more; the total is.
+    counts = replace(segment.counts, open=max(0, segment.counts.open - gone))
+    return replace(segment, files=files, counts=counts)
 
 
 def files_there(journal: Journal, backup: Backup) -> None:

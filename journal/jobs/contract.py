@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from journal.journal import Journal
-from journal.segment import Segment
+from journal.segment import Segment, SegmentFile
 from journal.version import Version
 
 Json = Any
@@ -112,7 +112,8 @@ class Staged:
     """What stage has written: nothing to swap is None; ``details`` go into the report.
 
     ``archived`` segments are retired with the swap, and kept until told; ``floor`` is the version
-    before which the table's past cannot be told any more.
+    before which the table's past cannot be told any more. ``moved`` says what an erasure has made
+    of files, by their paths, so that backups follow; None: nothing is left of it.
     """
 
     replacement: Replacement | None = None
@@ -121,6 +122,7 @@ class Staged:
     details: Mapping[str, Json] = field(default_factory=dict)
     archived: tuple[Segment, ...] = ()
     floor: Version = 0
+    moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
 
 
 class Engine(Protocol):

@@ -7,16 +7,19 @@ Retired segments are recorded in the same transaction of the store as the manife
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
-from journal.jobs import retired
+from journal.jobs import backups, retired
 from journal.jobs.contract import Replacement
 from journal.journal import Journal
 from journal.sealing import seal
-from journal.segment import Manifest, Segment
+from journal.segment import Manifest, Segment, SegmentFile
 from journal.state import JournalState, TableState
 from journal.version import Version
+
+_NOTHING: Mapping[str, SegmentFile | None] = MappingProxyType({})
 
 
 class Replan(Exception):
@@ -50,6 +53,7 @@ def swap(
     *,
     archived: Sequence[Segment] = (),
     floor: Version = 0,
+    moved: Mapping[str, SegmentFile | None] = _NOTHING,
 ) -> tuple[str, ...]:
     """List ``replacement.added`` instead of ``replacement.removed``; ids of what was retired.
 
@@ -67,6 +71,7 @@ def swap(
         ids = retired.record(session, table_id, manifest.generation, gone, why)
         kept = replace(why, job_kind=retired.ARCHIVE, until=None)
         retired.record(session, table_id, manifest.generation, archived, kept)
+        backups.follow(session, moved)
 
         def swapped(before: TableState) -> TableState:
             return replace(before, manifest=manifest)

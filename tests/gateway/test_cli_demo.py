@@ -44,5 +44,7 @@ def test_the_year_comes_out_equal(tmp_path: Path) -> None:
     assert summary["loaded"]["flights"] == 336_776
     assert summary["replay"]["commits"] == 365
     assert summary["upkeep"]["equal"] is True
+    assert summary["upkeep"]["erasure"]["request"]["state"] == "COMPLETED"
+    assert summary["upkeep"]["erasure"]["bytes_left"] == 0
     assert [s["state"] for s in summary["upkeep"]["steps"]].count("SUCCEEDED") == 5
     assert summary["replay"]["updated"] + summary["replay"]["deleted"] == 336_776

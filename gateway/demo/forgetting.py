@@ -1,0 +1,102 @@
+"""One plane's owner asks to be forgotten: every version of every row goes, with a receipt.
+
+The plane that flew most often is in three tables. Its rows are unseen, at every point in time, as
+soon as the request is accepted; the purge takes them out of the files, backups included.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from gateway.dbapi.connection import Connection
+from gateway.demo import looking
+from gateway.demo.telling import Teller
+from gateway.procedures import embedded
+from gateway.shell.result import Column
+
+PLANE = "N725MQ"
+TABLES = ("flights", "operations", "planes")
+ONBOARD = "ALTER TABLE {table} SET TBLPROPERTIES ('erasure' = 'tailnum AS plane')"
+SUBMIT = "palimpsest erase submit --subject plane={plane} --reason 'the owner asked'"
+RUN = "palimpsest erase run"
+OTHERS = (
+    "SELECT count(*), sum(arr_delay) FROM flights{past} WHERE tailnum IS DISTINCT FROM ?",
+    "SELECT count(*), sum(miles) FROM planes{past} WHERE tailnum IS DISTINCT FROM ?",
+    "SELECT count(*), sum(distance) FROM operations{past} WHERE tailnum IS DISTINCT FROM ?",
+)
+OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
+
+
+def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
+    """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
+    from gateway.jobs.engines import ENGINES
+    from journal.erasure.acceptance import Wanted, accept, find_request
+    from spark_compaction.erasing import erase
+
+    teller.chapter(f"Erasure: the owner of {PLANE} asks to be forgotten")
+    for table in TABLES:
+        connection.execute(ONBOARD.format(table=table))
+    connection.commit()
+    teller.sql(ONBOARD.format(table=" | ".join(TABLES)) + ";")
+    teller.sql(f"$ {SUBMIT.format(plane=PLANE)}\n$ {RUN}")
+    pasts = ("", f" FOR SYSTEM_VERSION AS OF {looking.version_after(connection, looking.EVE)}")
+    others = _others(connection, pasts)
+    session = connection.session
+    journal = embedded(session, "an erasure")
+    started = time.perf_counter()
+    with teller.progress("erasing"):
+        wanted = Wanted(subjects={"plane": [PLANE]}, reason="the owner asked")
+        request = accept(journal, wanted, "demo")
+        unseen = not any(_own(connection, pasts))
+        size = sum(s.bytes for t in journal.state.tables.values() for s in t.manifest.segments)
+        erase(journal, ENGINES.choose(session.settings, size), "demo", only=[request.id])
+        receipt = find_request(journal, request.id)
+    seconds = round(time.perf_counter() - started, 2)
+    same = _others(connection, pasts) == others and unseen and not any(_own(connection, pasts))
+    left = bytes_left(Path(journal.root))
+    _tell(teller, receipt, seconds, left, same=same)
+    state = receipt.state.value
+    return {
+        "request": receipt.to_json(),
+        "seconds": seconds,
+        "bytes_left": left,
+        "equal": same and state == "COMPLETED" and not left,
+    }
+
+
+def bytes_left(root: Path) -> int:
+    """In how many files of the warehouse the plane's number can still be read."""
+    files = [path for path in root.rglob("*") if path.is_file()]
+    return sum(PLANE.encode() in path.read_bytes() for path in files)
+
+
+def _own(connection: Connection, pasts: tuple[str, ...]) -> list[int]:
+    found = []
+    for past in pasts:
+        for table in TABLES:
+            query = OWN.format(table=table, past=past)
+            found.append(int(connection.execute(query, [PLANE]).fetchall()[0][0]))
+    connection.rollback()
+    return found
+
+
+def _others(connection: Connection, pasts: tuple[str, ...]) -> list[Any]:
+    queries = [query.format(past=past) for past in pasts for query in OTHERS]
+    found = [connection.execute(query, [PLANE]).fetchall() for query in queries]
+    connection.rollback()
+    return found
+
+
+def _tell(teller: Teller, receipt: Any, seconds: float, left: int, *, same: bool) -> None:
+    teller.say(f"The receipt of request {receipt.id}: {receipt.state} in {seconds:.1f} s")
+    names = ("table", "outcome", "keys", "versions removed", "files searched", "files skipped")
+    rows = [
+        (t.table, t.outcome.value, f"{t.keys:,}", f"{t.versions_removed:,}", t.files_searched,
+         t.files_skipped)
+        for t in receipt.targets if t.keys
+    ]  # fmt: skip
+    teller.table([Column(n, "VARCHAR") for n in names], rows)
+    teller.say(f"  Files of the warehouse in which {PLANE} can still be read: {left}")
+    teller.say(f"  Every other row, now and as of 7 February: {'equal' if same else 'DIFFERENT'}")

@@ -1,0 +1,58 @@
+"""The kind ``purge``: what was erased goes from every file of its tables, and requests complete.
+
+One run serves every accepted request that touches the table; a request is purged in all its tables,
+or in none. What a legal hold keeps back waits for its release.
+"""
+
+from __future__ import annotations
+
+from gateway.jobs.context import JobContext, JobKind
+from journal.jobs.contract import JobReport, Volume
+
+
+def _run(context: JobContext) -> JobReport:
+    from journal.erasure.acceptance import requests
+    from journal.erasure.requests import State
+    from spark_compaction.erasing import erase
+
+    waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
+    concerned = [
+        r
+        for r in requests(context.journal)
+        if r.state in waiting and any(t.table_id == context.table.id for t in r.targets)
+    ]
+    table = str(context.table.name)
+    if not concerned:
+        return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
+    told = {"requests": [r.id for r in concerned]}
+    if context.dry_run:
+        why = f"{len(concerned)} requests wait"
+        return JobReport(context.job_id, "purge", table, "planned", why, details=told)
+    by = context.session.user or "somebody"
+    done = erase(
+        context.journal,
+        context.engine(),
+        by,
+        only=[r.id for r in concerned],
+        progress=context.progress,
+    )
+    for name, error in done.failures.items():
+        context.log(f"{name}: {error.message}")
+    if done.failures:
+        raise next(iter(done.failures.values()))
+    states = {r.id: r.state.value for r in done.requests}
+    reports = [r for r in done.reports if r.state == "done"]
+    return JobReport(
+        id=context.job_id,
+        kind="purge",
+        table=table,
+        state="done" if reports or State.COMPLETED in set(states.values()) else "nothing",
+        why=", ".join(f"{name} {state}" for name, state in states.items()),
+        read=sum((r.read for r in reports), Volume()),
+        written=sum((r.written for r in reports), Volume()),
+        removed=sum((r.removed for r in reports), Volume()),
+        details={"requests": states},
+    )
+
+
+KIND = JobKind("purge", "remove what was erased from every file", _run)

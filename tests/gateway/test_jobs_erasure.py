@@ -1,0 +1,98 @@
+"""Backups, restores, archives and holds beside an erasure: nobody comes back, others are whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.jobs.schedule import triggered
+from journal.recovery import unlisted_files
+from journal.verification import verify
+from tests.support.client import Client
+
+TOKEN = "zoe.quicksilver@example.org"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path / "warehouse")
+    client("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, email VARCHAR) WITH (erasure = 'email')")
+    client("INSERT INTO t SELECT i, DATE '2020-01-01' + i::INT, 'p' || i FROM range(50) r(i)")
+    client(f"INSERT INTO t VALUES (100, DATE '2020-01-05', '{TOKEN}')")
+    client("CALL system.flush()")
+    yield client
+    if not client.connection.closed:
+        client.close()
+
+
+def report(run: Client, sql: str) -> dict[str, Any]:
+    return dict(json.loads(run(sql)[0][-1]))
+
+
+def is_nowhere(run: Client) -> bool:
+    """True if no byte of the person is left in the warehouse."""
+    journal = run.connection.session.journal
+    assert verify(journal).problems == []
+    assert unlisted_files(journal) == []
+    run.close()
+    needles = [TOKEN.encode(), TOKEN.split("@")[0].encode()]
+    files = [p for p in run.root.rglob("*") if p.is_file()]
+    return not any(n in p.read_bytes() for p in files for n in needles)
+
+
+def test_backups_follow_an_erasure(run: Client) -> None:
+    run("CALL system.backup('t', name => 'b1')")
+    run("UPDATE t SET email = 'x' || id WHERE id < 10")
+    run("CALL system.backup('t', name => 'b2')")
+    run("OPTIMIZE t")
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    assert [d.kind for d in triggered(run.connection.session.journal)] == ["purge"]
+    assert report(run, "CALL system.purge('t')")["state"] == "done"
+    assert triggered(run.connection.session.journal) == []
+    run("DELETE FROM t WHERE id = 7")
+    assert report(run, "CALL system.restore('t', backup => 'b1')")["written"]["rows"] == 10
+    assert run("SELECT count(*), count(*) FILTER (email[1] = 'p') FROM t") == [(50, 50)]
+    assert report(run, "CALL system.restore('t', backup => 'b2')")["written"]["rows"] == 10
+    assert run("SELECT count(*) FROM t WHERE id = 100") == [(0,)]
+    assert is_nowhere(run)
+
+
+def test_nobody_comes_back_while_the_purge_waits(run: Client) -> None:
+    run("CALL system.backup('t', name => 'b1')")
+    run("DELETE FROM t WHERE id IN (3, 100)")
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    assert report(run, "CALL system.restore('t', backup => 'b1')")["written"]["rows"] == 1
+    assert run("SELECT count(*) FROM t WHERE id = 100") == [(0,)]
+    run("CALL system.purge('t')")
+    assert is_nowhere(run)
+
+
+def test_archived_rows_are_erased_too(run: Client) -> None:
+    run("ALTER TABLE t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds ACTION = ARCHIVE)")
+    run("CALL system.retain('t', now => '2021-01-11')")
+    assert run("SELECT count(*) FROM t WHERE id = 100") == [(0,)]
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    states = run("SELECT id FROM t WHERE id = 100")
+    assert states == []
+
+
+def test_a_hold_keeps_a_purge_back_until_it_is_released(run: Client) -> None:
+    ((hold, *_),) = run(f"PLACE HOLD ON t FOR SUBJECT email = '{TOKEN}' REASON 'matter 7'")
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    waiting = report(run, "CALL system.purge('t')")
+    assert waiting["state"] == "nothing"
+    assert "ON_HOLD" in waiting["why"]
+    run(f"RELEASE HOLD '{hold}'")
+    assert report(run, "CALL system.purge('t')")["state"] == "done"
+    assert is_nowhere(run)
+
+
+def test_no_record_of_a_run_names_anybody(run: Client) -> None:
+    run("CALL system.backup('t', name => 'b1')")
+    run(f"CALL system.restore('t', backup => 'b1', where => 'email = ''{TOKEN}''')")
+    (row,) = run("SELECT options, log::VARCHAR FROM system.jobs WHERE kind = 'restore'")
+    assert TOKEN not in str(row)
