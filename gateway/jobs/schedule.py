@@ -1,8 +1,9 @@
 """What should run when, from policies and the runs there were. Pure, but for asking the journal.
 
-cron line of the policy        kind and table as the line says
-retention without a line       at once, then every 6 h under a day, else every 24 h
-trigger                        compaction when reads have become dear; removal of what is over
+cron line of the policy     kind and table as the line says
+retention without a line    at once, then every 6 h under a day, else every 24 h
+trigger                     reads have become dear: compact; erasures wait: purge;
+                            the grace of something has ended: vacuum
 """
 
 from __future__ import annotations
