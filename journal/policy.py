@@ -51,7 +51,6 @@ class Policy:
     backup: Duration | None = None
     late_arrival: Duration | None = None
     attempts: int | None = None
-    units: int | None = None
     concurrency: int | None = None
     schedules: tuple[tuple[str, str], ...] = ()
 
@@ -83,12 +82,11 @@ NAMES = {
     "backup": "backup",
     "late_arrival": "late_arrival",
     "max_attempts": "attempts",
-    "max_units": "units",
     "max_concurrency": "concurrency",
 }
 """Properties without their prefix, and the fields they set."""
 _DURATIONS = frozenset({"retention", "history", "backup", "late_arrival"})
-_NUMBERS = frozenset({"versions", "attempts", "units", "concurrency"})
+_NUMBERS = frozenset({"versions", "attempts", "concurrency"})
 
 
 def is_policy(name: str) -> bool:

@@ -22,9 +22,9 @@ ONBOARD = "ALTER TABLE {table} SET TBLPROPERTIES ('erasure' = 'tailnum AS plane'
 SUBMIT = "palimpsest erase submit --subject plane={plane} --reason 'the owner asked'"
 RUN = "palimpsest erase run"
 OTHERS = (
-    "SELECT count(*), sum(arr_delay) FROM flights{past} WHERE tailnum IS DISTINCT FROM ?",
-    "SELECT count(*), sum(miles) FROM planes{past} WHERE tailnum IS DISTINCT FROM ?",
-    "SELECT count(*), sum(distance) FROM operations{past} WHERE tailnum IS DISTINCT FROM ?",
+    "SELECT count(*), sum(arr_delay) FROM flights{past} WHERE tailnum <> ?",
+    "SELECT count(*), sum(miles) FROM planes{past} WHERE tailnum <> ?",
+    "SELECT count(*), sum(distance) FROM operations{past} WHERE tailnum <> ?",
 )
 OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 

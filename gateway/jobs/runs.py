@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import kinds
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
+from gateway.jobs.slots import SLOTS
 from gateway.procedures import embedded
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress, silent
@@ -172,7 +173,8 @@ def run_one(session: Session, kind: JobKind, request: Request, table: Table, att
     )
     tell(f"{kind.name} of {table.name}, attempt {attempt}")
     try:
-        report = kind.run(context)
+        with SLOTS.hold(journal.place, table.id, context.policy.concurrency):
+            report = kind.run(context)
     except PalimpsestError as error:
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.

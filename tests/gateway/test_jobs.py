@@ -15,6 +15,7 @@ from gateway.cli import main
 from gateway.jobs import kinds
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.runs import Request, run_all
+from gateway.jobs.slots import Slots
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport
 from journal.recovery import unlisted_files
@@ -225,6 +226,16 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
 
     entry = Found(kind.name, "nowhere:KIND", kinds.GROUP)
     monkeypatch.setattr(kinds, "entry_points", lambda group: [entry] if group else [])
+
+
+def test_so_many_at_once_and_no_more() -> None:
+    slots = Slots()
+    with slots.hold("here", 1, 2), slots.hold("here", 1, 2), slots.hold("here", 2, 1):
+        with pytest.raises(PalimpsestError) as raised, slots.hold("here", 1, 2, wait_s=0.01):
+            pass
+        assert raised.value.code is Code.JOB_BUSY
+    with slots.hold("here", 1, 1):
+        pass
 
 
 def test_an_entry_point_that_is_no_kind(run: Client, monkeypatch: pytest.MonkeyPatch) -> None:
