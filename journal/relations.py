@@ -114,6 +114,11 @@ class Reader:
         rows = self._select(source, [*outputs, (value, sign)])
         return rows.where(exp.or_(is_open, is_closing))
 
+    def weighed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+        """The base with ``sign`` 1, and what changed since."""
+        base = self.base([*outputs, (exp.Literal.number(1), sign)])
+        return union_all([base, self.signed(outputs, sign)])
+
     def by_key(
         self,
         outputs: Sequence[Output],

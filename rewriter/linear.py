@@ -68,10 +68,8 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     if sources is None:
         return None
     chosen = _changed(sources, context)
-    if chosen is None:
-        return None
-    groups = _groups(select, sources)
-    if groups is None:
+    groups = None if chosen is None else _groups(select, sources)
+    if chosen is None or groups is None:
         return None
     draft = _Draft(select, groups)
     if not _collect(draft, sources):
@@ -81,13 +79,15 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
         return None
     node, table = chosen
     reader = Reader(table, context.sights(table.id).tiers)
-    base = _part(draft, node, reader.base(business_outputs(table.columns)), signed=False)
     outputs = business_outputs(table.columns)
-    changes = _part(draft, node, reader.signed(outputs, SIGN), signed=True)
-    both = exp.union(base, changes, distinct=False, copy=False)
-    outer.set(
-        "from_", exp.From(this=exp.Subquery(this=both, alias=exp.TableAlias(this=ident("p"))))
-    )
+    if len(sources) > 1:
+        # Joined twice, the other tables would be read and hashed twice.
+        both: exp.Query = _part(draft, node, reader.weighed(outputs, SIGN), signed=True)
+    else:
+        base = _part(draft, node, reader.base(outputs), signed=False)
+        changes = _part(draft, node, reader.signed(outputs, SIGN), signed=True)
+        both = exp.union(base, changes, distinct=False, copy=False)
+    outer.set("from_", exp.From(this=both.subquery(ident("p"), copy=False)))
     return outer, table
 
 
@@ -367,7 +367,8 @@ def _total(name: str) -> exp.Sum:
 def _final(partial: _Partial, draft: _Draft) -> exp.Expr:
     count = _total(f"n{partial.index}")
     if isinstance(partial.function, exp.Count):
-        return exp.cast(count, "BIGINT", dialect="duckdb")
+        counted = exp.Coalesce(this=count, expressions=[exp.Literal.number(0)])
+        return exp.cast(counted, "BIGINT", dialect="duckdb")
     total: exp.Expr = _total(f"s{partial.index}")
     if isinstance(partial.function, exp.Avg):
         total = _average(partial, draft, total, count)
