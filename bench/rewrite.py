@@ -107,7 +107,7 @@ class Rewriting:
         """Text to the store's SQL, with nothing remembered."""
         parsed = parse(text, "duckdb", self.settings.limits)[0]
         assert isinstance(parsed.statement, SqlStatement)
-        context = RewriteContext(self.transaction.catalog, self.sights)
+        context = RewriteContext(self.transaction.catalog, self.sights, swift=True)
         plan = rewrite_statement(parsed.statement, context)
         for step in plan.steps:
             query = getattr(step, "query", None)

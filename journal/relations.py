@@ -9,7 +9,7 @@ do no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -18,6 +18,7 @@ from sqlglot import exp
 from journal.plan import physical
 from journal.schema import Column, Table
 from journal.segment import Tier
+from journal.sql import all_of, any_of, cast, everything, relation, select
 from journal.version import VersionType
 
 Output = tuple[exp.Expr, str]
@@ -28,12 +29,12 @@ _CHANGES = (Tier.DELTA, Tier.HEAD, Tier.BUFFER)
 
 def ident(name: str) -> exp.Identifier:
     """A quoted identifier: user names may be anything."""
-    return exp.to_identifier(name, quoted=True)
+    return exp.Identifier(this=name, quoted=True)
 
 
 def column(name: str, of: str | None = None) -> exp.Column:
     """A quoted column, qualified when ``of`` is given."""
-    return exp.column(ident(name), table=of)
+    return exp.Column(this=ident(name), table=None if of is None else exp.to_identifier(of))
 
 
 def version_value(table: Table, number: exp.Expr) -> exp.Expr:
@@ -110,9 +111,9 @@ class Reader:
         is_closing = exp.GT(this=end, expression=column(self._version))
         plus, minus = exp.Literal.number(1), exp.Literal.number(-1)
         value = exp.Case(ifs=[exp.If(this=is_open.copy(), true=plus)], default=minus)
-        source = exp.alias_(self._union([t for t in _CHANGES if t in self.tiers]), "o", table=True)
+        source = _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")
         rows = self._select(source, [*outputs, (value, sign)])
-        return rows.where(exp.or_(is_open, is_closing))
+        return rows.where(any_of(is_open, is_closing), copy=False)
 
     def weighed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """The base with ``sign`` 1, and what changed since."""
@@ -153,34 +154,29 @@ class Reader:
                 lasted = exp.GT(this=end.copy(), expression=point.copy())
                 found = found.where(lasted, copy=False)
             elif tier is not Tier.BASE:
-                latest = exp.or_(
+                latest = any_of(
                     exp.Is(this=end.copy(), expression=exp.Null()),
                     exp.EQ(this=end.copy(), expression=version.copy()),
-                    copy=False,
                 )
                 found = found.where(latest, copy=False)
             rows.append(found)
         if parts == [Tier.BASE]:
-            return self._select(rows[0].subquery("o", copy=False), outputs)
-        ordered = exp.select("*").from_(union_all(rows).subquery("u", copy=False), copy=False)
+            return self._select(relation(rows[0], "o"), outputs)
+        ordered = everything(relation(union_all(rows), "u"))
         ordered = ordered.order_by(
             exp.Ordered(this=version.copy(), desc=True, nulls_first=False),
             exp.Ordered(this=end.copy(), nulls_first=True),
             copy=False,
         ).limit(1, copy=False)
-        return self._select(ordered.subquery("o", copy=False), outputs).where(
-            self._is_open(), copy=False
-        )
+        return self._select(relation(ordered, "o"), outputs).where(self._is_open(), copy=False)
 
     def _of_tier(self, tier: Tier, source: exp.Expr) -> exp.Select:
         """A tier's rows; archived ones look open, as they were within their interval."""
         names = [c.physical for c in self.table.stored] + [self._version]
         end: exp.Expr = column(self._subsequent)
         if tier is Tier.HISTORY:
-            null = exp.cast(exp.Null(), version_type(self.table), dialect="duckdb", copy=False)
-            end = exp.alias_(null, ident(self._subsequent), copy=False)
-        outputs = [*[column(n) for n in names], end]
-        return exp.select(*outputs, copy=False).from_(source, copy=False)
+            end = _named(cast(exp.Null(), version_type(self.table)), self._subsequent)
+        return select([*[column(n) for n in names], end], source)
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""
@@ -192,12 +188,12 @@ class Reader:
         for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD):
             if tier in self.tiers:
                 source = self._physical(tier)
-                where = exp.and_(self._is_open(), written.copy())
+                where = all_of(self._is_open(), written.copy())
                 branches.append(self._survivors(source, outputs, where, closings))
         if Tier.HISTORY in self.tiers:
             contains = exp.GT(this=column(self._subsequent, "o"), expression=point.copy())
             source = self._physical(Tier.HISTORY)
-            where = exp.and_(written.copy(), contains)
+            where = all_of(written.copy(), contains)
             branches.append(self._survivors(source, outputs, where, closings))
         if Tier.BUFFER in self.tiers:
             source = self._physical(Tier.BUFFER)
@@ -215,24 +211,25 @@ class Reader:
         end = self._subsequent
         branches: list[exp.Query] = []
         if parts:
-            opens = exp.select("*").from_(exp.alias_(self._union(parts), "x", table=True))
-            opens = opens.where(exp.Is(this=column(end), expression=exp.Null()))
+            opens = everything(_aliased(self._union(parts), "x"))
+            opens = opens.where(exp.Is(this=column(end), expression=exp.Null()), copy=False)
             changes = [t for t in _CHANGES if t in self.tiers]
             if changes:
                 ends = self._closing_rows(self._union(changes), None)
-                joined = exp.select(
+                joined = [
                     exp.Column(this=exp.Star(except_=[ident(end)]), table=exp.to_identifier("o")),
-                    exp.alias_(column(end, "c"), ident(end)),
+                    _named(column(end, "c"), end, always=True),
+                ]
+                opens = select(joined, relation(opens, "o")).join(
+                    relation(ends, "c"),
+                    on=self._same_row("c", "o"),
+                    join_type="left",
+                    copy=False,
                 )
-                joined = joined.from_(opens.subquery("o")).join(
-                    ends.subquery("c"), on=self._same_row("c", "o"), join_type="left"
-                )
-                opens = joined
-            branches.append(exp.select("*").from_(opens.subquery("h")))
+            branches.append(everything(relation(opens, "h")))
         if Tier.HISTORY in self.tiers:
-            branches.append(exp.select("*").from_(self._physical(Tier.HISTORY), copy=False))
-        rows = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
-        return self._select(rows.subquery("o"), outputs)
+            branches.append(everything(self._physical(Tier.HISTORY)))
+        return self._select(relation(union_all(branches), "o"), outputs)
 
     def journal(self, outputs: Sequence[Output] | None = None) -> exp.Query:
         """Every row as written, all tiers, journal columns included."""
@@ -248,39 +245,31 @@ class Reader:
         return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
 
     def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
-        return exp.select(*[_named(e.copy(), name) for e, name in outputs], copy=False).from_(
-            source, copy=False
-        )
+        return select([_named(e.copy(), name) for e, name in outputs], source)
 
     def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
         types = {c.physical: c.type for c in self.table.stored}
         ends = version_type(self.table)
         types |= {self._version: ends, self._subsequent: ends}
-        nulls = [
-            exp.alias_(exp.cast(exp.Null(), kind, dialect="duckdb"), ident(name))
-            for name, kind in types.items()
-        ]
-        none = exp.select(*nulls).where(exp.false())
-        return self._select(none.subquery("o"), outputs)
+        nulls = [_named(cast(exp.Null(), kind), name) for name, kind in types.items()]
+        none = exp.Select(expressions=nulls).where(exp.false(), copy=False)
+        return self._select(relation(none, "o"), outputs)
 
     def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
         if len(tiers) == 1:
             return self._physical(tiers[0])
-        return union_all([self._whole(t) for t in tiers]).subquery(copy=False)
+        return relation(union_all([self._whole(t) for t in tiers]))
 
     def _whole(self, tier: Tier) -> exp.Select:
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
-        outputs = [column(name) for name in names]
-        return exp.select(*outputs, copy=False).from_(self._physical(tier), copy=False)
+        return select([column(name) for name in names], self._physical(tier))
 
     def _is_open(self) -> exp.Expr:
         return exp.Is(this=column(self._subsequent, "o"), expression=exp.Null())
 
     def _same_row(self, left: str, right: str) -> exp.Expr:
         pairs = [*self.table.key, self._version]
-        return exp.and_(
-            *[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs], copy=False
-        )
+        return all_of(*[exp.EQ(this=column(p, left), expression=column(p, right)) for p in pairs])
 
     def _survivors(
         self,
@@ -289,9 +278,7 @@ class Reader:
         where: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
-        rows = self._select(
-            exp.alias_(source.copy(), "o", table=True, copy=False), _qualified(outputs, "o")
-        )
+        rows = self._select(_aliased(source.copy(), "o"), _qualified(outputs, "o"))
         if where is not None:
             rows = rows.where(where.copy(), copy=False)
         if closings is None:
@@ -300,18 +287,20 @@ class Reader:
             this=column(self._subsequent, "c"), expression=column(self._version, "c")
         )
         # Not NOT EXISTS: over a union DuckDB turns that into a join with all distinct row versions.
-        ends = exp.alias_(closings.copy(), "c", table=True, copy=False)
-        on = exp.and_(self._same_row("c", "o"), is_closing, copy=False)
+        ends = _aliased(closings.copy(), "c")
+        on = all_of(self._same_row("c", "o"), is_closing)
         return rows.join(ends, on=on, join_type="anti", copy=False)
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
-        rows = exp.select(*[column(n) for n in names], copy=False).from_(
-            exp.alias_(source, "x", table=True)
+        rows = select(
+            [column(n) for n in names],
+            _aliased(source, "x"),
+            exp.GT(this=column(self._subsequent), expression=column(self._version)),
         )
-        rows = rows.where(exp.GT(this=column(self._subsequent), expression=column(self._version)))
         if until is not None:
-            rows = rows.where(exp.LTE(this=column(self._subsequent), expression=until.copy()))
+            ended = exp.LTE(this=column(self._subsequent), expression=until.copy())
+            rows = rows.where(ended, copy=False)
         return rows
 
     def _closings_as_of(self, point: exp.Expr) -> exp.Expr | None:
@@ -321,20 +310,23 @@ class Reader:
             branches.append(self._closing_rows(self._union(committed), point))
         if Tier.BUFFER in self.tiers:
             branches.append(self._closing_rows(self._physical(Tier.BUFFER), None))
-        return union_all(branches).subquery() if branches else None
+        return relation(union_all(branches)) if branches else None
 
 
-def union_all(branches: Sequence[exp.Query]) -> exp.Query:
+def union_all(branches: Iterable[exp.Query]) -> exp.Query:
     """The branches after one another; at least one is needed."""
-    if len(branches) == 1:
-        return branches[0]
-    return exp.union(*branches, distinct=False, copy=False)
+    found, *rest = branches
+    return exp.union(found, *rest, distinct=False, copy=False) if rest else found
 
 
-def _named(expression: exp.Expr, name: str) -> exp.Expr:
-    if isinstance(expression, exp.Column) and expression.name == name:
+def _named(expression: exp.Expr, name: str, *, always: bool = False) -> exp.Expr:
+    if isinstance(expression, exp.Column) and expression.name == name and not always:
         return expression
-    return exp.alias_(expression, ident(name), copy=False)
+    return exp.Alias(this=expression, alias=ident(name))
+
+
+def _aliased(source: exp.Expr, alias: str) -> exp.Expr:
+    return exp.alias_(source, alias, table=True, copy=False)
 
 
 def _qualified(outputs: Sequence[Output], alias: str) -> list[Output]:

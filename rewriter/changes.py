@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code
@@ -20,6 +19,17 @@ from journal.plan import P_VERSION, Append, Distinct, Guard, Query, Step
 from journal.relations import column, ident, union_all, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
 from journal.segment import RowCounts
+from journal.sql import (
+    all_of,
+    any_of,
+    cast,
+    expression,
+    limited,
+    named,
+    named_table,
+    relation,
+    select,
+)
 
 OLD_VERSION = "ov"
 _REFUSED = "a row is refused; which one, and why, is told by guards"
@@ -153,7 +163,7 @@ def _ended(changes: ChangeSet) -> exp.Expr | None:
 
 
 def _from_stage(changes: ChangeSet, outputs: Sequence[exp.Expr]) -> exp.Select:
-    return exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
+    return select(outputs, named_table(changes.stage, "s"))
 
 
 def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query) -> Guard:
@@ -165,31 +175,29 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
         this="concat_ws",
         expressions=[
             exp.Literal.string(", "),
-            *[exp.cast(values[p].copy(), "VARCHAR", dialect="duckdb") for p in columns],
+            *[cast(values[p].copy(), "VARCHAR") for p in columns],
         ],
     )
-    fresh = _from_stage(changes, [exp.alias_(shown, "shown")])
+    fresh = _from_stage(changes, [named(shown, "shown")])
     begun = _begun(changes)
     if begun is not None:
-        fresh = fresh.where(begun)
+        fresh = fresh.where(begun, copy=False)
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
-    fresh = fresh.where(*filled)
-    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()])
-    doubled = doubled.having(
-        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-    )
+    fresh = fresh.where(*filled, copy=False)
+    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()], copy=False)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    doubled = doubled.having(many, copy=False)
     same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
-    taken = fresh.join(current.subquery("c"), on=exp.and_(*same))
+    taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
     if changes.ends is not False:
-        taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))))
-    found = exp.union(doubled, taken, distinct=False)
+        taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))), copy=False)
     shown_names = ", ".join(stored[p].name for p in columns)
     distinct = None
     if changes.ends is False and changes.begins is True:
         names = tuple(new_name(places[p]) for p in columns)
-        distinct = Distinct(changes.stage, names, _first(taken))
+        distinct = Distinct(changes.stage, names, _first(taken.copy()))
     return Guard(
-        _first(found),
+        _first(union_all([doubled, taken])),
         Code.DUPLICATE_KEY,
         f"duplicate key ({_literally(shown_names)}) = ({{0}}) violates"
         f' "{_literally(name)}" of {_literally(table.name)}',
@@ -199,21 +207,18 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
 
 
 def _first(found: exp.Query) -> Query:
-    return Query.of(exp.select("shown").from_(found.copy().subquery("g")).limit(1))
+    return Query.of(limited(select([exp.column("shown")], relation(found, "g"))))
 
 
 def _ends_row(changes: ChangeSet) -> exp.Select:
     table = changes.table
     places = {c.physical: i for i, c in enumerate(table.stored)}
-    same = [
+    same: list[exp.Expr] = [
         exp.EQ(this=column(old_name(places[k]), "e"), expression=column(k, "c")) for k in table.key
     ]
-    rows = exp.select(exp.Literal.number(1)).from_(
-        exp.alias_(exp.to_table(changes.stage), "e", table=True)
-    )
     if isinstance(changes.ends, str):
-        rows = rows.where(column(changes.ends, "e"))
-    return rows.where(*same)
+        same.insert(0, column(changes.ends, "e"))
+    return select([exp.Literal.number(1)], named_table(changes.stage, "e"), *same)
 
 
 def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
@@ -239,11 +244,11 @@ def _not_null(changes: ChangeSet) -> list[Step]:
     name = exp.Case()
     for stored, empty in empties:
         name = name.when(empty.copy(), exp.Literal.string(stored.name), copy=False)
-    found = _from_stage(changes, [exp.alias_(name, "found")])
+    found = _from_stage(changes, [named(name, "found")])
     begun = _begun(changes)
     if begun is not None:
-        found = found.where(begun)
-    found = found.where(exp.or_(*[empty for _, empty in empties])).limit(1)
+        found = found.where(begun, copy=False)
+    found = limited(found.where(any_of(*[empty for _, empty in empties]), copy=False))
     message = f'null in column "{{0}}" of {_literally(table.name)}, which is NOT NULL'
     return [Guard(Query.of(found), Code.NOT_NULL, message, "give it a value")]
 
@@ -256,17 +261,13 @@ def _literally(name: object) -> str:
 def _concerns(changes: ChangeSet, check: Check) -> bool:
     if changes.ends is not True:
         return True
-    used = {c.name for c in _parsed(check.expression).find_all(exp.Column)}
+    used = {c.name for c in expression(check.expression).find_all(exp.Column)}
     return bool(used & changes.written)
-
-
-def _parsed(expression: str) -> exp.Expr:
-    return sqlglot.parse_one(expression, read="duckdb")
 
 
 def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
     places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
-    condition = exp.Paren(this=_parsed(check.expression))
+    condition = exp.Paren(this=expression(check.expression))
     for used in list(condition.find_all(exp.Column)):
         used.replace(changes.new_value(*places[used.name]))
     return condition
@@ -274,11 +275,11 @@ def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
 
 def _check(changes: ChangeSet, check: Check) -> Guard:
     condition = _condition(changes, check)
-    failed = _from_stage(changes, [exp.alias_(exp.Literal.number(1), "found")])
+    failed = _from_stage(changes, [named(exp.Literal.number(1), "found")])
     begun = _begun(changes)
     if begun is not None:
-        failed = failed.where(begun)
-    failed = failed.where(exp.Not(this=condition)).limit(1)
+        failed = failed.where(begun, copy=False)
+    failed = limited(failed.where(exp.Not(this=condition), copy=False))
     return Guard(
         Query.of(failed),
         Code.CHECK,
@@ -291,10 +292,9 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
 
 def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Query:
     table = changes.table
-    version = exp.cast(
-        version_value(table, exp.Placeholder(this=P_VERSION)), version_type(table), dialect="duckdb"
-    )
-    null = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    kind = version_type(table)
+    version = cast(version_value(table, exp.Placeholder(this=P_VERSION)), kind)
+    null = cast(exp.Null(), kind)
     branches: list[exp.Query] = []
     if changes.ends is not False:
         old = [column(old_name(i), "s") for i in range(len(table.stored))]
@@ -336,11 +336,11 @@ def _dies(changes: ChangeSet) -> bool | exp.Expr:
             )
             for k in changes.table.key
         ]
-        conditions.append(exp.paren(exp.or_(*moved)))
+        conditions.append(exp.Paren(this=any_of(*moved)))
     if not conditions:
         return False
-    dies = exp.or_(*conditions)
-    return dies if ended is None else exp.and_(ended, exp.paren(dies))
+    dies = any_of(*conditions)
+    return dies if ended is None else all_of(ended, exp.Paren(this=dies))
 
 
 def _rows(
@@ -351,10 +351,11 @@ def _rows(
     where: exp.Expr | None,
 ) -> exp.Select:
     table = changes.table
-    outputs: list[exp.Expr] = [
-        exp.alias_(v.copy(), ident(c.physical)) for v, c in zip(values, table.stored, strict=True)
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    outputs = [
+        exp.Alias(this=v.copy(), alias=ident(n))
+        for v, n in zip([*values, version, subsequent], names, strict=True)
     ]
-    outputs.append(exp.alias_(version.copy(), ident(table.format.version_column)))
-    outputs.append(exp.alias_(subsequent.copy(), ident(table.format.subsequent_column)))
     rows = _from_stage(changes, outputs)
-    return rows if where is None else rows.where(where.copy())
+    return rows if where is None else rows.where(where.copy(), copy=False)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.sql import select
 from rewriter.names import position_of
 from rewriter.reads import Reads
 from rewriter.target import Target, key_columns
@@ -39,8 +40,8 @@ def chosen_rows(
     relation: exp.Subquery,
 ) -> exp.Select:
     """Old values of the chosen rows and ``outputs``, rewritten, each target row once."""
-    query = exp.select(*target.old_values(), *outputs)
-    query = query.from_(exp.Subquery(this=exp.select("1")), copy=False)
+    nothing = exp.Select(expressions=[exp.Literal.number(1)])
+    query = select([*target.old_values(), *outputs], exp.Subquery(this=nothing))
     for join in joins:
         query.append("joins", join)
     for clause in ("where", "order", "limit"):

@@ -12,6 +12,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Number, Query, SkipNumbers, Stage, Step
 from journal.relations import column
 from journal.schema import ROW_ID, Column, Table
+from journal.sql import everything, named, relation, select
 from rewriter.changes import new_name, unique_constraints
 from rewriter.key_lookup import Keys
 from rewriter.manners import manners_of
@@ -78,15 +79,14 @@ class NewRows:
         if generated and self.row_count is None:
             name = self._part.named("source")
             self.steps.append(Stage(name, Query.of(rows)))
-            rows = exp.select("*").from_(staged(name))
+            rows = everything(staged(name))
         values = {c.physical: self._value(c) for c in self._table.stored}
         outputs: list[exp.Expr] = []
         for index, stored in enumerate(self._table.stored):
-            outputs.append(exp.alias_(values[stored.physical], new_name(index)))
+            outputs.append(named(values[stored.physical], new_name(index)))
         if ordered:
-            row: exp.Expr = exp.Window(this=exp.RowNumber())
-            outputs.append(exp.alias_(row, ORDER))
-        return exp.select(*outputs).from_(rows.subquery("r"), copy=False)
+            outputs.append(named(exp.Window(this=exp.RowNumber()), ORDER))
+        return select(outputs, relation(rows, "r"))
 
     def skipped(self, stage: str) -> list[Step]:
         """Steps that keep explicitly given numbers from being generated later."""
@@ -96,7 +96,7 @@ class NewRows:
             made = stored.identity
             highest = exp.Max if made.increment > 0 else exp.Min
             value = column(new_name(self._table.columns.index(stored)))
-            query = exp.select(highest(this=value)).from_(staged(stage))
+            query = select([highest(this=value)], staged(stage))
             step = SkipNumbers(
                 self._table.id, stored.physical, made.start, made.increment, Query.of(query)
             )

@@ -13,6 +13,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import BATCH, USER_PARAMETER
 from journal.schema import Column, Table
+from journal.sql import everything, named, select
 from rewriter.key_lookup import Keys, is_constant
 from rewriter.manners import manners_of
 from rewriter.names import position_of
@@ -107,10 +108,8 @@ class RowSource:
         for node in list(row.find_all(exp.Placeholder)):
             if node.name.startswith(USER_PARAMETER):
                 node.replace(exp.column(node.name, table="b"))
-        outputs = [
-            exp.alias_(value, name) for value, name in zip(row.expressions, names, strict=True)
-        ]
-        return exp.select(*outputs).from_(staged(BATCH, "b"))
+        outputs = [named(value, name) for value, name in zip(row.expressions, names, strict=True)]
+        return select(outputs, staged(BATCH, "b"))
 
     def _cells(self, row: exp.Expr) -> list[exp.Expr]:
         return list(row.expressions) if isinstance(row, exp.Tuple) else [row]
@@ -140,10 +139,10 @@ class RowSource:
         columns = [exp.to_identifier(f"c{i}") for i in range(len(self.given))]
         alias = exp.TableAlias(this=exp.to_identifier("q"), columns=columns)
         outputs = [
-            exp.alias_(typed(exp.column(n.copy(), table="q"), c), n.copy())
+            named(typed(exp.column(n.copy(), table="q"), c), n.name)
             for n, c in zip(columns, self.given, strict=True)
         ]
-        return exp.select(*outputs).from_(exp.Subquery(this=rewritten, alias=alias))
+        return select(outputs, exp.Subquery(this=rewritten, alias=alias))
 
     def _name_columns(self, names: Sequence[str] | None, query: exp.Expr) -> None:
         if names is None or not all(names):
@@ -187,7 +186,7 @@ class RowSource:
 def _values_query(rows: Sequence[exp.Expr], names: Sequence[str]) -> exp.Select:
     columns = [exp.to_identifier(n) for n in names]
     alias = exp.TableAlias(this=exp.to_identifier("v"), columns=columns)
-    return exp.select("*").from_(exp.Values(expressions=list(rows), alias=alias))
+    return everything(exp.Values(expressions=list(rows), alias=alias))
 
 
 def _of_width(query: exp.Expr, width: int) -> exp.Query:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
+from journal.sql import cast, expression, named
 from rewriter.changes import OLD_VERSION, new_name, old_name
 from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
@@ -55,10 +55,9 @@ class Target:
     def old_values(self) -> list[exp.Expr]:
         """Projections that stage the old row and its version."""
         found: list[exp.Expr] = [
-            exp.alias_(column(c.name, self.alias), old_name(i))
-            for i, c in enumerate(self.table.stored)
+            named(column(c.name, self.alias), old_name(i)) for i, c in enumerate(self.table.stored)
         ]
-        found.append(exp.alias_(column(VERSION, self.alias), OLD_VERSION))
+        found.append(named(column(VERSION, self.alias), OLD_VERSION))
         return found
 
     def places(self) -> dict[str, int]:
@@ -122,12 +121,12 @@ def default_value(stored: Column) -> exp.Expr:
     """What a column gets when no value is given (generated numbers apart)."""
     if stored.default is None:
         return exp.Null()
-    return sqlglot.parse_one(stored.default, read="duckdb")
+    return expression(stored.default)
 
 
 def typed(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
-    return exp.cast(value, stored.type, dialect="duckdb", copy=False)
+    return cast(value, stored.type)
 
 
 def key_columns(target: Target) -> list[exp.Expr]:
@@ -137,4 +136,4 @@ def key_columns(target: Target) -> list[exp.Expr]:
 
 def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:
     """Projections that stage new values, by physical name."""
-    return [exp.alias_(value, new_name(places[name])) for name, value in values.items()]
+    return [named(value, new_name(places[name])) for name, value in values.items()]

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from journal.plan import Append, Count, Fetch, Kind, Query, StatementPlan, Step
 from journal.schema import Table
+from journal.sql import any_of, named_table, select
 from rewriter.changes import (
     ChangeSet,
     append_step,
@@ -61,7 +62,9 @@ def settled(node: exp.Expr) -> exp.Expr:
 
 def staged(name: str, alias: str | None = None) -> exp.Expr:
     """A reference to a staged relation."""
-    return settled(exp.alias_(exp.to_table(name), alias or name, table=True))
+    found = named_table(name, alias or name)
+    found.meta[SETTLED] = True
+    return found
 
 
 def finish(
@@ -86,9 +89,9 @@ def finish(
     query = returned(reads, changes, result)
     count = None
     if per_change(changes) is None:
-        rows = exp.select(exp.Count(this=exp.Star())).from_(changes.stage)
+        rows = select([exp.Count(this=exp.Star())], named_table(changes.stage))
         if result.only is not None:
-            rows = rows.where(exp.column(result.only))
+            rows = rows.where(exp.column(result.only), copy=False)
         count = Count(Query.of(rows))
     return Written(changes.table, tag, tuple(steps), append_step(changes), query, count, bounded)
 
@@ -115,7 +118,7 @@ def fuse(
         refused.append(taken)
     if refused and not reads.context.swift:
         return None
-    condition = exp.or_(*refused, copy=False) if refused else None
+    condition = any_of(*refused) if refused else None
     query = fused(changes, stages, condition)
     each = per_change(changes)
     append = Append(changes.table.id, query, each, single=each is None)

@@ -1,0 +1,86 @@
+"""Makers of SQL as AST, for nodes that are the caller's own: nothing is copied or parsed.
+
+sqlglot's builders copy what they are given, whole trees again and again, and parse every string;
+that costs more than the rest of a rewrite. A node given here must not be used a second time: who
+needs it twice copies it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+
+_DIALECT = "duckdb"
+
+
+def named(value: exp.Expr, name: str) -> exp.Expr:
+    """A value under a name that is ours, or a relation under an alias."""
+    return exp.alias_(value, name, copy=False)
+
+
+def named_table(name: str, alias: str | None = None) -> exp.Table:
+    """A relation that a statement stages or binds itself."""
+    found = exp.Table(this=exp.to_identifier(name))
+    if alias is not None:
+        found.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return found
+
+
+def select(outputs: Iterable[exp.Expr], source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
+    """``SELECT outputs FROM source WHERE`` all conditions."""
+    query = exp.Select(expressions=list(outputs), from_=exp.From(this=source))
+    return query.where(*conditions, copy=False) if conditions else query
+
+
+def everything(source: exp.Expr) -> exp.Select:
+    """``SELECT * FROM source``."""
+    return select([exp.Star()], source)
+
+
+def relation(query: exp.Query, alias: str | None = None) -> exp.Subquery:
+    """A query as a source of rows."""
+    return query.subquery(alias, copy=False)
+
+
+def limited(query: exp.Select) -> exp.Select:
+    """At most one of a query's rows."""
+    query.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+    return query
+
+
+def all_of(*conditions: exp.Expr) -> exp.Expr:
+    """The conjunction."""
+    return exp.and_(*conditions, copy=False)
+
+
+def any_of(*conditions: exp.Expr) -> exp.Expr:
+    """The disjunction."""
+    return exp.or_(*conditions, copy=False)
+
+
+def cast(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value as a type, given as SQL text in the canonical dialect."""
+    return exp.cast(value, data_type(kind), dialect=_DIALECT, copy=False)
+
+
+def data_type(kind: str) -> exp.DataType:
+    """A type from its SQL text."""
+    return _data_type(kind).copy()
+
+
+@lru_cache(maxsize=4096)
+def _data_type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind, dialect=_DIALECT)
+
+
+def expression(text: str) -> exp.Expr:
+    """A stored expression from its text: a default, a check."""
+    return _expression(text).copy()
+
+
+@lru_cache(maxsize=4096)
+def _expression(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, read=_DIALECT)
