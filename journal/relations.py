@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.plan import physical
 from journal.schema import Column, Table
 from journal.segment import Tier
-from journal.sql import all_of, any_of, cast, everything, relation, select
+from journal.sql import all_of, any_of, cast, everything, limited, relation, select
 from journal.version import VersionType
 
 Output = tuple[exp.Expr, str]
@@ -167,7 +167,8 @@ class Reader:
             exp.Ordered(this=version.copy(), desc=True, nulls_first=False),
             exp.Ordered(this=end.copy(), nulls_first=True),
             copy=False,
-        ).limit(1, copy=False)
+        )
+        limited(ordered)
         return self._select(relation(ordered, "o"), outputs).where(self._is_open(), copy=False)
 
     def _of_tier(self, tier: Tier, source: exp.Expr) -> exp.Select:
@@ -182,22 +183,21 @@ class Reader:
         """The state at version ``point``, with the transaction's own buffered rows on top."""
         if not self.tiers:
             return self._nothing(outputs)
-        closings = self._closings_as_of(point)
+        ends = self._closings_as_of(point)
         branches: list[exp.Query] = []
-        written = exp.LTE(this=column(self._version, "o"), expression=point.copy())
-        for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD):
-            if tier in self.tiers:
-                source = self._physical(tier)
-                where = all_of(self._is_open(), written.copy())
-                branches.append(self._survivors(source, outputs, where, closings))
-        if Tier.HISTORY in self.tiers:
-            contains = exp.GT(this=column(self._subsequent, "o"), expression=point.copy())
-            source = self._physical(Tier.HISTORY)
-            where = all_of(written.copy(), contains)
-            branches.append(self._survivors(source, outputs, where, closings))
+        for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD, Tier.HISTORY):
+            if tier not in self.tiers:
+                continue
+            written = exp.LTE(this=column(self._version, "o"), expression=point.copy())
+            there: exp.Expr = self._is_open()
+            if tier is Tier.HISTORY:
+                there = exp.GT(this=column(self._subsequent, "o"), expression=point.copy())
+            closings = None if ends is None else ends.copy()
+            source = self._physical(tier)
+            branches.append(self._survivors(source, outputs, all_of(there, written), closings))
         if Tier.BUFFER in self.tiers:
             source = self._physical(Tier.BUFFER)
-            branches.append(self._survivors(source, outputs, self._is_open(), closings))
+            branches.append(self._survivors(source, outputs, self._is_open(), ends))
         return union_all(branches)
 
     def intervals(self, outputs: Sequence[Output]) -> exp.Query:
@@ -244,8 +244,10 @@ class Reader:
         paths = exp.Placeholder(this=parameter)
         return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
 
-    def _select(self, source: exp.Expr, outputs: Sequence[Output]) -> exp.Select:
-        return select([_named(e.copy(), name) for e, name in outputs], source)
+    def _select(
+        self, source: exp.Expr, outputs: Sequence[Output], of: str | None = None
+    ) -> exp.Select:
+        return select([_named(_fresh(e, of), name) for e, name in outputs], source)
 
     def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
         types = {c.physical: c.type for c in self.table.stored}
@@ -278,18 +280,18 @@ class Reader:
         where: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
-        rows = self._select(_aliased(source.copy(), "o"), _qualified(outputs, "o"))
+        rows = self._select(_aliased(source, "o"), outputs, "o")
         if where is not None:
-            rows = rows.where(where.copy(), copy=False)
+            rows = rows.where(where, copy=False)
         if closings is None:
             return rows
         is_closing = exp.GT(
             this=column(self._subsequent, "c"), expression=column(self._version, "c")
         )
         # Not NOT EXISTS: over a union DuckDB turns that into a join with all distinct row versions.
-        ends = _aliased(closings.copy(), "c")
         on = all_of(self._same_row("c", "o"), is_closing)
-        return rows.join(ends, on=on, join_type="anti", copy=False)
+        rows.append("joins", exp.Join(this=_aliased(closings, "c"), kind="ANTI", on=on))
+        return rows
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
@@ -329,12 +331,14 @@ def _aliased(source: exp.Expr, alias: str) -> exp.Expr:
     return exp.alias_(source, alias, table=True, copy=False)
 
 
-def _qualified(outputs: Sequence[Output], alias: str) -> list[Output]:
-    result: list[Output] = []
-    for expression, name in outputs:
-        copy = expression.copy()
+def _fresh(expression: exp.Expr, of: str | None) -> exp.Expr:
+    """A copy whose columns are those of the relation ``of``."""
+    plain = isinstance(expression, exp.Column) and isinstance(expression.this, exp.Identifier)
+    if plain and not expression.args.get("table"):
+        return column(expression.name, of)
+    copy = expression.copy()
+    if of is not None:
         for col in list(copy.find_all(exp.Column)):
             if not col.table:
-                col.set("table", exp.to_identifier(alias))
-        result.append((copy, name))
-    return result
+                col.set("table", exp.to_identifier(of))
+    return copy

@@ -293,20 +293,24 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
 def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Query:
     table = changes.table
     kind = version_type(table)
-    version = cast(version_value(table, exp.Placeholder(this=P_VERSION)), kind)
-    null = cast(exp.Null(), kind)
+
+    def version() -> exp.Expr:
+        return cast(version_value(table, exp.Placeholder(this=P_VERSION)), kind)
+
+    def old() -> list[exp.Expr]:
+        return [column(old_name(i), "s") for i in range(len(table.stored))]
+
     branches: list[exp.Query] = []
     if changes.ends is not False:
-        old = [column(old_name(i), "s") for i in range(len(table.stored))]
-        ended = _ended(changes)
-        branches.append(_rows(changes, old, column(OLD_VERSION, "s"), version, ended))
+        since = column(OLD_VERSION, "s")
+        branches.append(_rows(changes, [*old(), since, version()], _ended(changes)))
         dead = _dies(changes)
         if dead is not False:
-            where = dead if isinstance(dead, exp.Expr) else ended
-            branches.append(_rows(changes, old, version, version, where))
+            where = dead if isinstance(dead, exp.Expr) else _ended(changes)
+            branches.append(_rows(changes, [*old(), version(), version()], where))
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
-        rows = _rows(changes, new, version, null, _begun(changes))
+        rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], _begun(changes))
         if refused is not None:
             rows = rows.where(_failing(refused), copy=False)
         branches.append(rows)
@@ -343,19 +347,11 @@ def _dies(changes: ChangeSet) -> bool | exp.Expr:
     return dies if ended is None else all_of(ended, exp.Paren(this=dies))
 
 
-def _rows(
-    changes: ChangeSet,
-    values: Sequence[exp.Expr],
-    version: exp.Expr,
-    subsequent: exp.Expr,
-    where: exp.Expr | None,
-) -> exp.Select:
+def _rows(changes: ChangeSet, values: Sequence[exp.Expr], where: exp.Expr | None) -> exp.Select:
+    """Journal rows with these values, the two versions last."""
     table = changes.table
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
-    outputs = [
-        exp.Alias(this=v.copy(), alias=ident(n))
-        for v, n in zip([*values, version, subsequent], names, strict=True)
-    ]
+    outputs = [exp.Alias(this=v, alias=ident(n)) for v, n in zip(values, names, strict=True)]
     rows = _from_stage(changes, outputs)
-    return rows if where is None else rows.where(where.copy(), copy=False)
+    return rows if where is None else rows.where(where, copy=False)

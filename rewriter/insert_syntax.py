@@ -24,19 +24,19 @@ class InsertMarks:
 
 def without_marks(tokens: Sequence[Token]) -> tuple[list[Token], InsertMarks]:
     """The tokens that sqlglot can parse, and what they lost."""
-    words = [t.text.upper() for t in tokens[:2]]
-    replacing = words == ["REPLACE", "INTO"]
+    words = [t.text.upper() for t in tokens]
+    replacing = words[:2] == ["REPLACE", "INTO"]
     kept = list(tokens)
     if replacing:
         first = tokens[0]
         kept[0] = Token(TokenType.INSERT, "INSERT", first.line, first.col, first.start, first.end)
-    elif "INSERT" not in {t.text.upper() for t in tokens}:
+    elif "INSERT" not in words:
         return kept, InsertMarks()
     overriding = ""
-    for index in range(len(kept) - 2):
-        phrase = [t.text.upper() for t in kept[index : index + 3]]
-        if phrase[0] == "OVERRIDING" and phrase[1] in {"SYSTEM", "USER"} and phrase[2] == "VALUE":
-            overriding = phrase[1]
+    for index in [i for i, word in enumerate(words) if word == "OVERRIDING"]:
+        behind = words[index + 1 : index + 3]
+        if behind in (["SYSTEM", "VALUE"], ["USER", "VALUE"]):
+            overriding = behind[0]
             del kept[index : index + 3]
             break
     return kept, InsertMarks(overriding, replacing)

@@ -90,7 +90,10 @@ class RowSource:
         if len(rows) == 1:
             given = zip(self.given, tuples[0].expressions, strict=False)
             self.constants = {c.physical: v for c, v in given if is_constant(v)}
-        query = _values_query(list(holder.expressions), names)
+        if len(rows) == 1 and self._reads.context.swift:
+            query = exp.Select(expressions=_cells_named(holder.expressions[0], names))
+        else:
+            query = _values_query(list(holder.expressions), names)
         query.set("with_", holder.args.get("with_"))
         return query
 
@@ -108,8 +111,7 @@ class RowSource:
         for node in list(row.find_all(exp.Placeholder)):
             if node.name.startswith(USER_PARAMETER):
                 node.replace(exp.column(node.name, table="b"))
-        outputs = [named(value, name) for value, name in zip(row.expressions, names, strict=True)]
-        return select(outputs, staged(BATCH, "b"))
+        return select(_cells_named(row, names), staged(BATCH, "b"))
 
     def _cells(self, row: exp.Expr) -> list[exp.Expr]:
         return list(row.expressions) if isinstance(row, exp.Tuple) else [row]
@@ -181,6 +183,10 @@ class RowSource:
             advice="see docs/sql.md for the forms of INSERT",
             position=position_of(node),
         )
+
+
+def _cells_named(row: exp.Expr, names: Sequence[str]) -> list[exp.Expr]:
+    return [named(value, name) for value, name in zip(row.expressions, names, strict=True)]
 
 
 def _values_query(rows: Sequence[exp.Expr], names: Sequence[str]) -> exp.Select:

@@ -50,9 +50,6 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
 def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Result) -> Written:
     stage = part.named("changed")
     query = rows.query()
-    many = table if rows.row_count is None else None
-    staging = Stage(stage, Query.of(query), rows_of=many)
-    steps: list[Step] = [*rows.steps, staging, *rows.skipped(stage)]
     changes = ChangeSet(table, stage, False, True, _all(table))
     if rows.row_count == 1 and not rows.explicit and result.node is None:
         taken, checked = rows.taken()
@@ -67,6 +64,9 @@ def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Res
         )
         if written is not None:
             return written
+    many = table if rows.row_count is None else None
+    staging = Stage(stage, Query.of(query), rows_of=many)
+    steps: list[Step] = [*rows.steps, staging, *rows.skipped(stage)]
     bounded = rows.row_count is not None and rows.row_count <= _BOUNDED_ROWS
     return finish(reads, changes, steps, "INSERT", result, bounded=bounded)
 
