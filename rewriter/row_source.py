@@ -91,7 +91,7 @@ class RowSource:
             given = zip(self.given, tuples[0].expressions, strict=False)
             self.constants = {c.physical: v for c, v in given if is_constant(v)}
         if len(rows) == 1 and self._reads.context.swift:
-            query = exp.Select(expressions=_cells_named(holder.expressions[0], names))
+            query = exp.Select(expressions=_cells_named(tuples[0], names))
         else:
             query = _values_query(list(holder.expressions), names)
         query.set("with_", holder.args.get("with_"))
