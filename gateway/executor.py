@@ -89,7 +89,8 @@ class Executor:
         asked = Asked(parsed, parameters, settings, dialect, batch)
         times = TimePoints(self._journal, parameters)
         outcome = None
-        if batch is None and not isinstance(parsed.statement, Explain):
+        swift = batch is None and not isinstance(parsed.statement, Explain)
+        if swift and self._journal.can_fail:
             outcome = self._attempt(transaction, replace(asked, swift=True), times, cancellation)
         if outcome is None:
             outcome = self._attempt(transaction, asked, times, cancellation)
@@ -166,10 +167,11 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
-        key = plan_key(parsed, settings, dialect, batch=False, swift=True)
+        swift = self._journal.can_fail
+        key = plan_key(parsed, settings, dialect, batch=False, swift=swift)
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
-        asked = Asked(parsed, parameters, settings, dialect, swift=True)
+        asked = Asked(parsed, parameters, settings, dialect, swift=swift)
         with self._journal.direct(settings.commit_message) as statement:
             statement.session.use_zone(settings.timezone)
             plan = self._plan(statement, asked, TimePoints(self._journal, parameters))

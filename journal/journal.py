@@ -366,6 +366,11 @@ class Journal:
             return self.state.version == seen.version
 
     @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return True
+
+    @property
     def place(self) -> str:
         """Where the journals lie, for people."""
         return str(self.root)

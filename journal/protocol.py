@@ -110,6 +110,10 @@ class OpenJournal(Protocol):
         """Where generated numbers come from."""
 
     @property
+    def can_fail(self) -> bool:
+        """True if a query of the store can fail on purpose, by a function ``error``."""
+
+    @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""
 

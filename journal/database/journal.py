@@ -75,6 +75,11 @@ class DatabaseJournal:
         return self._seen.newest
 
     @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return False
+
+    @property
     def place(self) -> str:
         """The database, for people."""
         return self.store.shown
