@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024
+_JOINED_ROWS_MIN = 50
 
 
 class Cursor:
@@ -298,7 +299,7 @@ def _listed(rows: object) -> list[Any]:
 
 
 def _run_many(session: Session, parsed: Parsed, rows: list[Any]) -> Outcome:
-    if _can_batch(parsed.statement):
+    if _can_batch(parsed.statement, len(rows)):
         batch = batch_table(parsed, rows)
         if batch is not None:
             return session.run_batch(parsed, rows, batch)
@@ -309,8 +310,13 @@ def _is_query(statement: object) -> bool:
     return isinstance(statement, SqlStatement) and isinstance(statement.ast, exp.Query)
 
 
-def _can_batch(statement: object) -> bool:
-    if not isinstance(statement, SqlStatement) or statement.ast.key != "insert":
+def _can_batch(statement: object, rows: int) -> bool:
+    if not isinstance(statement, SqlStatement):
+        return False
+    if statement.ast.key in {"update", "delete"}:
+        # A few rows are found faster one by one than by a join with the whole table.
+        return rows >= _JOINED_ROWS_MIN
+    if statement.ast.key != "insert":
         return False
     values = statement.ast.expression
     return values is not None and values.key == "values" and len(values.expressions) == 1

@@ -7,6 +7,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage, StatementPlan
 from journal.schema import fold
+from rewriter.batch import write_batch
 from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, source_joins, sources_of
 from rewriter.context import RewriteContext
@@ -26,6 +27,9 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     stage = part.named("changed")
     result = Result(ast.args.get("returning"), target.alias, old=True, with_=ast.args.get("with_"))
     where = ast.args.get("where")
+    if reads.context.batch:
+        changes = ChangeSet(table, stage, True, False, frozenset())
+        return write_batch(ast, reads, target, [], changes)
     keys = None
     if where is not None:
         keys = keys_in(where.this, table, target.alias, alone=not joins)

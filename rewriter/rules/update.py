@@ -8,6 +8,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage
 from rewriter.allowed import check_some
 from rewriter.assignments import assignments
+from rewriter.batch import write_batch
 from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, sources_of
 from rewriter.key_lookup import keys_in
@@ -36,6 +37,9 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
     result = Result(ast.args.get("returning"), target.alias, with_=ast.args.get("with_"))
     joins = sources_of(node, ast.args.get("from_"))
     where = ast.args.get("where")
+    if reads.context.batch:
+        changes = ChangeSet(table, stage, True, True, frozenset(assigned))
+        return write_batch(ast, reads, target, new_values(assigned, target.places()), changes)
     keys = None
     if where is not None:
         keys = keys_in(where.this, table, target.alias, alone=not joins)
