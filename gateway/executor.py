@@ -172,7 +172,7 @@ class Executor:
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
         asked = Asked(parsed, parameters, settings, dialect, swift=swift)
-        with self._journal.direct(settings.commit_message) as statement:
+        with self._journal.direct(settings.commit_message, cancellation) as statement:
             statement.session.use_zone(settings.timezone)
             plan = self._plan(statement, asked, TimePoints(self._journal, parameters))
             if not plan.bounded:

@@ -244,7 +244,7 @@ class Session:
     def _commit(self, transaction: Transaction) -> None:
         author = Author(self.user, self.settings.application)
         written = transaction.buffered_tables()
-        self.journal.commit(transaction, author)
+        self.journal.commit(transaction, author, self.cancellation)
         self._seal(written)
 
     def _seal(self, table_ids: Iterable[int]) -> None:
@@ -308,6 +308,10 @@ class Session:
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""
+        with self.cancellation.running():
+            self._end()
+
+    def _end(self) -> None:
         transaction, self.transaction = self.transaction, None
         if transaction is None:
             return

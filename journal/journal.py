@@ -35,6 +35,7 @@ from journal.stores import duckdb_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
+from journal.turns import UNWATCHED, Watcher, taken
 from journal.version import HybridClock, Version
 from journal.warehouse import DATABASE_FILE, Warehouse
 
@@ -163,7 +164,9 @@ class Journal:
             self.staged.discard(file.path)
             self.warehouse.remove(file)
 
-    def commit(self, transaction: Transaction, author: Author) -> Version | None:
+    def commit(
+        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+    ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
         Raises SERIALIZATION when others committed changes of the same keys or definitions first;
@@ -173,27 +176,32 @@ class Journal:
             transaction.check_open()
             if not transaction.writes:
                 return None
-            with self.commit_lock, self._session() as session:
-                return self._commit(session, transaction, author)
+            with taken(self.commit_lock, watcher), self._session() as session:
+                return self._commit(session, transaction, author, watcher)
         except BaseException:
             transaction.discard()
             raise
         finally:
             self._finish(transaction)
 
-    def _commit(self, session: DuckDBSession, transaction: Transaction, author: Author) -> Version:
+    def _commit(
+        self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher
+    ) -> Version:
         committed = self.state
         section.check_catalog(transaction, committed)
         session.begin()
-        section.check_conflicts(session, transaction, committed, self._records)
-        self.removals.check(session, transaction, committed)
-        guard.check_buffers(self, session, transaction, committed)
-        catalog = committed.catalog
-        for _, change in transaction.changes():
-            catalog = apply(catalog, change)
-        writes = section.restamped(self.warehouse, session, transaction, self.clock)
-        appended = section.append(self.warehouse, session, committed, writes)
-        section.write_catalog(self.warehouse, session, committed, catalog, writes, appended.tables)
+        with watcher.watching(session):
+            section.check_conflicts(session, transaction, committed, self._records)
+            self.removals.check(session, transaction, committed)
+            guard.check_buffers(self, session, transaction, committed)
+            catalog = committed.catalog
+            for _, change in transaction.changes():
+                catalog = apply(catalog, change)
+            writes = section.restamped(self.warehouse, session, transaction, self.clock)
+            appended = section.append(self.warehouse, session, committed, writes)
+            section.write_catalog(
+                self.warehouse, session, committed, catalog, writes, appended.tables
+            )
         row = section.transaction_row(writes, transaction.message, author, catalog)
         self._finish_commit(session, committed, catalog, appended.tables, row)
         if catalog is not committed.catalog:
@@ -239,13 +247,13 @@ class Journal:
         return self.state.version >= version
 
     @contextmanager
-    def direct(self, message: str | None) -> Iterator[Statement]:
+    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> Iterator[Statement]:
         """A statement that runs inside the commit section, for writes that take no time.
 
         Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
         appended with ``append_direct``, and ``commit_direct`` ends it; without that nothing stays.
         """
-        with self.commit_lock:
+        with taken(self.commit_lock, watcher):
             transaction = Transaction(self.state, False, False, message)
             with self.statement(transaction) as statement:
                 yield statement

@@ -19,6 +19,7 @@ from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import JournalState
 from journal.stores.base import Parameters, Progress, RowSet, StagedRows, StoreSession
 from journal.transaction import Transaction
+from journal.turns import UNWATCHED, Watcher
 from journal.verification import Verification
 from journal.version import HybridClock, Version
 
@@ -128,10 +129,17 @@ class OpenJournal(Protocol):
     def rollback(self, transaction: Transaction) -> None:
         """Forget a transaction and everything it wrote."""
 
-    def commit(self, transaction: Transaction, author: Author) -> Version | None:
-        """Make a transaction's writes durable and visible; None if it wrote nothing."""
+    def commit(
+        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+    ) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
 
-    def direct(self, message: str | None) -> AbstractContextManager[OpenStatement]:
+        It may be cancelled until the store commits.
+        """
+
+    def direct(
+        self, message: str | None, watcher: Watcher = UNWATCHED
+    ) -> AbstractContextManager[OpenStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
 
     def new_table_id(self) -> int:

@@ -31,6 +31,7 @@ from journal.stores.postgres_pool import PostgresStore
 from journal.stores.postgres_rows import staged_table
 from journal.stores.postgres_text import rendered
 from journal.transaction import Transaction
+from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
 
 _LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
@@ -180,7 +181,9 @@ class DatabaseJournal:
             self.clock.settle(max(committed.version, row.settled))
             yield session, committed, row
 
-    def commit(self, transaction: Transaction, author: Author) -> Version | None:
+    def commit(
+        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+    ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
         Raises SERIALIZATION when others committed changes of the same keys or definitions first;
@@ -191,7 +194,10 @@ class DatabaseJournal:
             if not transaction.writes:
                 return None
             with self._section() as (session, committed, row):
-                written = section.write(session, transaction, committed, row, self.clock, author)
+                with watcher.watching(session):
+                    written = section.write(
+                        session, transaction, committed, row, self.clock, author
+                    )
                 self._conclude(session, written)
                 self.staged.difference_update(f.path for f in staged_files(transaction.writes))
                 return written.state.version
@@ -229,7 +235,9 @@ class DatabaseJournal:
         raise error
 
     @contextmanager
-    def direct(self, message: str | None) -> Iterator[DatabaseStatement]:
+    def direct(
+        self, message: str | None, watcher: Watcher = UNWATCHED
+    ) -> Iterator[DatabaseStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
         with self._section() as (session, committed, row):
             transaction = Transaction(committed, False, False, message)

@@ -107,6 +107,37 @@ def test_cancelling_a_change(connect: Callable[..., Connection]) -> None:
     assert con.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_cancelling_a_commit_that_waits(
+    connect: Callable[..., Connection], autocommit: bool
+) -> None:
+    con = connect(autocommit=True)
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1)")
+    con.autocommit = autocommit
+    section, done = con.session.journal.commit_lock, threading.Event()
+    taken = threading.Event()
+
+    def hold() -> None:
+        with section:
+            taken.set()
+            done.wait(60)
+
+    def change() -> None:
+        con.execute("UPDATE t SET b = 2 WHERE a = 1")
+        con.commit()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait(60)
+    error, elapsed = cancelled_after(con, change)
+    done.set()
+    holder.join()
+    assert error.sqlstate == "57014"
+    assert elapsed < WITHIN_S
+    assert con.execute("SELECT b FROM t").fetchone() == (1,)
+
+
 def test_cancelling_a_loop_of_changes(connect: Callable[..., Connection]) -> None:
     con = connect(autocommit=True)
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
