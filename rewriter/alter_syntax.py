@@ -35,10 +35,10 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
     for part in _parts(tokens[start:]):
         ast: exp.Expr | None = properties_action(part)
         if ast is None:
-            ast = _schema_move(part) or _constraint(part, parse)
+            ast = _schema_move(part) or _no_key(part) or _constraint(part, parse)
         if ast is None:
             ast = parse([*header, *_with_column(part)])
-        if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet):
+        if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet | exp.DropPrimaryKey):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
             raise _error(
@@ -85,6 +85,12 @@ def _with_column(part: list[Token]) -> list[Token]:
         column = Token(TokenType.COLUMN, "COLUMN", part[0].line, part[0].col)
         return [part[0], column, *part[1:]]
     return part
+
+
+def _no_key(part: list[Token]) -> exp.DropPrimaryKey | None:
+    """MySQL's ``DROP PRIMARY KEY``, in every dialect."""
+    words = [t.text.upper() for t in part]
+    return exp.DropPrimaryKey() if " ".join(words) == "DROP PRIMARY KEY" else None
 
 
 def _schema_move(part: list[Token]) -> exp.AlterRename | None:

@@ -215,7 +215,7 @@ class Alteration:
         if self.draft.key and fold(name) == fold(key_name):
             raise self._refused(
                 f"the primary key of {self.table.name} cannot be dropped",
-                "create a table without it by CREATE TABLE .. AS",
+                "journals find rows by it; CREATE TABLE .. AS makes a table without it",
                 node,
             )
         kept = [u for u in self.draft.uniques if fold(u.name) != fold(name)]
