@@ -122,7 +122,7 @@ class _Unit:
     def _merge_history(self, layout: int) -> tuple[Sums, list[Written]]:
         """Archived rows stay what they are; they only come to lie together."""
         rows = self._in_range(self._read(self._files(layout), self._names(layout)))
-        count, total = self._sum_of(rows, layout)
+        count, total, _ = self._sum_of([rows], layout)
         if not count:
             return Sums(), []
         written = self._copy(layout, Tier.HISTORY, rows, RowCounts(closing=count))
@@ -230,14 +230,14 @@ class _Unit:
         is_current = exp.Is(this=column(_END, "c"), expression=exp.Null())
         outputs = [
             _count(),
-            _checksum([*values, column(_END, "c")]),
+            _checksum([_hash(values), column(_END, "c")]),
             exp.Filter(this=_count(), expression=exp.Where(this=is_current)),
             _where(_checksum([v.copy() for v in values]), is_current),
         ]
         rows = exp.select(*outputs).from_(self._opens(layout).subquery("o"))
         rows = rows.join(self._closings(), on=self._same_row("c"), join_type="left")
         found = self._session.row(Query(rows, ()), {})
-        kept = self._sum_of(self._kept(layout), layout) if self._minor else (0, 0)
+        kept = self._sum_of([self._kept(layout)], layout)[:2] if self._minor else (0, 0)
         return Sums(*[int(v or 0) for v in (*found, *kept)])
 
     def _sums_after(self, layout: int, written: Sequence[Written]) -> Sums:
@@ -252,22 +252,28 @@ class _Unit:
             else:
                 current.append(rows.where(self._is_open()))
                 kept.append(self._read(files, names).where(exp.Not(this=self._is_open())))
-        found = [(0, 0), (0, 0), (0, 0), (0, 0)]
-        if current:
-            found[0] = self._sum_of(union_all(current), layout)
-            found[1] = self._sum_of(union_all([c.copy() for c in current]), layout, ends=False)
-            found[2] = self._sum_of(union_all(kept), layout)
-        if versions:
-            found[3] = self._sum_of(union_all(versions), layout)
-        (opens, opens_sum), (_, current_sum), (kept_rows, kept_sum), (old, old_sum) = found
-        versions_sum = opens_sum + old_sum
-        return Sums(opens + old, versions_sum, opens, current_sum, kept_rows, kept_sum)
+        opens, opens_sum, current_sum = self._sum_of(current, layout)
+        old, old_sum, _ = self._sum_of(versions, layout)
+        kept_rows, kept_sum, _ = self._sum_of(kept, layout)
+        return Sums(
+            versions=opens + old,
+            versions_sum=opens_sum + old_sum,
+            current=opens,
+            current_sum=current_sum,
+            kept=kept_rows,
+            kept_sum=kept_sum,
+        )
 
-    def _sum_of(self, rows: exp.Query, layout: int, *, ends: bool = True) -> tuple[int, int]:
-        names = self._names(layout) if ends else self._names(layout)[:-1]
-        sums = [_count(), _checksum([column(n) for n in names])]
-        found = self._session.row(Query(exp.select(*sums).from_(rows.subquery("r")), ()), {})
-        return int(found[0]), int(found[1] or 0)
+    def _sum_of(self, parts: Sequence[exp.Query], layout: int) -> tuple[int, int, int]:
+        """How many rows, and the checksums of them with and without their ends."""
+        if not parts:
+            return 0, 0, 0
+        *names, end = self._names(layout)
+        values = [column(n) for n in names]
+        sums = [_count(), _checksum([_hash(values), column(end)]), _checksum(values)]
+        rows = exp.select(*sums).from_(union_all(parts).subquery("r"))
+        count, with_ends, without = self._session.row(Query(rows, ()), {})
+        return int(count), int(with_ends or 0), int(without or 0)
 
     def _names(self, layout: int) -> list[str]:
         return [*(c.physical for c in self._tables[layout].stored), self._start, self._end]
@@ -337,7 +343,11 @@ def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
 
 def _checksum(values: Sequence[exp.Expr]) -> exp.Expr:
     """The sum of the rows' hashes: the same whatever their order, different if one occurs twice."""
-    return exp.Sum(this=exp.Anonymous(this="hash", expressions=list(values)))
+    return exp.Sum(this=_hash(values))
+
+
+def _hash(values: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.Anonymous(this="hash", expressions=[v.copy() for v in values])
 
 
 def _table(raw: Mapping[str, Json]) -> Table:
