@@ -13,9 +13,12 @@ from bench import (
     bulk_update,
     compaction,
     current_view,
+    filters,
     import_rows,
+    locate,
     on_conflict,
     point_read,
+    purge,
     rewrite,
     stream,
     update_by_key,
@@ -33,6 +36,9 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "import_rows": import_rows.measure,
     "compaction": compaction.measure,
     "stream": stream.measure,
+    "filters": filters.measure,
+    "locate": locate.measure,
+    "purge": purge.measure,
 }
 _RESULTS = Path("bench") / "results" / "local"
 

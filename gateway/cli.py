@@ -27,6 +27,7 @@ COMMANDS = {
     "scheduler": "gateway.commands.scheduler",
     "hold": "gateway.commands.hold",
     "erase": "gateway.commands.erase",
+    "access": "gateway.commands.access",
     "audit": "gateway.commands.audit",
     "shell": "gateway.commands.shell",
     "demo": "gateway.commands.demo",

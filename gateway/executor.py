@@ -27,6 +27,7 @@ from gateway.time_points import TimePoints, check_present, check_told
 from journal import lookup
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
+from journal.key_filters import KeyFilters
 from journal.plan import (
     BATCH,
     P_SNAPSHOT,
@@ -58,6 +59,7 @@ class Executor:
     def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
         self._journal = journal
         self._cache = PlanCache()
+        self._filters = KeyFilters()
         self.sealer = sealer
 
     @property
@@ -264,7 +266,12 @@ class Executor:
         for place in plan.lookups:
             state = statement.committed.tables[place.table_id]
             paths = lookup.files(place, state, parameters)
-            bound[place.name] = [str(Path(self._journal.place) / path) for path in paths]
+            root = Path(self._journal.place)
+            table = statement.transaction.catalog.by_id(place.table_id)
+            if table is not None:
+                key = lookup.constant(place.key, parameters)
+                paths = self._filters.narrow(root, table, paths, key)
+            bound[place.name] = [str(root / path) for path in paths]
         return bound
 
     def _step(

@@ -90,6 +90,7 @@ class Code(Enum):
     DRIVER_MISSING = CodeInfo("PAL-604", "08001", "a package the store needs is not installed")
     INTERFACE = CodeInfo("PAL-605", "HY000", "wrong use of the interface")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
+    PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
     JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")
     JOB_BUSY = CodeInfo("PAL-703", "55P03", "another job holds the table")

@@ -42,12 +42,14 @@ def files(lookup: Lookup, state: TableState, parameters: Mapping[str, Any]) -> l
 
 
 def constant(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
-    """The value of a literal or parameter, where it is an integer written as one; else None."""
+    """The value of a parameter, or of a literal that is text or a whole number; else None."""
     while isinstance(node, exp.Cast) and node.to.this in exp.DataType.INTEGER_TYPES:
         node = node.this
     if isinstance(node, exp.Placeholder):
         return parameters.get(node.name)
-    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+    if isinstance(node, exp.Literal) and node.is_string:
+        return node.name
+    if isinstance(node, exp.Literal) and node.name.isdigit():
         return int(node.name)
     return None
 

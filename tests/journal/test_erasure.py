@@ -20,11 +20,14 @@ from journal.errors import PalimpsestError
 from journal.journal import Journal
 from journal.stores.duckdb_rewrite import rewrite_without
 from journal.verification import verify
+from spark_compaction.client import SparkEngine
 from spark_compaction.erasing import Erased, erase
 from spark_compaction.local import LocalEngine
 from spark_compaction.purge import REWRITE
 from tests.support.client import Client
+from tests.support.spark import spark
 
+__all__ = ["spark"]
 TOKEN = "Qz7-unmistakable-Xk9"
 MAIL = f"{TOKEN}@example.org"
 PEOPLE = (
@@ -465,3 +468,30 @@ def test_requests_hold_no_identifier(run: Client) -> None:
     _people(run)
     request = _submit(run, MAIL)
     assert TOKEN.lower() not in str(dataclasses.asdict(request)).lower()
+
+
+def test_backups_and_retired_segments_bring_nobody_back(run: Client) -> None:
+    _people(run)
+    run("SET job_engine = 'local'")
+    run("CALL system.backup(table => 'people', name => 'before')")
+    run("CALL system.compact(table => 'people')")
+    run("UPDATE people SET n = -1 WHERE id = 20")
+    _submit(run, MAIL)
+    (row,) = run("CALL system.purge(table => 'people')")
+    assert row[3] == "SUCCEEDED"
+    assert requests(_journal(run))[0].state is State.COMPLETED
+    assert _holders(run) == []
+    run("CALL system.restore(table => 'people', backup => 'before')")
+    assert run("SELECT n FROM people WHERE id IN (7, 20)") == [(20,)]
+    assert _holders(run) == []
+    assert verify(_journal(run)).is_clean
+
+
+def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
+    version = _people(run)
+    before = _others(run, [version])
+    _submit(run, MAIL)
+    (done,) = erase(_journal(run), spark, "tester").requests
+    assert done.state is State.COMPLETED
+    assert _holders(run) == []
+    assert _others(run, [version]) == before

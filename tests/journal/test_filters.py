@@ -24,7 +24,9 @@ from journal.filters import (
     read_sidecar,
     write_sidecar,
 )
+from journal.key_filters import KeyFilters
 from journal.recovery import recover
+from journal.schema import Table
 from journal.warehouse import SIDECAR
 from tests.support.client import Client
 
@@ -199,3 +201,29 @@ def test_parts_of_a_sidecar_become_one(tmp_path: Path) -> None:
     merge_sidecars(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == [SIDECAR]
     assert set(read_sidecar(tmp_path)) == {"one", "two"}
+
+
+def test_point_reads_open_only_files_that_may_hold_the_key(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("CREATE TABLE p (id VARCHAR PRIMARY KEY, n INTEGER) WITH (filters = 'id')")
+    for part in range(4):
+        run("INSERT INTO p SELECT 'k' || (i * 4 + ?), i FROM range(50) t(i)", part)
+        run("CALL system.flush('p')")
+    asked: list[tuple[int, int]] = []
+    narrow = KeyFilters.narrow
+
+    def noted(self: KeyFilters, root: Path, table: Table, paths: list[str], key: object) -> object:
+        found = narrow(self, root, table, paths, key)
+        asked.append((len(paths), len(found)))
+        return found
+
+    monkeypatch.setattr(KeyFilters, "narrow", noted)
+    assert run("SELECT n FROM p WHERE id = 'k41'") == [(10,)]
+    assert run("SELECT n FROM p WHERE id = ?", "k42") == [(10,)]
+    assert run("SELECT n FROM p WHERE id = ?", "nobody") == []
+    assert asked
+    assert all(found <= 2 for _, found in asked)
+    for folder in {f.parent for f in run.files()}:
+        (folder / SIDECAR).unlink()
+    assert run("SELECT n FROM p WHERE id = 'k43'") == [(10,)]

@@ -1,0 +1,146 @@
+"""Everything about a person: all versions of all rows that name them, for a package of their own.
+
+The search is the same as for an erasure; what is being erased is not seen any more. The package is
+made in memory, so that nothing of it lies on the disk in plain text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from journal.erasure import audit
+from journal.erasure.descriptor import ever_described
+from journal.erasure.locate import Locator, Subjects
+from journal.erasure.package import seal_package
+from journal.erasure.scope import load_scope
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
+from journal.plan import Query
+from journal.relations import Output, Reader, column, ident
+from journal.schema import Table
+from journal.statement import Statement
+from journal.version import VersionType
+
+_ROWS_MAX = 2_000_000
+_SHOWN = "access_keys"
+_START, _END = "_valid_from", "_valid_to"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a table holds about somebody; ``why`` says why it was not searched."""
+
+    table: str
+    rows: int = 0
+    why: str = ""
+
+
+def collect(
+    journal: Journal,
+    subjects: Subjects,
+    passphrase: str,
+    expires: datetime,
+    by: str,
+) -> tuple[bytes, list[Found]]:
+    """An encrypted package of JSON and Parquet, and what is in it by table."""
+    files: dict[str, bytes] = {}
+    told: list[Found] = []
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            scope = load_scope(statement.session)
+            for table in sorted(transaction.catalog.tables(), key=lambda t: t.name.key):
+                why = scope.why_not(table.name)
+                rows = None if why else _versions(journal, statement, table, subjects)
+                if rows is None:
+                    told.append(Found(str(table.name), why=why or "not onboarded for these"))
+                    continue
+                told.append(Found(str(table.name), rows.num_rows))
+                if rows.num_rows:
+                    files |= _files(str(table.name), rows)
+    finally:
+        journal.rollback(transaction)
+    if all(f.why for f in told):
+        raise PalimpsestError(
+            Code.ERASURE,
+            "no table that is reached identifies people by " + ", ".join(subjects),
+            advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
+        )
+    made = datetime.now(expires.tzinfo)
+    summary = {"made": made.isoformat(), "tables": {f.table: f.why or f.rows for f in told}}
+    files["contents.json"] = json.dumps(summary, indent=1).encode()
+    data = seal_package(files, passphrase, made, expires)
+    with journal.exclusive_session() as session:
+        detail = {
+            "types": {t: len(v) for t, v in subjects.items()},
+            "rows": sum(f.rows for f in told),
+        }
+        audit.record(journal, session, by, "access.create", "", detail)
+        session.commit()
+    return data, told
+
+
+def _versions(
+    journal: Journal, statement: Statement, table: Table, subjects: Subjects
+) -> pa.Table | None:
+    """All versions of the rows of a table that name somebody; None if it names nobody so."""
+    state = statement.committed.tables[table.id]
+    identities = ever_described(state.layouts)
+    if not any(i.type in subjects for i in identities):
+        return None
+    statement.check_segments([table.id])
+    session = statement.session
+    locator = Locator(session, journal.root, table, identities, subjects)
+    locator.segments(state.manifest.segments)
+    locator.heads(state.manifest.heads)
+    reader = Reader(table, state.tiers)
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
+    outputs += [
+        (column(table.format.version_column), _START),
+        (column(table.format.subsequent_column), _END),
+    ]
+    rows = reader.intervals(outputs).subquery("v")
+    shown: list[exp.Expr] = [
+        exp.alias_(column(c.physical, "v"), ident(c.name)) for c in table.columns
+    ]
+    shown += [exp.alias_(_moment(table, column(n, "v")), ident(n)) for n in (_START, _END)]
+    query = exp.select(*shown).from_(rows)
+    if locator.search.keys:
+        session.show_arrow(_SHOWN, pa.concat_tables(locator.search.keys))
+        same = [exp.EQ(this=column(k, "v"), expression=column(k, "k")) for k in table.key]
+        keys = exp.alias_(exp.to_table(_SHOWN), "k", table=True)
+        query = query.join(keys, on=exp.and_(*same), join_type="semi")
+    else:
+        query = query.where(exp.false())
+    query = query.order_by(*[column(k, "v") for k in table.key], column(_START, "v"))
+    found = session.arrow(Query(query.limit(_ROWS_MAX + 1), ()), {})
+    if found.num_rows > _ROWS_MAX:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"{table.name} holds more than {_ROWS_MAX:,} row versions of these people",
+            advice="ask for fewer people at a time",
+        )
+    return found
+
+
+def _moment(table: Table, version: exp.Expr) -> exp.Expr:
+    if table.format.version_type is VersionType.BIGINT:
+        return exp.Anonymous(this="make_timestamptz", expressions=[version])
+    return version
+
+
+def _files(name: str, rows: pa.Table) -> dict[str, bytes]:
+    parquet = BytesIO()
+    pq.write_table(rows, parquet)
+    lines = [json.dumps(row, default=str, ensure_ascii=False) for row in rows.to_pylist()]
+    return {
+        f"{name}.parquet": parquet.getvalue(),
+        f"{name}.jsonl": ("\n".join(lines) + "\n").encode(),
+    }

@@ -1,0 +1,117 @@
+"""``palimpsest erase``, ``audit`` and ``access`` as somebody at a terminal uses them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+from journal.erasure.package import open_package, seal_package
+from journal.errors import PalimpsestError
+
+PASSPHRASE = "correct horse battery"
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    """A warehouse with two people in it."""
+    root = tmp_path / "warehouse"
+    _run(root, "init", str(root))
+    for sql in (
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure='email LOWER')",
+        "INSERT INTO people VALUES (1, 'ada@x.example'), (2, 'bob@x.example'), (3, NULL)",
+        "UPDATE people SET email = 'ada@new.example' WHERE id = 1",
+    ):
+        assert _run(root, "query", sql).exit_code == 0
+    return root
+
+
+def _run(root: Path, *words: str, **options: Any) -> Result:
+    environment = {"PALIMPSEST_WAREHOUSE": str(root), "PALIMPSEST_PASSPHRASE": PASSPHRASE}
+    return CliRunner().invoke(main, list(words), env=environment, **options)
+
+
+def _json(root: Path, *words: str) -> Any:
+    run = _run(root, *words, "--json")
+    assert run.exit_code == 0, run.output + run.stderr
+    return json.loads(run.stdout)
+
+
+def test_from_the_dry_run_to_the_receipt(there: Path, tmp_path: Path) -> None:
+    ids = tmp_path / "ids.csv"
+    ids.write_text("email,customer\nADA@x.example,\nnobody@x.example,\n")
+    (planned,) = _json(there, "erase", "submit", "--file", str(ids), "--dry-run")
+    assert planned["targets"][0]["versions_removed"] == 3
+    (accepted,) = _json(there, "erase", "submit", "--file", str(ids), "--reason", "t 1")
+    assert accepted["state"] == "ACCEPTED"
+    assert _json(there, "query", "SELECT id FROM people")["row_count"] == 2
+    (done,) = _json(there, "erase", "run", "--engine", "local")
+    assert (done["state"], done["targets"][0]["outcome"]) == ("COMPLETED", "ERASED")
+    shown = _run(there, "erase", "status", done["id"][:6])
+    assert "main.people: ERASED" in shown.stdout
+    assert "COMPLETED" in _run(there, "erase", "list").stdout
+    assert _run(there, "erase", "cancel", done["id"]).exit_code == 1
+    assert _json(there, "audit", "verify")["clean"]
+    assert len(_json(there, "audit", "list")) == 3
+    refused = _run(there, "query", "INSERT INTO people VALUES (9, 'ada@x.example')")
+    assert "PAL-306" in refused.stderr
+    assert "1 entries" in _run(there, "erase", "readmit", "--subject", "email=ada@x.example").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit",),
+        ("submit", "--subject", "email"),
+        ("submit", "--subject", "email= "),
+        ("submit", "--subject", "phone=1"),
+        ("submit", "--subject", "email=a", "--table", "nobody"),
+        ("status", "nobody"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(there: Path, words: tuple[str, ...]) -> None:
+    run = _run(there, "erase", *words)
+    assert run.exit_code == 1
+    assert "PAL-" in run.stderr
+    assert _json(there, "erase", "list") == []
+
+
+def test_the_scope_is_kept(there: Path) -> None:
+    assert _json(there, "erase", "scope") == {"allow": ["*"], "deny": []}
+    _run(there, "erase", "scope", "--allow", "hr.*")
+    run = _run(there, "erase", "submit", "--subject", "email=ada@x.example")
+    assert "PAL-510" in run.stderr
+
+
+def test_a_person_gets_all_versions_and_nobody_else_can_read_them(
+    there: Path, tmp_path: Path
+) -> None:
+    package, folder = tmp_path / "ada.package", tmp_path / "ada"
+    made = _run(there, "access", "create", "--subject", "email=ada@x.example", str(package))
+    assert made.exit_code == 0, made.stderr
+    assert b"ada" not in package.read_bytes()
+    assert _run(there, "access", "open", str(package), "--to", str(folder)).exit_code == 0
+    lines = (folder / "main.people.jsonl").read_text().splitlines()
+    assert [json.loads(line)["email"] for line in lines] == ["ada@x.example", "ada@new.example"]
+    assert (folder / "main.people.parquet").stat().st_size
+    other = _run(there, "access", "open", str(package), "--to", str(folder), "--passphrase", "x")
+    assert (other.exit_code, "PAL-511" in other.stderr) == (1, True)
+    assert _json(there, "audit", "list")[0]["action"] == "access.create"
+
+
+def test_packages_expire_and_cannot_be_altered() -> None:
+    made = datetime(2024, 1, 1, tzinfo=UTC)
+    ends = made + timedelta(days=1)
+    data = seal_package({"a": b"1"}, PASSPHRASE, made, ends)
+    assert open_package(data, PASSPHRASE, made).files == {"a": b"1"}
+    altered = data.replace(b"2024-01-02", b"2034-01-02")
+    for wrong, moment in ((data, ends), (altered, made), (data[:-1], made), (b"", made)):
+        with pytest.raises(PalimpsestError, match="PAL-511"):
+            open_package(wrong, PASSPHRASE, moment)
+    with pytest.raises(PalimpsestError, match="PAL-511"):
+        seal_package({}, "short", made, ends)
