@@ -11,11 +11,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from journal.erasure.secret import PRIVATE
 from journal.jobs import retired
 from journal.journal import Journal
 from journal.stores import duckdb_maintenance
 from journal.version import to_datetime
-from journal.warehouse import SIDECAR
+from journal.warehouse import DATABASE_FILE, SIDECAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,21 @@ def recover(journal: Journal) -> Recovered:
         file = journal.root / path
         file.unlink(missing_ok=True)
         _remove_if_empty(file.parent)
+    _remove_remains_of_erasures(journal)
     for folder in journal.root.glob("*/*/*"):
         if folder.is_dir():
             _remove_if_empty(folder)
     return Recovered(tuple(orphans))
+
+
+def _remove_remains_of_erasures(journal: Journal) -> None:
+    """Lists of keys that hide nothing, and a copy of the database that took no place."""
+    listed = {mask for t in journal.state.tables.values() for mask in t.manifest.masks}
+    private = journal.root / PRIVATE
+    for path in [*private.glob("erasure/*.keys"), *private.glob("dry-*.keys")]:
+        if str(path.relative_to(journal.root)) not in listed:
+            path.unlink(missing_ok=True)
+    journal.root.joinpath(DATABASE_FILE + ".live").unlink(missing_ok=True)
 
 
 def _remove_if_empty(folder: Path) -> None:

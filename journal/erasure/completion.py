@@ -107,6 +107,7 @@ def purged(journal: Journal, found: Sequence[Request], by: str) -> list[Request]
     """Take the masks of purged requests away, and record their receipts."""
     with journal.exclusive_session() as session:
         now = journal.clock.now()
+        rows_of.drop_expired(session, now)
         done = []
         for request in found:
             bare = tuple(replace(t, mask=None) for t in request.targets)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ from spark_compaction.client import SparkEngine
 from spark_compaction.erasing import Erased, erase
 from spark_compaction.local import LocalEngine
 from spark_compaction.purge import REWRITE
+from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.spark import spark
 
@@ -495,3 +499,68 @@ def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
     assert done.state is State.COMPLETED
     assert _holders(run) == []
     assert _others(run, [version]) == before
+
+
+CRASHING = """
+import os, sys
+from pathlib import Path
+import gateway
+from gateway.procedures import embedded
+from journal.erasure import acceptance, completion
+from journal.stores import duckdb_live_copy
+from spark_compaction import erasing
+from spark_compaction.local import LocalEngine
+
+root, step, mail = sys.argv[1:]
+
+def dies(*given, **options):
+    os.kill(os.getpid(), 9)
+
+connection = gateway.connect(f"palimpsest:///{root}", autocommit=True)
+journal = embedded(connection.session, "the test")
+if step == "accept":
+    journal.swap_all = dies
+acceptance.accept(journal, acceptance.Wanted({"email": [mail]}), "tester")
+match step:
+    case "stage":
+        LocalEngine.map = dies
+    case "swap":
+        journal.swap = dies
+    case "retired":
+        erasing._purge_retired = dies
+    case "receipts":
+        erasing.purged = dies
+    case "scrub":
+        completion.copy_live = dies
+    case "closing":
+        completion._closed = dies
+erasing.erase(journal, LocalEngine(), "tester")
+"""
+
+
+@pytest.mark.parametrize(
+    "step", ["accept", "stage", "swap", "retired", "receipts", "scrub", "closing"]
+)
+def test_killed_at_any_step_a_rerun_finishes(
+    connect: Callable[..., Client], tmp_path: Path, step: str
+) -> None:
+    run = connect()
+    version = _people(run)
+    before = _others(run, [version])
+    run.close()
+    command = [sys.executable, "-c", CRASHING, str(run.root), step, MAIL]
+    killed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    run = connect()
+    journal = _journal(run)
+    assert verify(journal).is_clean
+    if step == "accept":
+        assert requests(journal) == []
+        assert not list(run.root.rglob("*.keys"))
+        _submit(run, MAIL)
+    assert run("SELECT * FROM people WHERE id = 7") == []
+    _purge(run)
+    assert [r.state for r in requests(journal)] == [State.COMPLETED]
+    assert _holders(run) == []
+    assert _others(run, [version]) == before
+    assert audit.verify(journal).problems == ()
