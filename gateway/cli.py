@@ -25,6 +25,8 @@ COMMANDS = {
     "verify": "gateway.commands.verify",
     "job": "gateway.commands.job",
     "scheduler": "gateway.commands.scheduler",
+    "adopt": "gateway.commands.adopt",
+    "eject": "gateway.commands.eject",
     "hold": "gateway.commands.hold",
     "erase": "gateway.commands.erase",
     "access": "gateway.commands.access",

@@ -84,6 +84,8 @@ class Code(Enum):
     STORE_GRANT = CodeInfo("PAL-523", "42501", "missing grant in the database")
     STORE_READ_ONLY = CodeInfo("PAL-524", "25006", "server takes no writes")
     OUTCOME_UNKNOWN = CodeInfo("PAL-525", "08007", "outcome of a commit unknown")
+    JOURNAL_SHAPE = CodeInfo("PAL-526", "42P16", "not a journal of the classic convention")
+    FOREIGN_WRITE = CodeInfo("PAL-527", "40001", "somebody else wrote to the journal")
     CLOSED = CodeInfo("PAL-601", "08003", "connection or cursor is closed")
     NO_RESULT = CodeInfo("PAL-602", "24000", "no result to fetch")
     URL = CodeInfo("PAL-603", "08001", "cannot connect with this URL")

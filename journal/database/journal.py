@@ -182,7 +182,11 @@ class DatabaseJournal:
             yield session, committed, row
 
     def commit(
-        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+        self,
+        transaction: Transaction,
+        author: Author,
+        watcher: Watcher = UNWATCHED,
+        alongside: section.Alongside | None = None,
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
@@ -196,7 +200,7 @@ class DatabaseJournal:
             with self._section() as (session, committed, row):
                 with watcher.watching(session):
                     written = section.write(
-                        session, transaction, committed, row, self.clock, author
+                        session, transaction, committed, row, self.clock, author, alongside
                     )
                 self._conclude(session, written)
                 self.staged.difference_update(f.path for f in staged_files(transaction.writes))

@@ -8,7 +8,7 @@ commits meanwhile; whoever is killed inside it leaves either everything or nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from journal import conflicts
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.direct import direct_row
+from journal.errors import Code, PalimpsestError
 from journal.plan import PutRelation, Query
 from journal.relations import Reader, column, version_value
 from journal.restamp import restamp_query
@@ -24,14 +25,18 @@ from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.state import JournalState, TableState
 from journal.stores import postgres_catalog as rows_of
+from journal.stores import postgres_flat as flat
 from journal.stores import postgres_layout as layout
 from journal.stores import postgres_public as public
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_catalog import JournalRow, StateRow
 from journal.stores.postgres_rows import show_rows, staged_table
+from journal.stores.postgres_takeover import TAKEN, take_over
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
+
+Alongside = Callable[[PostgresSession], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,12 @@ def write(
     row: StateRow,
     clock: HybridClock,
     author: Author,
+    alongside: Alongside | None = None,
 ) -> Written:
-    """Check and append a transaction's writes; the caller commits."""
+    """Check and append a transaction's writes; the caller commits.
+
+    ``alongside`` does what else belongs to the commit, when all views are made.
+    """
     check_catalog(transaction, committed)
     check_conflicts(session, transaction, committed)
     catalog = committed.catalog
@@ -77,6 +86,8 @@ def write(
     _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
+    if alongside is not None:
+        alongside(session)
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
     rows_of.put_state(session, following)
     return Written(following, committed.committed(version, catalog, tables))
@@ -88,9 +99,17 @@ def check_conflicts(
     """Raise if keys this transaction wrote were written by a commit after its snapshot."""
     for table_id in sorted(transaction.buffered_tables()):
         table = committed.catalog.by_id(table_id)
-        if table is None or not transaction.is_pinned(table_id, committed):
+        if table is None:
             continue
         mine = f"mine_{table_id}"
+        if flat.is_flat(table):
+            show_rows(session, table, mine, transaction.buffered(table_id))
+            session.execute(Query(flat.conflicting(table, mine), ()), {})
+            if session.fetch_many(1):
+                raise conflicts.conflict(table)
+            continue
+        if not transaction.is_pinned(table_id, committed):
+            continue
         show_rows(session, table, mine, transaction.buffered(table_id))
         theirs = _written_after(table, committed.tables[table_id], transaction.snapshot.version)
         overlap = conflicts.overlap_query(table).ast.copy()
@@ -143,16 +162,37 @@ def _with_definition(
     session: PostgresSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
     fields = layout.fields_of(table)
+    if flat.is_flat(table):
+        return _with_flat(old, table, version)
     if old is None:
         manifest = Manifest(1, ()).with_head(fields)
-        layout.create_head(session, table, manifest.heads[-1])
-        return TableState(manifest, version, RowCounts(), (table,))
+        counts = RowCounts()
+        if TAKEN in dict(table.properties):
+            counts = take_over(session, table, manifest.heads[-1], version)
+        else:
+            layout.create_head(session, table, manifest.heads[-1])
+        return TableState(manifest, version, counts, (table,))
     known = replace(old.with_layout(table), last_version=version)
     if old.manifest.heads and old.manifest.heads[-1].fields == fields:
         return known
     manifest = old.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
     return replace(known, manifest=manifest)
+
+
+def _with_flat(old: TableState | None, table: Table, version: Version) -> TableState:
+    """A flat journal keeps the columns it was adopted with."""
+    fields = layout.fields_of(table)
+    if old is None:
+        manifest = flat.flat_manifest(fields, version)
+        return TableState(manifest, version, RowCounts(), (table,))
+    if any(layout.fields_of(t) != fields for t in old.layouts):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, whose columns stay as they are",
+            advice="eject the table, change it, and adopt it again",
+        )
+    return replace(old.with_layout(table), last_version=version)
 
 
 def _with_rows(
@@ -170,6 +210,9 @@ def _with_rows(
     rows: exp.Query = exp.select(*[column(n) for n in names]).from_(incoming)
     if mapping:
         rows = restamp_query(rows, table, mapping)
+    if flat.is_flat(table):
+        flat.append(session, table, Query(rows, ()), {})
+        return replace(state, last_version=version)
     target = layout.head_table(table.id, state.manifest.heads[-1])
     session.run(layout.insert_into(table, target, rows))
     layout.drop_tables(session, _staged_tables(sets))
@@ -204,6 +247,8 @@ def append_direct(
     parameters: Parameters,
 ) -> int:
     """Append a query's rows to a table's head; how many they were."""
+    if flat.is_flat(table):
+        return flat.append(session, table, query, parameters)
     head = committed.tables[table.id].manifest.heads[-1]
     insert = query.__dict__.get("_postgres_insert")
     if insert is None or insert[0] != head:
@@ -229,16 +274,26 @@ def write_direct(
         table_id: replace(
             committed.tables[table_id],
             last_version=version,
-            head_counts=committed.tables[table_id].head_counts + counts,
+            head_counts=_counted(committed, table_id, counts),
         )
         for table_id, counts in appended.items()
     }
-    rows_of.touch_journals(session, appended, version, following.generation)
+    added = {
+        i: counts if committed.tables[i].manifest.heads else RowCounts()
+        for i, counts in appended.items()
+    }
+    rows_of.touch_journals(session, added, version, following.generation)
     _refresh(session, committed, committed.catalog, tables)
     found = direct_row(version, digest, message, author, committed.catalog, appended)
     rows_of.add_transaction(session, found)
     rows_of.put_state(session, following)
     return Written(following, committed.committed(version, committed.catalog, tables))
+
+
+def _counted(committed: JournalState, table_id: int, counts: RowCounts) -> RowCounts:
+    """Rows in the heads of a table; nobody counts those of a flat journal."""
+    before = committed.tables[table_id]
+    return before.head_counts + counts if before.manifest.heads else before.head_counts
 
 
 def _staged_tables(sets: Iterable[RowSet]) -> list[exp.Table]:

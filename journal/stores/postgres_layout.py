@@ -16,6 +16,7 @@ from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_text import rendered
 
@@ -79,6 +80,9 @@ def drop_rows(session: PostgresSession, target: exp.Table) -> None:
 
 def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> None:
     """Make the tier views of one layout say what the manifest lists."""
+    if flat.is_flat(table):
+        flat.refresh_views(session, table)
+        return
     parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
         parts[tier] = [(segment_table(s), s.fields) for s in manifest.in_tier(tier)]

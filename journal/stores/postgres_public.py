@@ -17,6 +17,7 @@ from journal.relations import Reader, business_outputs, ident
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Relation, Table, TableName, View
 from journal.segment import Tier
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
 from journal.stores.postgres_text import store_schema
 
@@ -28,7 +29,8 @@ def refresh_table(session: PostgresSession, table: Table, tiers: frozenset[Tier]
     create_schema(session, table.name.schema)
     reader = Reader(table, tiers)
     _put_view(session, table.name, reader.current(business_outputs(table.columns)))
-    _put_view(session, table.journal_name, reader.journal())
+    if not is_flat(table):
+        _put_view(session, table.journal_name, reader.journal())
 
 
 def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
@@ -115,7 +117,7 @@ def _reads(view: View) -> set[tuple[str, str]]:
 
 
 def _names(relation: Relation) -> Iterable[TableName]:
-    if isinstance(relation, Table):
+    if isinstance(relation, Table) and not is_flat(relation):
         return (relation.name, relation.journal_name)
     return (relation.name,)
 

@@ -111,6 +111,11 @@ def type_name(oid: int, modifier: int) -> str:
     return "VARCHAR" if found is None else found[0]
 
 
+def is_known(oid: int) -> bool:
+    """True for types that have a canonical name of their own."""
+    return _ARRAYS.get(oid, oid) in _NAMES and oid not in {18, 19, 26, 705}
+
+
 def stored_type(oid: int, modifier: int) -> str:
     """The canonical type of a column that keeps such values; BIGNUM stands for any number."""
     if oid == NUMERIC and modifier < _MODIFIER_HEADER:

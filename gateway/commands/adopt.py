@@ -1,0 +1,70 @@
+"""``palimpsest adopt``: take over a table that a database has already."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.failure import failing
+from gateway.errors import mapping
+
+
+@click.command("adopt")
+@click.argument("table")
+@click.option("--key", metavar="COLUMNS", help="Its key, where the database declares none: a,b")
+@click.option("--suffix", default="_journal", show_default=True, help="What journals end with.")
+@click.option(
+    "--version-column", default="version_number", show_default=True, help="When a row was written."
+)
+@click.option(
+    "--subsequent-column",
+    default="subsequent_version_number",
+    show_default=True,
+    help="When it was deleted.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@JSON_OPTION
+@access_options
+def command(
+    table: str,
+    key: str | None,
+    suffix: str,
+    version_column: str,
+    subsequent_column: str,
+    dry_run: bool,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Take TABLE of a PostgreSQL database into the gateway's care; no row is copied.
+
+    If there is a journal of the classic convention beside it (TABLE_journal), the journal stays as
+    it is, and classic tools go on reading it. A plain table becomes the journal's first rows, and a
+    view takes its place.
+
+    \b
+    Examples:
+      palimpsest adopt hr.depts -w palimpsest+postgresql://localhost/company --dry-run
+      palimpsest adopt hr.depts --key deptno -w palimpsest+postgresql://localhost/company
+    """
+    with connected(access, "adopt", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping():
+            # Loaded here, for it needs the driver of the database.
+            from gateway.adopting import adopt
+
+            names = (suffix, version_column, subsequent_column)
+            keys = tuple(k.strip() for k in key.split(",")) if key else ()
+            steps = adopt(connection.session, table, keys, names, run=not dry_run)
+    tell(steps, dry_run=dry_run, as_json=as_json)
+
+
+def tell(steps: list[str], *, dry_run: bool, as_json: bool) -> None:
+    """Show what was done, or would be."""
+    if as_json:
+        click.echo(json.dumps({"done": not dry_run, "steps": steps}))
+        return
+    for step in steps:
+        click.echo(step)
+    if dry_run:
+        click.echo("Nothing was done; leave out --dry-run to do it.")

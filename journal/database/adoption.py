@@ -1,0 +1,283 @@
+"""Adopting tables that a database has already, and ejecting tables from the gateway's care.
+
+    a classic journal   stays as it is; the table over it is read and written through it
+    a plain table       becomes the journal's first head, its rows written at the adoption
+
+``planned`` looks and decides, and changes nothing; ``adopt`` and ``eject`` are one commit each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from journal.commit import Author
+from journal.database.journal import DatabaseJournal
+from journal.database.section import Alongside
+from journal.errors import Code, PalimpsestError
+from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
+from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import FLAT, is_flat
+from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
+from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
+from journal.stores.postgres_text import store_schema
+from journal.transaction import StatementWrites
+from journal.version import Version, VersionType
+
+_VERSION_TYPES = {1184: "timestamptz", 1114: "timestamp", 20: "bigint"}
+_FUTURE_US = 24 * 3600 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What is to be adopted: a name, its key where the database does not say, the convention."""
+
+    name: TableName
+    key: tuple[str, ...] = ()
+    format: JournalFormat = field(default_factory=JournalFormat)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What an adoption will do: the table, the highest version it holds, and steps to tell."""
+
+    table: Table
+    highest: Version
+    steps: tuple[str, ...]
+
+
+def planned(journal: DatabaseJournal, asked: Adoption) -> Planned:
+    """Look at the database and decide; raises what keeps the table from being adopted."""
+    if journal.state.catalog.get(asked.name) is not None:
+        raise PalimpsestError(
+            Code.DUPLICATE_TABLE,
+            f"{asked.name} is in the gateway's care already",
+            advice="SHOW TABLES lists what there is",
+        )
+    schema = store_schema(asked.name.schema)
+    with journal.reading_session() as session:
+        found = find(session, schema, asked.name.name + asked.format.suffix)
+        if found is not None:
+            return _journal(session, asked, found)
+        found = find(session, schema, asked.name.name)
+        if found is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_TABLE,
+                f"the database has neither a table {asked.name} nor a journal"
+                f" {asked.name}{asked.format.suffix}",
+                advice="name it as schema.table; --suffix says what its journal's name ends with",
+            )
+        return _plain(session, asked, found)
+
+
+def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Planned:
+    columns = {fold(c.name): c for c in found.columns}
+    form = asked.format
+    start = columns.get(fold(form.version_column))
+    end = columns.get(fold(form.subsequent_column))
+    schema, name = spelling(session, found.oid)
+    if start is None or end is None:
+        missing = form.version_column if start is None else form.subsequent_column
+        raise _no_journal(f"{schema}.{name} has no column {missing}")
+    kind = _VERSION_TYPES.get(start.oid)
+    if kind is None or end.oid != start.oid:
+        raise _no_journal(
+            f"{start.name} and {end.name} of {schema}.{name} are {start.spelt} and {end.spelt}"
+        )
+    key = asked.key or tuple(k for k in found.primary_key if fold(k) != fold(start.name))
+    business = [c for c in found.columns if c not in (start, end)]
+    stamp = VersionType.BIGINT if kind == "bigint" else VersionType.TIMESTAMP
+    table = Table(
+        id=0,
+        name=asked.name,
+        columns=tuple(_column(c, name) for c in business),
+        key=_key(key, business, name),
+        format=JournalFormat(form.suffix, start.name, end.name, stamp),
+        properties=((FLAT, kind),),
+        physical_names=tuple(c.name for c in business),
+    )
+    highest = _highest(session, f'"{schema}"."{name}"', start.name, kind)
+    index = f'CREATE INDEX ON "{schema}"."{name}" ({", ".join(table.key)}, {start.name} DESC)'
+    steps = (
+        f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
+        f"the view {asked.name} shows its current rows",
+        f"this index makes look-ups by key fast: {index}",
+    )
+    return Planned(table, highest, steps)
+
+
+def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Version:
+    quoted = '"' + column.replace('"', '""') + '"'
+    value = f"max({quoted})"
+    if kind != "bigint":
+        value = f"(EXTRACT(EPOCH FROM {value}) * 1000000)::bigint"
+    (row,) = session.text(f"SELECT coalesce({value}, 0)::bigint FROM {place}")  # noqa: S608
+    return int(row[0])
+
+
+def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Planned:
+    schema, name = spelling(session, found.oid)
+    hanging = [*found.hanging]
+    hanging += [f"the foreign key {c.name}" for c in found.constraints if c.kind == "f"]
+    if hanging:
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f"{schema}.{name} cannot become a journal while it has {', '.join(hanging)}",
+            advice="drop that first; a journal has several rows for a key",
+        )
+    key = _key(asked.key or found.primary_key, list(found.columns), name)
+    folded = {c.name: fold(c.name) for c in found.columns}
+    columns = tuple(_column(c, name, session, f'"{schema}"."{name}"') for c in found.columns)
+    uniques = tuple(
+        Unique(c.name, tuple(folded[n] for n in c.columns))
+        for c in found.constraints
+        if c.kind == "u" or (c.kind == "p" and c.columns != key)
+    )
+    checks = tuple(
+        Check(c.name, _expression(c.text.removeprefix("CHECK ")))
+        for c in found.constraints
+        if c.kind == "c"
+    )
+    table = Table(
+        id=0,
+        name=asked.name,
+        columns=tuple(_folded(c) for c in columns),
+        key=tuple(fold(k) for k in key),
+        uniques=uniques,
+        checks=checks,
+        format=asked.format,
+        properties=((TAKEN, f"{schema}.{name}"),),
+        physical_names=tuple(folded.values()),
+    )
+    steps = (
+        f"{schema}.{name} moves to schema _palimpsest as the journal's head; no row is copied",
+        f"its rows become the first versions, key {', '.join(table.key)}",
+        f"the views {asked.name} and {table.journal_name} take its place",
+    )
+    return Planned(table, 0, steps)
+
+
+def _column(
+    found: FoundColumn, of: str, session: PostgresSession | None = None, place: str = ""
+) -> Column:
+    if found.type is None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f'column "{found.name}" of {of} has the type {found.spelt}, which the gateway lacks',
+            advice="change it to a type of docs/postgresql.md, or leave the table as it is",
+        )
+    identity = None
+    default = None
+    if session is not None and found.generated:
+        quoted = '"' + found.name.replace('"', '""') + '"'
+        rows = session.text(f"SELECT coalesce(max({quoted}), 0) FROM {place}")  # noqa: S608
+        identity = Identity(start=int(rows[0][0]) + 1)
+    elif session is not None and found.default is not None:
+        default = _expression(found.default)
+    return Column(
+        found.name, found.name, found.type, found.not_null, default=default, identity=identity
+    )
+
+
+def _folded(column: Column) -> Column:
+    return Column(
+        column.name,
+        fold(column.physical),
+        column.type,
+        column.not_null,
+        default=column.default,
+        identity=column.identity,
+    )
+
+
+def _expression(text: str) -> str:
+    """An expression of PostgreSQL's in the canonical dialect."""
+    try:
+        tree = sqlglot.parse_one(text, read="postgres")
+    except SqlglotError as error:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the expression {text} cannot be taken over",
+            advice="drop the default or constraint first, and set it again through the gateway",
+        ) from error
+    tree = tree.unnest() if isinstance(tree, exp.Paren) else tree
+    return str(tree.sql(dialect="duckdb"))
+
+
+def _key(given: Sequence[str], columns: Sequence[FoundColumn], of: str) -> tuple[str, ...]:
+    spelt = {fold(c.name): c.name for c in columns}
+    unknown = [k for k in given if fold(k) not in spelt]
+    if unknown or not given:
+        said = f"{of} has no column {unknown[0]}" if unknown else f"{of} has no primary key"
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION, said, advice="name its key: --key column, or --key a,b"
+        )
+    return tuple(spelt[fold(k)] for k in given)
+
+
+def _no_journal(what: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.JOURNAL_SHAPE,
+        f"not a journal of the classic convention: {what}",
+        advice="name its columns with --version-column and --subsequent-column; they are both"
+        " TIMESTAMP or both BIGINT",
+    )
+
+
+def adopt(journal: DatabaseJournal, asked: Adoption, author: Author) -> Planned:
+    """Adopt a table in one commit."""
+    plan = planned(journal, asked)
+    if plan.highest > journal.clock.now() + _FUTURE_US:
+        raise _no_journal(f"its versions lie in the future, up to {plan.highest}")
+    journal.clock.settle(plan.highest)
+    table = replace(plan.table, id=journal.new_table_id())
+    changes: list[CatalogChange] = []
+    if fold(asked.name.schema) not in journal.state.catalog.schemas:
+        changes.append(PutSchema(asked.name.schema))
+    changes.append(PutRelation(table))
+    _commit(journal, changes, author, f"adopt {asked.name}")
+    return plan
+
+
+def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:
+    """Leave plain tables of a table's rows and of its history; what it does, told as steps."""
+    transaction = journal.begin(explicit=True)
+    found = transaction.catalog.get(name)
+    if not isinstance(found, Table):
+        journal.rollback(transaction)
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"table {name} does not exist",
+            advice="SHOW TABLES lists what there is",
+        )
+    steps = [f"{name} becomes a plain table of its current rows"]
+    if is_flat(found):
+        steps.append(f"{found.journal_name} stays as it is")
+    else:
+        steps.append(f"{name}{HISTORY_SUFFIX} holds every row of the journal")
+    steps.append(f"UNDROP TABLE brings it back, once {name} has been dropped or renamed")
+    journal.rollback(transaction)
+    if run:
+        table = found
+        change = DropRelation(name)
+        state = journal.state.tables[found.id]
+        _commit(journal, [change], author, f"eject {name}", lambda s: leave(s, table, state))
+    return steps
+
+
+def _commit(
+    journal: DatabaseJournal,
+    changes: Sequence[CatalogChange],
+    author: Author,
+    message: str,
+    alongside: Alongside | None = None,
+) -> None:
+    transaction = journal.begin(explicit=True, message=message)
+    writes = StatementWrites(journal.clock.next(), (), tuple(changes), "")
+    transaction.record(writes)
+    journal.commit(transaction, author, alongside=alongside)

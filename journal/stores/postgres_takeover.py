@@ -1,0 +1,91 @@
+"""A plain table of a PostgreSQL database becomes a journal's first head, and tables leave again.
+
+No row is copied on the way in: the table moves to our schema and gets its version columns. Runs in
+the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.relations import Reader, business_outputs, ident, version_type
+from journal.schema import Table
+from journal.segment import Head, RowCounts
+from journal.state import TableState
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres_public import create_schema, logical
+from journal.stores.postgres_survey import find, spelling
+from journal.stores.postgres_text import rendered, store_schema
+from journal.version import Version, VersionType
+
+TAKEN = "taken_from"
+"""Property of a table that was a plain one: where it was."""
+HISTORY_SUFFIX = "_history"
+
+
+def _quoted(name: str) -> str:
+    return str(ident(name).sql(dialect="postgres"))
+
+
+def take_over(session: PostgresSession, table: Table, head: Head, version: Version) -> RowCounts:
+    """Make the plain table a head whose rows were all written at ``version``."""
+    schema, _, name = dict(table.properties)[TAKEN].partition(".")
+    found = find(session, schema, name)
+    assert found is not None
+    place = ".".join(_quoted(part) for part in spelling(session, found.oid))
+    for constraint in found.constraints:
+        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {_quoted(constraint.name)}")
+    for column in found.columns:
+        change = f"ALTER TABLE {place} ALTER COLUMN {_quoted(column.name)}"
+        session.text(f"{change} DROP IDENTITY IF EXISTS")
+        session.text(f"{change} DROP DEFAULT")
+        if column.name != column.name.casefold():
+            folded = _quoted(column.name.casefold())
+            session.text(f"ALTER TABLE {place} RENAME COLUMN {_quoted(column.name)} TO {folded}")
+    target = layout.head_table(table.id, head)
+    session.text(f"ALTER TABLE {place} SET SCHEMA _palimpsest")
+    moved = f"_palimpsest.{_quoted(spelling(session, found.oid)[1])}"
+    session.text(f"ALTER TABLE {moved} RENAME TO {_quoted(target.name)}")
+    _stamp(session, table, rendered(target).sql, version)
+    layout.index_rows(session, table, target)
+    return layout.count_rows(session, table, target)
+
+
+def _stamp(session: PostgresSession, table: Table, place: str, version: Version) -> None:
+    kind = version_type(table)
+    bigint = table.format.version_type is VersionType.BIGINT
+    value = str(version) if bigint else f"to_timestamp({version} / 1000000.0)"
+    if not bigint:
+        found = session.text(
+            "SELECT (TIMESTAMPTZ '1970-01-01 00:00:00+00'"
+            " + ?::bigint * INTERVAL '1 microsecond')::text",
+            [version],
+        )
+        value = f"'{found[0][0]}'"
+    start, end = (
+        _quoted(n.casefold()) for n in (table.format.version_column, table.format.subsequent_column)
+    )
+    session.text(f"ALTER TABLE {place} ADD COLUMN {start} {kind} NOT NULL DEFAULT {value}")
+    session.text(f"ALTER TABLE {place} ALTER COLUMN {start} DROP DEFAULT")
+    session.text(f"ALTER TABLE {place} ADD COLUMN {end} {kind}")
+
+
+def leave(session: PostgresSession, table: Table, state: TableState) -> None:
+    """Make plain tables of a journal's current rows and of its history; its views are gone."""
+    create_schema(session, table.name.schema)
+    reader = Reader(table, state.tiers)
+    _table_as(session, logical(table.name), reader.current(business_outputs(table.columns)))
+    place = rendered(logical(table.name)).sql
+    if not table.hidden_key:
+        names = ", ".join(_quoted(table.by_physical(k).name.casefold()) for k in table.key)
+        session.text(f"ALTER TABLE {place} ADD PRIMARY KEY ({names})")
+    if not is_flat(table):
+        name = table.name.name + HISTORY_SUFFIX
+        target = exp.Table(this=ident(name), db=ident(store_schema(table.name.schema)))
+        _table_as(session, target, reader.journal())
+
+
+def _table_as(session: PostgresSession, target: exp.Table, rows: exp.Query) -> None:
+    session.run(exp.Create(this=target, kind="TABLE", expression=rows))

@@ -1,0 +1,189 @@
+"""Tables that a database has already: classic journals stay as they are, plain tables move in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+import gateway
+from gateway.adopting import adopt, eject
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from tests.support.postgres import Cluster
+
+CLASSIC = ("_journal", "version_number", "subsequent_version_number")
+CLASSIC_READ = (
+    "WITH link_last AS (SELECT *, max(version_number) OVER (PARTITION BY deptno) AS last_version"
+    " FROM hr.depts_journal) SELECT deptno, department_name FROM link_last"
+    " WHERE subsequent_version_number IS NULL AND version_number = last_version ORDER BY deptno"
+)
+KINDS = {
+    "timestamptz": ("TIMESTAMP WITH TIME ZONE", "'2020-01-0{}'"),
+    "timestamp": ("TIMESTAMP", "'2020-01-0{}'"),
+    "bigint": ("BIGINT", "{}"),
+}
+
+
+@pytest.fixture
+def admin(cluster: Cluster, database: str) -> Any:
+    """A connection of somebody who does not come through the gateway."""
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(params=sorted(KINDS))
+def journal(request: pytest.FixtureRequest, admin: Any) -> str:
+    """A journal as the classic rewriter made it, columns in an order of its own."""
+    kind, value = KINDS[request.param]
+    admin.execute("CREATE SCHEMA hr")
+    admin.execute(
+        f"CREATE TABLE hr.depts_journal (deptno INTEGER NOT NULL, version_number {kind} NOT NULL,"
+        f" subsequent_version_number {kind}, department_name TEXT NOT NULL,"
+        " PRIMARY KEY (deptno, version_number))"
+    )
+    rows = [(1, 1, None, "Sales"), (1, 2, None, "Service"), (2, 1, None, "Ops")]
+    rows += [(3, 1, None, "Gone"), (3, 2, 2, "Gone")]
+    for key, version, end, name in rows:
+        ends = "NULL" if end is None else value.format(end)
+        values = f"{key}, {value.format(version)}, {ends}, '{name}'"
+        admin.execute(f"INSERT INTO hr.depts_journal VALUES ({values})")
+    return str(request.param)
+
+
+def test_a_classic_journal_stays_as_it_is(con: Connection, admin: Any, journal: str) -> None:
+    steps = adopt(con.session, "hr.depts", (), CLASSIC, run=False)
+    assert any("CREATE INDEX" in step for step in steps)
+    assert con.execute("SHOW TABLES").fetchall() == []
+    adopt(con.session, "hr.depts", (), CLASSIC, run=True)
+    rows = [(1, "Service"), (2, "Ops")]
+    assert con.execute("SELECT * FROM hr.depts ORDER BY 1").fetchall() == rows
+    assert admin.execute("SELECT * FROM hr.depts ORDER BY 1").fetchall() == rows
+    con.execute("INSERT INTO hr.depts VALUES (4, 'New')")
+    con.execute("UPDATE hr.depts SET department_name = 'Works' WHERE deptno = 2")
+    con.execute("UPDATE hr.depts SET department_name = upper(department_name)")
+    con.execute("DELETE FROM hr.depts WHERE deptno = 1")
+    con.execute("INSERT INTO hr.depts VALUES (3, 'Back')")
+    expected = [(2, "WORKS"), (3, "Back"), (4, "NEW")]
+    assert con.execute("SELECT * FROM hr.depts ORDER BY 1").fetchall() == expected
+    assert con.execute("SELECT department_name FROM hr.depts WHERE deptno = 2").fetchall() == [
+        ("WORKS",)
+    ]
+    assert admin.execute(CLASSIC_READ).fetchall() == expected
+    written = admin.execute("SELECT count(*) FROM hr.depts_journal").fetchall()
+    assert written == [(12,)]
+    with pytest.raises(gateway.IntegrityError) as raised:
+        con.execute("INSERT INTO hr.depts VALUES (2, 'again')")
+    assert raised.value.sqlstate == "23505"
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_transactions_over_a_classic_journal(
+    connect: Callable[..., Connection], journal: str
+) -> None:
+    one, two = connect(), connect()
+    adopt(one.session, "hr.depts", (), CLASSIC, run=True)
+    change = "UPDATE hr.depts SET department_name = department_name || ? WHERE deptno = 1"
+    one.execute("BEGIN")
+    two.execute("BEGIN")
+    one.execute(change, ["1"])
+    one.execute(change, ["2"])
+    assert one.execute("SELECT department_name FROM hr.depts WHERE deptno = 1").fetchall() == [
+        ("Service12",)
+    ]
+    two.execute(change, ["3"])
+    one.execute("COMMIT")
+    with pytest.raises(gateway.OperationalError) as raised:
+        two.execute("COMMIT")
+    assert raised.value.sqlstate == "40001"
+    two.execute(change, ["4"])
+    assert two.execute("SELECT department_name FROM hr.depts WHERE deptno = 1").fetchall() == [
+        ("Service124",)
+    ]
+
+
+def test_two_that_insert_one_key(connect: Callable[..., Connection], journal: str) -> None:
+    one, two = connect(), connect()
+    adopt(one.session, "hr.depts", (), CLASSIC, run=True)
+    for con in (one, two):
+        con.execute("BEGIN")
+        con.execute("INSERT INTO hr.depts VALUES (9, 'Nine')")
+    one.execute("COMMIT")
+    with pytest.raises(gateway.OperationalError) as raised:
+        two.execute("COMMIT")
+    assert raised.value.sqlstate == "40001"
+
+
+def test_somebody_else_writes_to_the_journal(con: Connection, admin: Any, journal: str) -> None:
+    adopt(con.session, "hr.depts", (), CLASSIC, run=True)
+    con.execute("BEGIN")
+    con.execute("UPDATE hr.depts SET department_name = 'Mine' WHERE deptno = 2")
+    later = KINDS[journal][1].format(5)
+    admin.execute(f"INSERT INTO hr.depts_journal VALUES (2, {later}, NULL, 'Theirs')")
+    with pytest.raises(gateway.OperationalError) as raised:
+        con.execute("COMMIT")
+    assert raised.value.sqlstate == "40001"
+    assert con.execute("SELECT department_name FROM hr.depts WHERE deptno = 2").fetchall() == [
+        ("Theirs",)
+    ]
+
+
+def test_what_is_no_journal(con: Connection, admin: Any) -> None:
+    admin.execute("CREATE TABLE a_journal (k INTEGER PRIMARY KEY, version_number TEXT)")
+    admin.execute(
+        "CREATE TABLE b_journal (k INT, version_number TEXT, subsequent_version_number TEXT)"
+    )
+    admin.execute("CREATE TABLE c (k INTEGER)")
+    for name, code in (("a", "PAL-526"), ("b", "PAL-526"), ("c", "PAL-211"), ("d", "PAL-201")):
+        with pytest.raises(gateway.Error) as raised, mapping():
+            adopt(con.session, name, (), CLASSIC, run=True)
+        assert raised.value.code == code
+
+
+def test_names_of_ones_own(con: Connection, admin: Any) -> None:
+    admin.execute('CREATE TABLE "Log_hist" ("Key" INT, v BIGINT, "End" BIGINT, "Text" TEXT)')
+    admin.execute("""INSERT INTO "Log_hist" VALUES (1, 1, NULL, 'a'), (1, 2, NULL, 'b')""")
+    adopt(con.session, "Log", ("key",), ("_hist", "v", "end"), run=True)
+    con.execute("UPDATE Log SET text = 'c' WHERE key = 1")
+    con.execute("INSERT INTO Log VALUES (2, 'd')")
+    assert con.execute("SELECT * FROM Log ORDER BY 1").fetchall() == [(1, "c"), (2, "d")]
+    assert admin.execute('SELECT count(*) FROM "Log_hist"').fetchall() == [(4,)]
+
+
+def test_a_plain_table_moves_in_and_out(con: Connection, admin: Any) -> None:
+    admin.execute("CREATE SCHEMA hr")
+    admin.execute(
+        'CREATE TABLE hr.people (id SERIAL PRIMARY KEY, "Name" VARCHAR(40) UNIQUE,'
+        " pay NUMERIC(10, 2) DEFAULT 5 CHECK (pay > 0))"
+    )
+    admin.execute("""INSERT INTO hr.people ("Name") VALUES ('Ada'), ('Bob')""")
+    adopt(con.session, "hr.people", (), CLASSIC, run=True)
+    con.execute("INSERT INTO hr.people (name, pay) VALUES ('Cem', 7)")
+    con.execute("UPDATE hr.people SET pay = 6 WHERE name = 'Ada'")
+    rows = con.execute("SELECT id, name, CAST(pay AS INTEGER) FROM hr.people ORDER BY id")
+    assert rows.fetchall() == [(1, "Ada", 6), (2, "Bob", 5), (3, "Cem", 7)]
+    for sql, state in (
+        ("INSERT INTO hr.people (name) VALUES ('Bob')", "23505"),
+        ("UPDATE hr.people SET pay = 0", "23514"),
+    ):
+        with pytest.raises(gateway.IntegrityError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == state
+    assert admin.execute("SELECT count(*) FROM hr.people_journal").fetchall() == [(5,)]
+    eject(con.session, "hr.people", run=False)
+    assert con.execute("SELECT count(*) FROM hr.people").fetchall() == [(3,)]
+    eject(con.session, "hr.people", run=True)
+    admin.execute("UPDATE hr.people SET pay = 9 WHERE id = 1")
+    assert admin.execute("SELECT count(*) FROM hr.people_history").fetchall() == [(5,)]
+    adopt(con.session, "hr.people", (), CLASSIC, run=True)
+    assert con.execute("SELECT pay FROM hr.people WHERE id = 1").fetchall()[0][0] == 9
+
+
+def test_a_classic_journal_is_ejected(con: Connection, admin: Any, journal: str) -> None:
+    adopt(con.session, "hr.depts", (), CLASSIC, run=True)
+    con.execute("DELETE FROM hr.depts WHERE deptno = 1")
+    eject(con.session, "hr.depts", run=True)
+    assert admin.execute("SELECT * FROM hr.depts").fetchall() == [(2, "Ops")]
+    assert admin.execute(CLASSIC_READ).fetchall() == [(2, "Ops")]
