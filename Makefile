@@ -9,7 +9,7 @@ WORKERS ?= auto
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo shell test test-all check lint types contracts tidy fmt bench docs docs-check clean
+.PHONY: help setup java postgres demo shell test test-all check lint types contracts tidy fmt bench docs docs-check clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,16 +22,19 @@ setup: $(READY) ## Make the virtual environment in .venv
 java:
 	@.ci/java
 
+postgres:
+	@.ci/postgres
+
 demo: $(READY) java ## A year of real flights: load, change, look back
 	@$(BIN)/palimpsest demo $(ARGS)
 
 shell: $(READY) ## A SQL shell on the warehouse in ./warehouse
 	@$(BIN)/palimpsest shell palimpsest:///warehouse
 
-test: $(READY) java ## The tests (all but those marked slow)
+test: $(READY) java postgres ## The tests (all but those marked slow)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
 
-test-all: $(READY) java ## Every test, the slow ones too
+test-all: $(READY) java postgres ## Every test, the slow ones too
 	@$(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 $(ARGS)
 
 check: lint types contracts tidy ## Lint, format, types, import contracts, architecture tests
