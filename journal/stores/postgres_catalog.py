@@ -48,6 +48,24 @@ _TABLES = (
         " committed_at timestamptz, user_name text, application text, statements integer,"
         " statement_digest text, message text, tables text[], rows_written bigint)"
     ),
+    # Jobs and holds are of embedded warehouses; here their relations can be read and are empty.
+    (
+        "CREATE TABLE _palimpsest.holds (id text, scope text, table_id bigint, predicate text,"
+        " subject_column text, subject_value text, reason text, placed_by text,"
+        " placed_at timestamptz, released_by text, released_at timestamptz)"
+    ),
+    (
+        "CREATE TABLE _palimpsest.jobs (id text, kind text, table_id bigint, table_name text,"
+        " state text, attempt integer, dry_run boolean, cause text, user_name text, options text,"
+        " started_at timestamptz, ended_at timestamptz, rows_read bigint, rows_written bigint,"
+        " rows_removed bigint, bytes_read bigint, bytes_written bigint, bytes_removed bigint,"
+        " error_code text, error text, report text, log text[])"
+    ),
+    (
+        "CREATE TABLE _palimpsest.backups (name text, kind text, table_id bigint, table_name text,"
+        " version bigint, rows bigint, bytes bigint, segments text, made_by text,"
+        " made_at timestamptz, expires_at timestamptz)"
+    ),
     "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
     "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0)",
     (

@@ -165,3 +165,16 @@ def test_a_table_of_somebody_else_is_not_replaced(
 def test_the_journals_are_whole(depts: Connection) -> None:
     depts.execute("UPDATE hr.depts SET budget = 5")
     assert depts.session.executor.sealer.verify().is_clean
+
+
+def test_policies_are_kept_and_the_relations_of_upkeep_are_empty(con: Connection) -> None:
+    con.execute("CREATE TABLE t (id INT PRIMARY KEY, ds DATE)")
+    con.execute("ALTER TABLE t SET POLICY (RETENTION = 90 DAYS ON COLUMN ds)")
+    assert con.execute("SHOW POLICY t").fetchall() == [
+        ("RETENTION", "90 DAYS ON COLUMN ds ACTION = DELETE")
+    ]
+    for relation in ("jobs", "holds", "backups"):
+        assert con.execute(f"SELECT * FROM system.{relation}").fetchall() == []
+    with pytest.raises(gateway.Error) as raised:
+        con.execute("CALL system.retain('t')")
+    assert raised.value.code == "PAL-110"
