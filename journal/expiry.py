@@ -28,13 +28,18 @@ _DATED = r"^\d{4}-\d{2}-\d{2}"
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """What a policy says about one table at one moment. ``settled`` bounds what may be judged."""
+    """What a policy says about one table at one moment.
+
+    ``settled`` bounds the rows that may be judged, ``oldest`` is what the oldest open transaction
+    reads at: versions that ended since are still its present.
+    """
 
     table: Table
     policy: Policy
     now: datetime
     settled: Version
     holding: exp.Expr | None = None
+    oldest: Version | None = None
 
     @property
     def cut_off(self) -> datetime | None:
@@ -61,7 +66,8 @@ class Expiry:
         start, end = self._start, self._end
         names = [*self.table.key, start, end]
         rows = Reader(self.table, tiers).intervals([(column(n), n) for n in names])
-        settled = exp.LTE(this=column(end), expression=self._version(self.settled))
+        bound = self.settled if self.oldest is None else min(self.settled, self.oldest)
+        settled = exp.LTE(this=column(end), expression=self._version(bound))
         rules: list[exp.Expr] = []
         outputs: list[exp.Expr] = [column(n) for n in names]
         if self.policy.versions is not None:
@@ -73,8 +79,8 @@ class Expiry:
             rules.append(exp.GT(this=exp.column("place"), expression=limit))
         before = self.policy.history_before(self.now)
         if before is not None:
-            bound = self._version(max(0, from_datetime(before)))
-            rules.append(exp.LTE(this=column(end), expression=bound))
+            since = self._version(max(0, from_datetime(before)))
+            rules.append(exp.LTE(this=column(end), expression=since))
         ranked = exp.select(*outputs).from_(rows.subquery("i"))
         found = exp.select(*[column(n) for n in names]).from_(ranked.subquery("r"))
         return found.where(settled, exp.or_(*rules))

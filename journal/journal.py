@@ -340,6 +340,11 @@ class Journal:
         with self._active_lock:
             return self._sealing.setdefault(table_id, threading.Lock())
 
+    def oldest_snapshot(self) -> Version:
+        """What the oldest open transaction reads at; what is committed if there is none."""
+        with self._active_lock:
+            return min((t.snapshot.version for t in self._active), default=self.state.version)
+
     def job_lock(self, table_id: int) -> threading.Lock:
         """Held by the one job that may replace segments of a table."""
         with self._active_lock:

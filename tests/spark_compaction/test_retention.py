@@ -206,6 +206,22 @@ def test_at_most_so_many_versions(run: Client) -> None:
     assert is_whole(run)
 
 
+def test_versions_that_an_open_transaction_reads_stay(run: Client, connect: Any) -> None:
+    run("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, n INT)")
+    run("INSERT INTO t SELECT i, NULL, 0 FROM range(4) r(i)")
+    run("ALTER TABLE t SET POLICY (VERSIONS = 1)")
+    other = connect()
+    other("BEGIN")
+    assert other("SELECT sum(n), count(*) FROM t") == [(0, 4)]
+    run("UPDATE t SET n = 1")
+    assert retain(run).state == "nothing"
+    assert other("SELECT sum(n), count(*) FROM t") == [(0, 4)]
+    other("COMMIT")
+    assert retain(run).removed.rows == 8
+    assert run("SELECT sum(n), count(*) FROM t") == [(4, 4)]
+    assert is_whole(run)
+
+
 def test_a_writer_that_ends_an_expired_row_makes_it_plan_anew(table: Client) -> None:
     class Interfering(LocalEngine):
         times = 0
