@@ -8,6 +8,7 @@ it could take the place of a journal's files.
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from sqlglot import exp
@@ -23,7 +24,7 @@ def export_rows(session: DuckDBSession, export: Export, parameters: Parameters) 
     path = _place(session.root, export)
     if export.is_folder:
         return _copied(session, export, path, parameters)
-    partial = path.with_name(f".part-{os.getpid()}-{path.name}")
+    partial = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         count = _copied(session, export, partial, parameters)
         partial.replace(path)
