@@ -287,8 +287,10 @@ def write_catalog(
         if moved:
             rows_of.put_manifest(session, table_id, state.manifest)
         for shape in state.layouts:
-            if moved or (old is not None and shape not in old.layouts):
-                layout.refresh_tiers(session, shape, state.manifest, warehouse.root)
+            if old is not None and shape in old.layouts:
+                if not moved or old.seen_by(shape) == state.seen_by(shape):
+                    continue
+            layout.refresh_tiers(session, shape, state.seen_by(shape), warehouse.root)
         now = catalog.by_id(table_id)
         same_definition = committed.catalog.by_id(table_id) == now
         if now is not None and (old is None or old.tiers != state.tiers or not same_definition):
@@ -304,7 +306,7 @@ def refresh_all(
     """Write every view anew, for a warehouse that was made or moved."""
     for state in tables.values():
         for shape in state.layouts:
-            layout.refresh_tiers(session, shape, state.manifest, root)
+            layout.refresh_tiers(session, shape, state.seen_by(shape), root)
     for table in catalog.tables():
         if table.id in tables:
             public.refresh_table(session, table, tables[table.id].tiers)

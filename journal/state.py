@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from journal.erasure.fence import OPEN_FENCE, Fence
 from journal.schema import CatalogSnapshot, Table
-from journal.segment import Manifest, RowCounts, Tier
+from journal.segment import Fields, Manifest, RowCounts, Tier
 from journal.version import Version
 
 
@@ -44,6 +44,22 @@ class TableState:
         """A copy that knows this definition."""
         others = tuple(t for t in self.layouts if t.layout != table.layout)
         return replace(self, layouts=(*others, table))
+
+    def seen_by(self, shape: Table) -> Manifest:
+        """What those who read under one of the layouts need of the manifest.
+
+        They look at points before the next layout began, so heads that were made for later ones
+        hold nothing of theirs; segments may, since compaction writes old rows anew.
+        """
+        places: dict[Fields, int] = {}
+        for place, table in enumerate(self.layouts):
+            places.setdefault(tuple((c.physical, c.type) for c in table.stored), place)
+        mine = next((i for i, t in enumerate(self.layouts) if t.layout == shape.layout), None)
+        if mine is None:
+            return self.manifest
+        heads = self.manifest.heads
+        needed = tuple(h for h in heads if places.get(h.fields, 0) <= mine)
+        return replace(self.manifest, generation=0, heads=needed or heads[:1])
 
 
 @dataclass(frozen=True, slots=True)
