@@ -54,6 +54,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     name = take("system.flush", arguments, ("table",)).get("table")
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in find_tables(session, name):
+        session.cancellation.check()
         for segment in session.executor.sealer.seal(table.id):
             rows["table"].append(str(table.name))
             rows["rows"].append(segment.counts.total)

@@ -22,6 +22,7 @@ from gateway.dbapi.connection import Connection
 OPENING_BALANCE = 1000
 MAX_ATTEMPTS = 1000
 BACKOFF_S = 0.01
+FLUSH_EVERY_S = 0.5
 
 
 @dataclass(slots=True)
@@ -122,12 +123,14 @@ def _transfer(connection: Connection, payer: int, payee: int, amount: int) -> st
 def _watch(url: str, result: Result, accounts: int, stop: threading.Event) -> None:
     with gateway.connect(url, autocommit=True) as connection:
         cursor = connection.cursor()
+        flushed = 0.0
         while not stop.wait(BACKOFF_S):
             try:
                 cursor.execute("SELECT sum(balance), count(*) FROM bank.accounts")
                 total, count = cursor.fetchall()[0]
-                if result.sums_read % 10 == 0:
+                if time.monotonic() > flushed + FLUSH_EVERY_S:
                     cursor.execute("CALL system.flush('bank.accounts')")
+                    flushed = time.monotonic()
             except gateway.Error as error:
                 result.unexpected.append(f"{error.sqlstate}: {error}")
                 return
