@@ -34,6 +34,7 @@ from journal.warehouse import Warehouse
 _CLOSINGS = "closings"
 _OPENED = "opened"
 _END = "end_of_row"
+_FILES_ONE_BY_ONE_MAX = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +299,18 @@ class _Unit:
         return self._in_range(self._read(files, names).where(where))
 
     def _read(self, files: Sequence[str], names: Sequence[str]) -> exp.Select:
-        paths = exp.Array(expressions=[exp.Literal.string(str(self._root / f)) for f in files])
-        source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
+        """The rows of some files.
+
+        Read one by one: of a list of files DuckDB does not know which columns have no NULL, and
+        what it writes from them would be slower to read.
+        """
+        paths: list[exp.Expr] = [exp.Literal.string(str(self._root / f)) for f in files]
+        if len(paths) > _FILES_ONE_BY_ONE_MAX:
+            paths = [exp.Array(expressions=paths)]
+        found = [exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[p])) for p in paths]
+        source: exp.Expr = found[0]
+        if len(found) > 1:
+            source = union_all([exp.select("*").from_(f) for f in found]).subquery("f")
         return exp.select(*[column(name) for name in names]).from_(source)
 
     def _in_range(self, rows: exp.Select) -> exp.Select:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import gateway
@@ -258,6 +259,16 @@ def test_rows_closed_while_the_job_runs(run: Client, connect: Callable[..., Clie
     _compact(run)
     assert _answers(run) == before
     assert _is_whole(run)
+
+
+def test_columns_without_nulls_stay_required(run: Client) -> None:
+    """They are read faster so, and sealed segments have them so."""
+    _changed(run)
+    _compact(run)
+    for segment in _journal(run).state.tables[1].manifest.in_tier(Tier.BASE):
+        for file in segment.files:
+            schema = pq.read_schema(run.root / file.path)
+            assert [f.nullable for f in schema] == [False, False, False, True]
 
 
 def test_filters_are_written_with_the_files(run: Client) -> None:
