@@ -115,12 +115,18 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
         case exp.AddConstraint():
             for node in action.expressions:
                 change.add_constraint(node)
-        case exp.AlterSet():
+        case exp.AlterSet() if _only_properties(action):
             for node in action.expressions:
                 value = node.args.get("value")
                 change.set_property(node.name, None if value is None else value.name)
         case _:
             raise _unknown_action(action)
+
+
+def _only_properties(action: exp.AlterSet) -> bool:
+    """False for what other databases set about a table, such as LOGGED or TABLESPACE."""
+    others = [name for name, value in action.args.items() if value and name != "expressions"]
+    return bool(action.expressions) and not others
 
 
 def _key_name(change: Alteration) -> str:
