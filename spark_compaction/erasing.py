@@ -25,7 +25,6 @@ from journal.journal import Journal
 from journal.segment import Manifest
 from spark_compaction.held import settle_holds
 from spark_compaction.purge import (
-    REWRITE,
     PurgeJob,
     check_digests,
     definition,
@@ -33,6 +32,7 @@ from spark_compaction.purge import (
     moved_files,
     new_folder,
     replaced_files,
+    rewrite,
     unit_of,
     write_filters,
 )
@@ -189,7 +189,7 @@ def _purge_retired(
             for n, h in enumerate(held)
         ]
         with journal.pins.hold([h.file.path for h in held]):
-            results = engine.map(REWRITE, units, progress)
+            results = rewrite(engine, units, sum(h.file.bytes for h in held), progress)
         check_digests(digests(results), str(table.name))
         write_filters(journal, units, results)
         done = {u["path"] for u in units}

@@ -33,8 +33,11 @@ from journal.state import TableState
 from journal.stores import duckdb_layout as layout
 from journal.version import Version
 from journal.warehouse import bounded_key, parquet_options
+from spark_compaction.local import LocalEngine
 
 REWRITE = "journal.stores.duckdb_rewrite:rewrite_without"
+SMALL_BYTES = 32_000_000
+"""So many bytes are rewritten sooner than an executor has loaded what it needs."""
 _WHOLE_FOLDER = frozenset({"ROW_GROUPS_PER_FILE", "FILENAME_PATTERN"})
 
 
@@ -78,7 +81,7 @@ class PurgeJob:
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
         """Write each file anew."""
         units = plan.task["units"]
-        results = engine.map(REWRITE, units, progress)
+        results = rewrite(engine, units, plan.read.bytes, progress)
         live = journal.state.tables[plan.table_id].manifest.segments
         replacement = replaced_files(live, units, results)
         write_filters(journal, units, results)
@@ -94,6 +97,12 @@ class PurgeJob:
         found = staged.details["digests"]
         check_digests(found, plan.table)
         return {"others": found["after"]}
+
+
+def rewrite(engine: Engine, units: Sequence[Any], size: int, progress: Progress) -> list[Any]:
+    """Rewrite files, in this process where that is less work than handing it out."""
+    chosen = LocalEngine() if size <= SMALL_BYTES else engine
+    return chosen.map(REWRITE, units, progress)
 
 
 def definition(journal: Journal, table_id: int) -> Table:

@@ -23,6 +23,7 @@ from journal.errors import PalimpsestError
 from journal.journal import Journal
 from journal.stores.duckdb_rewrite import rewrite_without
 from journal.verification import verify
+from spark_compaction import purge
 from spark_compaction.client import SparkEngine
 from spark_compaction.erasing import Erased, erase
 from spark_compaction.local import LocalEngine
@@ -388,6 +389,7 @@ def test_a_purge_that_was_interrupted_is_taken_up(
 ) -> None:
     _people(run)
     _submit(run, MAIL)
+    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
 
     class Failing(LocalEngine):
         """Breaks down after the first unit."""
@@ -491,7 +493,8 @@ def test_backups_and_retired_segments_bring_nobody_back(run: Client) -> None:
     assert verify(_journal(run)).is_clean
 
 
-def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
+def test_a_purge_on_spark(run: Client, spark: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
     version = _people(run)
     before = _others(run, [version])
     _submit(run, MAIL)
