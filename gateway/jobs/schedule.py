@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from journal.holds import active
 from journal.jobs import backups, retired
 from journal.journal import Journal
 from journal.policy import policy_of
 from journal.schema import Table
 from journal.version import from_datetime
+
+if TYPE_CHECKING:
+    from journal.erasure.requests import Request
 
 LastRuns = Mapping[tuple[str, int], datetime]
 """When the latest run of a kind on a table began."""
@@ -80,12 +84,9 @@ def triggered(journal: Journal) -> list[Due]:
             expires = backup.expires_at
             if expires is not None and from_datetime(expires) <= now:
                 over.add(backup.table_id)
-    waiting = {
-        t.table_id
-        for r in requests(journal)
-        if r.state in {State.ACCEPTED, State.ON_HOLD, State.PURGED}
-        for t in r.targets
-    }
+    found_requests = requests(journal)
+    waiting = _tables_of(r for r in found_requests if r.state in {State.ACCEPTED, State.PURGED})
+    on_hold = _tables_of(r for r in found_requests if r.state is State.ON_HOLD)
     found: list[Due] = []
     for table in state.catalog.tables():
         lines = dict(policy_of(table).schedules)
@@ -95,8 +96,14 @@ def triggered(journal: Journal) -> list[Due]:
             wanted = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if wanted is not None:
                 found.append(Due("compact", table, wanted.why, {"mode": "auto"}))
-        if table.id in waiting and "purge" not in lines:
+        # What is on hold is taken up again once nothing holds any of the table's rows.
+        released = table.id in on_hold and not active(journal, table)
+        if (table.id in waiting or released) and "purge" not in lines:
             found.append(Due("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
             found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
     return found
+
+
+def _tables_of(found: Iterable[Request]) -> set[int]:
+    return {t.table_id for r in found for t in r.targets if t.mask is not None}

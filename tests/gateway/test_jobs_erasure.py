@@ -86,7 +86,9 @@ def test_a_hold_keeps_a_purge_back_until_it_is_released(run: Client) -> None:
     waiting = report(run, "CALL system.purge('t')")
     assert waiting["state"] == "nothing"
     assert "ON_HOLD" in waiting["why"]
+    assert triggered(run.connection.session.journal) == []
     run(f"RELEASE HOLD '{hold}'")
+    assert [d.kind for d in triggered(run.connection.session.journal)] == ["purge"]
     assert report(run, "CALL system.purge('t')")["state"] == "done"
     assert is_nowhere(run)
 
