@@ -89,11 +89,11 @@ def _columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | None:
             return _outputs(inner, known)
         return None
     if isinstance(source, exp.Table):
-        return _cte_columns(source) or (None if source.db else known.get(fold(source.name)))
+        return _cte_columns(source, known) or (None if source.db else known.get(fold(source.name)))
     return None
 
 
-def _cte_columns(table: exp.Table) -> list[str] | None:
+def _cte_columns(table: exp.Table, known: Known) -> list[str] | None:
     if table.db:
         return None
     node: exp.Expr | None = table
@@ -102,7 +102,9 @@ def _cte_columns(table: exp.Table) -> list[str] | None:
         for cte in clause.expressions if clause is not None else ():
             if fold(cte.alias) == fold(table.name):
                 named = [c.name for c in cte.args["alias"].columns]
-                return named or (_outputs(cte.this) if isinstance(cte.this, exp.Query) else None)
+                return named or (
+                    _outputs(cte.this, known) if isinstance(cte.this, exp.Query) else None
+                )
         node = node.parent
     return None
 

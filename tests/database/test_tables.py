@@ -143,6 +143,14 @@ def test_executemany_and_arrow(con: Connection) -> None:
     assert table.column("b").to_pylist()[:2] == ["0", "1"]
 
 
+def test_names_come_back_as_they_were_written(con: Connection) -> None:
+    con.execute('CREATE TABLE t (k INTEGER PRIMARY KEY, "Mixed" VARCHAR)')
+    sql = "WITH x AS (INSERT INTO t VALUES (1, 'a') RETURNING *) SELECT * FROM x"
+    for query in (sql, "SELECT * FROM t", "SELECT t.* FROM t", "SELECT mixed AS Other FROM t"):
+        names = [d[0] for d in con.execute(query).description or ()]
+        assert names in (["k", "Mixed"], ["Other"])
+
+
 def test_generated_numbers_are_shared(connect: Callable[..., Connection]) -> None:
     one = connect()
     one.execute("CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY, b VARCHAR)")
