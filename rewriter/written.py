@@ -79,7 +79,9 @@ def finish(
 ) -> Written:
     """The part that makes a staged change set durable, once its guards hold.
 
-    ``checked`` names the unique constraints that the staging itself has seen to.
+    ``checked`` names the unique constraints that the staging itself has seen to. ``bounded`` is
+    kept only where every change makes the same rows: inside the commit section nothing else tells
+    how many of each kind were appended.
     """
 
     def current() -> exp.Query:
@@ -89,6 +91,7 @@ def finish(
     query = returned(reads, changes, result)
     count = None
     if per_change(changes) is None:
+        bounded = False
         rows = select([exp.Count(this=exp.Star())], named_table(changes.stage))
         if result.only is not None:
             rows = rows.where(exp.column(result.only), copy=False)

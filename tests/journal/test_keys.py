@@ -99,3 +99,11 @@ def test_one_of_many_concurrent_inserts_of_a_key_wins(connect: Callable[..., Cli
     assert sorted(won) == sorted(run("SELECT * FROM t"))
     assert len(won) == 20
     assert set(refused) == {"23505"}
+
+
+def test_a_key_is_moved_again_and_again_by_one_text(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    run("INSERT INTO t VALUES (1, 1), (2, 2)")
+    moved = "UPDATE t SET k = k + ? WHERE k = ?"
+    assert [run(moved, 100, key) for key in (1, 2, 101, 5)] == [1, 1, 1, 0]
+    assert run("SELECT k, v FROM t ORDER BY v") == [(201, 1), (102, 2)]
