@@ -93,7 +93,7 @@ def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
     survivor = _start(url, "survivor", 6, log, root)
     _wait_for_commits(con, 10)
     victim.kill()
-    victim.wait()
+    victim.communicate()
     cluster.stop(how="immediate")
     cluster.launch()
     said = survivor.communicate()[1]

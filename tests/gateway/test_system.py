@@ -169,7 +169,7 @@ def test_explain_runs_nothing(con: Connection) -> None:
         ("SELECT * FROM pg_catalog.pg_class", "42P01"),
         ("DELETE FROM system.tables", "42809"),
         ("INSERT INTO information_schema.tables VALUES (1)", "42809"),
-        ("EXPLAIN ANALYZE SELECT 1", "0A000"),
+        ("EXPLAIN ANALYZE DELETE FROM hr.t", "0A000"),
         ("SHOW TABLES LIKE 'x%'", "0A000"),
         ("DESCRIBE nope", "42P01"),
     ],
