@@ -60,12 +60,12 @@ class Relay:
             sink.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
-        """Cut every connection."""
-        for pair in self._pairs:
-            for end in pair:
-                with suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-        self._pairs.clear()
+        """Cut every connection there is."""
+        # Whoever is cut connects anew at once: what comes meanwhile stays.
+        pairs, self._pairs = self._pairs, []
+        for end in (end for pair in pairs for end in pair):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Cut, and take no more."""
