@@ -37,9 +37,10 @@ def opened(url: str) -> Executor:
     """An executor over the journals of a database; its catalog is made where there is none."""
     conninfo, options = split_url(url)
     try:
-        from journal.database.journal import DatabaseJournal, drop_staged, wall_clock_us
+        from journal.database.journal import DatabaseJournal, drop_staged
         from journal.database.upkeep import DatabaseUpkeep
         from journal.stores.postgres_pool import PostgresStore, check_conninfo
+        from journal.wall_clock import wall_clock_us
     except ImportError as error:
         raise PalimpsestError(
             Code.DRIVER_MISSING,

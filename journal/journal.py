@@ -8,7 +8,6 @@ step exclude each other, so that the state and the store's snapshot agree), and 
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,12 +36,8 @@ from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher, taken
 from journal.version import HybridClock, Version
+from journal.wall_clock import wall_clock_us
 from journal.warehouse import DATABASE_FILE, Warehouse
-
-
-def wall_clock_us() -> int:
-    """Wall time in microseconds since the epoch."""
-    return time.time_ns() // 1000
 
 
 class Journal:

@@ -33,15 +33,11 @@ from journal.stores.postgres_text import rendered
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
+from journal.wall_clock import wall_clock_us
 
 _LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
 _CONFIRM_TRIES = 20
 _CONFIRM_PAUSE_S = 0.5
-
-
-def wall_clock_us() -> int:
-    """Wall time in microseconds since the epoch."""
-    return time.time_ns() // 1000
 
 
 class DatabaseJournal:

@@ -15,6 +15,8 @@ from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.segment import Manifest
+from journal.stores import catalog_format
+from journal.stores.catalog_format import check_format
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version, to_datetime
 
@@ -77,14 +79,7 @@ def exists(session: DuckDBSession) -> bool:
     )
     if not found:
         return False
-    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = 'format'")
-    if rows != [(FORMAT,)]:
-        shown = rows[0][0] if rows else "none"
-        raise PalimpsestError(
-            Code.WAREHOUSE_FORMAT,
-            f"the warehouse has format {shown}, this version reads format {FORMAT}",
-            advice="open it with the version that wrote it, or upgrade",
-        )
+    check_format(session.text(catalog_format.QUERY), FORMAT, "the warehouse")
     return True
 
 

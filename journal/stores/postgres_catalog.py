@@ -14,6 +14,8 @@ from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.segment import Manifest, RowCounts
+from journal.stores import catalog_format
+from journal.stores.catalog_format import check_format
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.version import Version, to_datetime
@@ -105,14 +107,7 @@ def exists(session: PostgresSession) -> bool:
     """True when the database holds journals; refuses those of another format."""
     if session.text("SELECT to_regclass('_palimpsest.meta')") == [(None,)]:
         return False
-    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = 'format'")
-    if rows != [(FORMAT,)]:
-        shown = rows[0][0] if rows else "none"
-        raise PalimpsestError(
-            Code.WAREHOUSE_FORMAT,
-            f"the database's journals have format {shown}, this version reads format {FORMAT}",
-            advice="open it with the version that wrote it, or upgrade",
-        )
+    check_format(session.text(catalog_format.QUERY), FORMAT, "the database's catalog")
     return True
 
 

@@ -68,6 +68,13 @@ def _parts(table: Table) -> tuple[str, str, str, str, str]:
     return columns, keys, _quoted(start), _quoted(end), source
 
 
+def _ends(table: Table) -> tuple[str, str]:
+    """The version columns as the views name them."""
+    names = (table.format.version_column, table.format.subsequent_column)
+    first, last = (_quoted(name.casefold()) for name in names)
+    return first, last
+
+
 def _shown(table: Table, value: str) -> str:
     """A version as the views show it: with a time zone, where the table's have none."""
     return f"({value} AT TIME ZONE 'UTC')" if _kind(table) == "timestamp" else value
@@ -84,8 +91,7 @@ def _type(table: Table) -> str:
 
 def _base(table: Table) -> str:
     columns, keys, start, end, source = _parts(table)
-    names = (table.format.version_column, table.format.subsequent_column)
-    first, last = (_quoted(n.casefold()) for n in names)
+    first, last = _ends(table)
     return (
         f"SELECT {columns}, {_shown(table, start)} AS {first}, NULL::{_type(table)} AS {last}"  # noqa: S608
         f" FROM (SELECT DISTINCT ON ({keys}) * FROM {source}"
@@ -96,8 +102,7 @@ def _base(table: Table) -> str:
 
 def _history(table: Table) -> str:
     columns, keys, start, end, source = _parts(table)
-    names = (table.format.version_column, table.format.subsequent_column)
-    first, last = (_quoted(n.casefold()) for n in names)
+    first, last = _ends(table)
     return (
         f"SELECT {columns}, {_shown(table, start)} AS {first},"  # noqa: S608
         f" {_shown(table, '_ended')} AS {last} FROM (SELECT *, lead({start}) OVER"

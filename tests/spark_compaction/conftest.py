@@ -2,33 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from tests.support.client import Client
 from tests.support.spark import spark
+from tests.support.warehouse import connect, run
 
-__all__ = ["spark"]
-
-
-@pytest.fixture
-def connect(tmp_path: Path) -> Iterator[Callable[..., Client]]:
-    """Opens clients of one warehouse; closes those that are left open."""
-    opened: list[Client] = []
-
-    def open_client(**options: Any) -> Client:
-        opened.append(Client(tmp_path / "warehouse", **options))
-        return opened[-1]
-
-    yield open_client
-    for client in opened:
-        client.close()
-
-
-@pytest.fixture
-def run(connect: Callable[..., Client]) -> Client:
-    """One client in autocommit."""
-    return connect()
+__all__ = ["connect", "run", "spark"]

@@ -1,0 +1,10 @@
+"""The wall clock: the one place that asks the machine for the time of day. It makes no versions."""
+
+from __future__ import annotations
+
+import time
+
+
+def wall_clock_us() -> int:
+    """Wall time in microseconds since the epoch."""
+    return time.time_ns() // 1000
