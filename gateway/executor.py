@@ -169,6 +169,8 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
+        if not self._journal.takes_direct:
+            return None
         swift = self._journal.can_fail
         key = plan_key(parsed, settings, dialect, batch=False, swift=swift)
         if settings.as_of is not None or not self._cache.is_bounded(key):

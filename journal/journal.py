@@ -379,6 +379,11 @@ class Journal:
         return True
 
     @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section."""
+        return True
+
+    @property
     def place(self) -> str:
         """Where the journals lie, for people."""
         return str(self.root)

@@ -115,6 +115,10 @@ class OpenJournal(Protocol):
         """True if a query of the store can fail on purpose, by a function ``error``."""
 
     @property
+    def takes_direct(self) -> bool:
+        """True if writes that take no time may run inside the commit section."""
+
+    @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""
 

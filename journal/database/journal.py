@@ -25,6 +25,7 @@ from journal.errors import Code, PalimpsestError
 from journal.segment import SegmentFile
 from journal.state import JournalState
 from journal.stores import postgres_catalog as rows_of
+from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
 from journal.stores.postgres_layout import drop_rows
 from journal.stores.postgres_pool import PostgresStore
@@ -36,6 +37,7 @@ from journal.version import HybridClock, Version
 from journal.wall_clock import wall_clock_us
 
 _LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
+_ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
 _CONFIRM_TRIES = 20
 _CONFIRM_PAUSE_S = 0.5
 
@@ -55,7 +57,7 @@ class DatabaseJournal:
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.staged: set[str] = set()
-        self._seen = SeenStates()
+        self._seen = SeenStates(rows_of)
         with self._session() as session:
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
@@ -64,7 +66,7 @@ class DatabaseJournal:
             state = self._seen.at(session, row)
             session.commit()
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
-        self.counters = DatabaseNumbers(store)
+        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
 
     @property
     def state(self) -> JournalState:
@@ -77,9 +79,30 @@ class DatabaseJournal:
         return False
 
     @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section."""
+        return True
+
+    @property
     def place(self) -> str:
         """The database, for people."""
         return self.store.shown
+
+    def _reserve(self, table_id: int, column: str, size: int, start: int) -> int:
+        with self._counting() as session:
+            return rows_of.reserve(session, table_id, column, size, start)
+
+    def _skip_past(self, table_id: int, column: str, value: int, increment: int) -> None:
+        with self._counting() as session:
+            rows_of.skip_past(session, table_id, column, value, increment)
+
+    @contextmanager
+    def _counting(self) -> Iterator[PostgresSession]:
+        """A transaction that need not wait for the disk: what commits later makes it durable."""
+        session, _ = self.store.begun(BEGIN_SECTION, _ASYNCHRONOUS)
+        with self._lent(session):
+            yield session
+            session.commit()
 
     @contextmanager
     def _session(self) -> Iterator[PostgresSession]:
@@ -168,7 +191,7 @@ class DatabaseJournal:
         return name
 
     @contextmanager
-    def _section(self) -> Iterator[tuple[PostgresSession, JournalState, rows_of.StateRow]]:
+    def _section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
         """The commit section: nobody else, in no process, commits before it ends."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
         with self._lent(session):

@@ -29,8 +29,8 @@ from journal.stores import postgres_flat as flat
 from journal.stores import postgres_layout as layout
 from journal.stores import postgres_public as public
 from journal.stores.base import Parameters, RowSet, StagedRows
+from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_catalog import JournalRow, StateRow
 from journal.stores.postgres_rows import show_rows, staged_table
 from journal.stores.postgres_takeover import TAKEN, take_over
 from journal.transaction import StatementWrites, Transaction

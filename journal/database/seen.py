@@ -9,22 +9,34 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar
 
 from journal.catalog import apply
-from journal.plan import PutRelation
+from journal.plan import CatalogChange, PutRelation
 from journal.schema import CatalogSnapshot, Table
 from journal.state import JournalState, TableState
-from journal.stores import postgres_catalog as rows_of
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_catalog import StateRow
+from journal.stores.catalog_format import JournalRow, StateRow
+from journal.version import Version
 
 _KEPT = 64
+S = TypeVar("S", contravariant=True)
 
 
-class SeenStates:
+class CatalogRows(Protocol[S]):
+    """Reads what has changed off a catalog, in a session of its database."""
+
+    def load_changes(self, session: S, after: Version) -> list[tuple[Version, CatalogChange]]:
+        """Catalog changes made after a version, in order."""
+
+    def load_journals(self, session: S, after: int) -> list[JournalRow]:
+        """The journals that changed after a generation of the state."""
+
+
+class SeenStates(Generic[S]):
     """The last few states by generation."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: CatalogRows[S]) -> None:
+        self._rows = rows
         nothing = JournalState(0, CatalogSnapshot.empty(), MappingProxyType({}), ())
         first = StateRow(0, 0, 0, 0)
         self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
@@ -38,7 +50,7 @@ class SeenStates:
         """The latest state that anybody here has seen."""
         return self._newest
 
-    def at(self, session: PostgresSession, row: StateRow) -> JournalState:
+    def at(self, session: S, row: StateRow) -> JournalState:
         """The state that the session's transaction sees, whose row is given."""
         with self._lock:
             found = self._states.get(row.generation)
@@ -47,7 +59,7 @@ class SeenStates:
             # The oldest is the empty state, so there is always one to start from.
             start = max(g for g in self._states if g < row.generation)
             before, state = self._states[start]
-        loaded = _advanced(session, before, state, row)
+        loaded = self._advanced(session, before, state, row)
         self.keep(row, loaded)
         return loaded
 
@@ -62,29 +74,28 @@ class SeenStates:
                 oldest = min(g for g in self._states if g > 0)
                 del self._states[oldest]
 
-
-def _advanced(
-    session: PostgresSession, before: StateRow, state: JournalState, row: StateRow
-) -> JournalState:
-    """A later state, from an earlier one and what has changed since."""
-    catalog, history = state.catalog, list(state.history)
-    tables = dict(state.tables)
-    known: dict[int, list[Table]] = {}
-    if row.catalog != before.catalog:
-        for version, change in rows_of.load_changes(session, before.catalog):
-            catalog = apply(catalog, change)
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                known.setdefault(change.relation.id, []).append(change.relation)
-            if history and history[-1][0] == version:
-                history.pop()
-            history.append((version, catalog))
-    for found in rows_of.load_journals(session, before.generation):
-        old = tables.get(found.table_id)
-        layouts = () if old is None else old.layouts
-        tables[found.table_id] = TableState(
-            found.manifest, found.last_version, found.counts, layouts
-        )
-    for table_id, definitions in known.items():
-        for table in definitions:
-            tables[table_id] = tables[table_id].with_layout(table)
-    return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history))
+    def _advanced(
+        self, session: S, before: StateRow, state: JournalState, row: StateRow
+    ) -> JournalState:
+        """A later state, from an earlier one and what has changed since."""
+        catalog, history = state.catalog, list(state.history)
+        tables = dict(state.tables)
+        known: dict[int, list[Table]] = {}
+        if row.catalog != before.catalog:
+            for version, change in self._rows.load_changes(session, before.catalog):
+                catalog = apply(catalog, change)
+                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                    known.setdefault(change.relation.id, []).append(change.relation)
+                if history and history[-1][0] == version:
+                    history.pop()
+                history.append((version, catalog))
+        for found in self._rows.load_journals(session, before.generation):
+            old = tables.get(found.table_id)
+            layouts = () if old is None else old.layouts
+            tables[found.table_id] = TableState(
+                found.manifest, found.last_version, found.counts, layouts
+            )
+        for table_id, definitions in known.items():
+            for table in definitions:
+                tables[table_id] = tables[table_id].with_layout(table)
+        return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history))

@@ -15,8 +15,8 @@ from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_catalog import StateRow
 from journal.stores.postgres_layout import fields_of, refresh_tiers
 from journal.stores.postgres_rows import held_query, memory_rows, show_rows, stage_rows
 from journal.transaction import Transaction

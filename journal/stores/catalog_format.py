@@ -1,14 +1,40 @@
-"""Refuses a catalog of another format, in whichever store it lies. It reads no store itself."""
+"""What the catalogs of databases have in common: their rows, and refusing those of another format.
+
+It reads no store itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from journal.errors import Code, PalimpsestError
+from journal.segment import Manifest, RowCounts
+from journal.version import Version
 
 QUERY = "SELECT value FROM _palimpsest.meta WHERE key = 'format'"
 """What to ask the store for ``check_format``."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """The one row of ``state``; ``catalog`` is the version of the last change of definitions."""
+
+    generation: int
+    version: Version
+    settled: Version
+    catalog: Version
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRow:
+    """What the catalog says of one journal."""
+
+    table_id: int
+    manifest: Manifest
+    last_version: Version
+    counts: RowCounts
 
 
 def check_format(rows: Sequence[tuple[Any, ...]], expected: str, what: str) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.segment import Manifest, RowCounts
 from journal.stores import catalog_format
-from journal.stores.catalog_format import check_format
+from journal.stores.catalog_format import JournalRow, StateRow, check_format
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.version import Version, to_datetime
@@ -81,26 +80,6 @@ _TABLES = (
         " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StateRow:
-    """The one row of ``state``; ``catalog`` is the version of the last change of definitions."""
-
-    generation: int
-    version: Version
-    settled: Version
-    catalog: Version
-
-
-@dataclass(frozen=True, slots=True)
-class JournalRow:
-    """What the catalog says of one journal."""
-
-    table_id: int
-    manifest: Manifest
-    last_version: Version
-    counts: RowCounts
 
 
 def exists(session: PostgresSession) -> bool:
