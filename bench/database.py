@@ -52,6 +52,7 @@ def measure(con: Connection, direct: Any, rows: int, rounds: int) -> dict[str, A
     """Best times of each question, both ways."""
     scans = {
         "scan": "SELECT a, b, c FROM t",
+        "scan of other types": "SELECT a, d, e, f FROM u",
         "sum": "SELECT b % 10 AS g, sum(c), count(*) FROM t GROUP BY b % 10",
     }
     best: dict[str, dict[str, float]] = {
@@ -96,6 +97,11 @@ def main() -> int:
             con.execute(f"INSERT INTO t {filled}")
             direct.execute("CREATE TABLE plain (a integer PRIMARY KEY, b integer, c bigint)")
             direct.execute("INSERT INTO plain SELECT a, b, c FROM t")
+            con.execute(
+                "CREATE TABLE u (a INTEGER PRIMARY KEY, d VARCHAR, e DECIMAL(12,2), f TIMESTAMP)"
+            )
+            texts = "'name ' || a, c / 100.0, TIMESTAMP '2024-01-01' + b * INTERVAL '1 second'"
+            con.execute(f"INSERT INTO u SELECT a, {texts} FROM t")
             direct.execute("ANALYZE")
             best = measure(con, direct, options.rows, options.rounds)
         for times in best.values():

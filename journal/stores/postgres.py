@@ -1,6 +1,6 @@
 """PostgreSQL: sessions over pooled connections, one short transaction of the store at a time.
 
-With ``postgres_pool`` the only module that imports psycopg. It runs queries and keeps temporary
+With ``postgres_pool`` and ``postgres_cursor`` the only module that imports psycopg. It runs queries and keeps temporary
 relations; what the rows mean, which versions they carry and whether they may be committed is
 decided above it.
 """
@@ -8,7 +8,7 @@ decided above it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 from psycopg import pq
-from psycopg.raw_cursor import RawCursor
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
@@ -24,12 +23,12 @@ from journal.plan import Query
 from journal.relations import ident
 from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres_arrow import array_text, arrow_table
+from journal.stores.postgres_cursor import ChunkCursor, Rows
 from journal.stores.postgres_errors import translate, unknown_outcome
 from journal.stores.postgres_select import result_names
 from journal.stores.postgres_text import Text, render, rendered
 from journal.stores.postgres_types import arrow_name, sql_type, stored_type, type_name
 
-_CHUNK_ROWS = 1000
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
@@ -65,8 +64,9 @@ class PostgresSession:
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
-        self._cursor: RawCursor[Any] = RawCursor(connection)
-        self._rows: Iterator[tuple[Any, ...]] | None = None
+        self._cursor = ChunkCursor(connection)
+        self._chunks: Iterator[Rows] | None = None
+        self._ahead: Rows = []
         self._names: tuple[str, ...] = ()
         self._described: list[ResultColumn] | None = None
         self._staged: dict[str, list[str]] = {}
@@ -120,12 +120,11 @@ class PostgresSession:
 
     def _finish(self) -> None:
         """Let go of a result that nobody reads on."""
-        rows, self._rows = self._rows, None
+        chunks, self._chunks = self._chunks, None
+        self._ahead = []
         self._described = None
-        if rows is not None:
-            close = getattr(rows, "close", None)
-            if close is not None:
-                close()
+        if isinstance(chunks, Generator):
+            chunks.close()
 
     def _bound(self, text: Text, parameters: Parameters) -> list[Any] | None:
         if not text.parameters:
@@ -150,11 +149,11 @@ class PostgresSession:
         text = render(query)
         with _mapped():
             self._finish()
-            rows = self._cursor.stream(text.sql, self._bound(text, parameters), size=_CHUNK_ROWS)
-            first = next(rows, None)
+            chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
+            first = next(chunks, [])
         # Of a result without rows the client library tells nothing, so the server is asked.
-        self._described = self.describe(query, parameters) if first is None else None
-        self._rows = iter(()) if first is None else _chained(first, rows)
+        self._described = None if first else self.describe(query, parameters)
+        self._ahead, self._chunks = first, chunks
         self._names = text.names or self._names_of(query)
 
     def use_zone(self, name: str | None) -> None:
@@ -205,14 +204,23 @@ class PostgresSession:
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         with _mapped():
-            if self._rows is None:
+            if self._chunks is None:
                 return self._cursor.fetchmany(size)
-            return [row for _, row in zip(range(size), self._rows, strict=False)]
+            found = self._ahead
+            while len(found) < size and (chunk := next(self._chunks, [])):
+                found += chunk
+            self._ahead = found[size:]
+            return found[:size]
 
     def fetch_all(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
         with _mapped():
-            return list(self._rows) if self._rows is not None else self._cursor.fetchall()
+            if self._chunks is None:
+                return self._cursor.fetchall()
+            found, self._ahead = self._ahead, []
+            for chunk in self._chunks:
+                found += chunk
+            return found
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
@@ -338,17 +346,7 @@ class PostgresSession:
         self._connection.close()
 
 
-def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    try:
-        yield first
-        yield from rest
-    finally:
-        close = getattr(rest, "close", None)
-        if close is not None:
-            close()
-
-
-def _modifier(cursor: RawCursor[Any], index: int) -> int:
+def _modifier(cursor: ChunkCursor, index: int) -> int:
     result = cursor.pgresult
     return -1 if result is None else int(result.fmod(index))
 

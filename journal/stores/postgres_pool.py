@@ -1,6 +1,6 @@
 """Connections to a PostgreSQL database: opened when needed, kept while idle, checked before use.
 
-With ``postgres`` the only module that imports psycopg.
+With ``postgres`` and ``postgres_cursor`` the only module that imports psycopg.
 """
 
 from __future__ import annotations

@@ -1,0 +1,52 @@
+"""A cursor whose rows come from the server in chunks, each converted in one go.
+
+The client library's own ``stream`` gives the rows of a chunk one by one, which costs a scan more
+than a tenth of its time. Nothing here knows what the rows mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.raw_cursor import RawCursor
+
+_CHUNK_ROWS = 1000
+
+Rows = list[tuple[Any, ...]]
+
+
+class ChunkCursor(RawCursor[tuple[Any, ...]]):
+    """See the module's head."""
+
+    def chunks(self, sql: str, parameters: Sequence[Any] | None) -> Iterator[Rows]:
+        """Run a query and give its rows in lists; none is empty.
+
+        When it is closed before the end, the query is cancelled.
+        """
+        connection = self._conn
+        with connection.lock:
+            try:
+                sending = self._stream_send_gen(sql, parameters, size=_CHUNK_ROWS)
+                connection.wait(sending)
+                first = True
+                while result := connection.wait(self._stream_fetchone_gen(first)):
+                    first = False
+                    yield self._tx.load_rows(0, result.ntuples, self._make_row)
+            finally:
+                if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                    self._leave()
+
+    def _leave(self) -> None:
+        """Cancel the query and read off what the server has sent already."""
+        connection = self._conn
+        with suppress(psycopg.Error):
+            connection.cancel_safe()
+            while connection.wait(self._stream_fetchone_gen(first=False)):
+                continue
+        # What is read last is the error that says the query was cancelled; after it comes the end.
+        with suppress(psycopg.Error):
+            connection.wait(self._stream_fetchone_gen(first=False))
