@@ -19,7 +19,7 @@ from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.version import Version, to_datetime
 
-FORMAT = "1"
+FORMAT = "2"
 LOCK = 5283_1905_7734
 """The advisory lock that commit sections of one database take turns by."""
 TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
@@ -78,6 +78,16 @@ _TABLES = (
         " LANGUAGE plpgsql STABLE AS $$ BEGIN"
         " EXECUTE format('SELECT %L::%s', value, pg_typeof(sample)) INTO sample; RETURN sample;"
         " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
+    ),
+    # PostgreSQL has ANY_VALUE since version 16.
+    (
+        "CREATE FUNCTION _palimpsest.earlier(kept anyelement, other anyelement)"
+        " RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT $1'"
+    ),
+    (
+        "CREATE AGGREGATE _palimpsest.any_value(anyelement)"
+        " (SFUNC = _palimpsest.earlier, STYPE = anyelement, PARALLEL = SAFE,"
+        " COMBINEFUNC = _palimpsest.earlier)"
     ),
 )
 

@@ -70,7 +70,7 @@ _FAIL = _template("_palimpsest.fail(x)", "x")
 _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
 _MILLISECONDS = _template("CAST(FLOOR(EXTRACT(EPOCH FROM x) * 1000) AS BIGINT)", "x")
-_ANY = _template("(ARRAY_AGG(x) FILTER(WHERE x IS NOT NULL))[1]", "x")
+_ANY = _template("_palimpsest.any_value(x)", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
 

@@ -34,6 +34,7 @@ _REFUSED = {
     exp.DType.BIT: "BIT strings",
 }
 _MODIFIER_HEADER = 4
+_DECIMAL128_DIGITS, _DECIMAL256_DIGITS = 38, 76
 
 _NAMES: dict[int, tuple[str, pa.DataType]] = {
     16: ("BOOLEAN", pa.bool_()),
@@ -131,10 +132,12 @@ def arrow_type(oid: int, modifier: int) -> pa.DataType | None:
         inner = arrow_type(element, modifier)
         return None if inner is None else pa.list_(inner)
     if oid == NUMERIC:
-        if modifier < _MODIFIER_HEADER:
-            return None
         packed = modifier - _MODIFIER_HEADER
-        return pa.decimal128(min(packed >> 16, 38), packed & 0x7FF)
+        if packed < 0 or packed >> 16 > _DECIMAL256_DIGITS:
+            return None
+        precision, scale = packed >> 16, packed & 0x7FF
+        wide = precision > _DECIMAL128_DIGITS
+        return pa.decimal256(precision, scale) if wide else pa.decimal128(precision, scale)
     found = _NAMES.get(oid)
     return pa.string() if found is None else found[1]
 
