@@ -1,8 +1,8 @@
 """PostgreSQL: sessions over pooled connections, one short transaction of the store at a time.
 
-With ``postgres_pool`` and ``postgres_cursor`` the only module that imports psycopg. It runs queries and keeps temporary
-relations; what the rows mean, which versions they carry and whether they may be committed is
-decided above it.
+With ``postgres_pool`` and ``postgres_cursor`` the only module that imports psycopg. It runs queries
+and keeps temporary relations; what the rows mean, which versions they carry and whether they may be
+committed is decided above it.
 """
 
 from __future__ import annotations
