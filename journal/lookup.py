@@ -29,7 +29,8 @@ def by_file(table: Table, state: TableState) -> frozenset[Tier]:
     found: set[Tier] = set()
     other: set[Tier] = set()
     for segment in state.manifest.segments:
-        (found if segment.fields == fields else other).add(segment.tier)
+        # Only embedded warehouses keep segments in files.
+        (found if segment.files and segment.fields == fields else other).add(segment.tier)
     return frozenset(t for t in found - other if t in SEALED)
 
 

@@ -158,6 +158,9 @@ class OpenJournal(Protocol):
     def reading_session(self) -> AbstractContextManager[StoreSession]:
         """A session inside a transaction of its own, without any lock."""
 
+    def exclusive_session(self) -> AbstractContextManager[StoreSession]:
+        """A session inside a transaction that may write to the catalog; commit it."""
+
     def close(self) -> None:
         """Close the store; open transactions are lost."""
 

@@ -216,8 +216,9 @@ class Reader:
             changes = [t for t in _CHANGES if t in self.tiers]
             if changes:
                 ends = self._closing_rows(self._union(changes), None)
+                names = [*(c.physical for c in self.table.stored), self._version]
                 joined = [
-                    exp.Column(this=exp.Star(except_=[ident(end)]), table=exp.to_identifier("o")),
+                    *(column(name, "o") for name in names),
                     _named(column(end, "c"), end, always=True),
                 ]
                 opens = select(joined, relation(opens, "o")).join(

@@ -123,7 +123,8 @@ class Manifest:
 
     ``masks`` are lists of keys (files, relative to the warehouse) whose rows nobody may see: they
     are being erased. States before version ``floor`` cannot be told any more: versions that ended
-    by then were removed.
+    by then were removed. A store whose views of tiers are shared names them by ``epoch``, which
+    rises with each replacement, so that whoever reads an earlier manifest finds its views.
     """
 
     generation: int
@@ -131,6 +132,7 @@ class Manifest:
     segments: tuple[Segment, ...] = ()
     masks: tuple[str, ...] = ()
     floor: Version = 0
+    epoch: int = 0
 
     def in_tier(self, tier: Tier) -> tuple[Segment, ...]:
         """The segments of one tier, oldest first."""
@@ -172,7 +174,8 @@ class Manifest:
         heads = tuple(Head(h["generation"], _fields(h["fields"])) for h in data["heads"])
         segments = tuple(_segment(s) for s in data["segments"])
         masks, floor = tuple(data.get("masks", ())), data.get("floor", 0)
-        return Manifest(data["generation"], heads, segments, masks, floor)
+        epoch = data.get("epoch", 0)
+        return Manifest(data["generation"], heads, segments, masks, floor, epoch)
 
 
 def _fields(raw: list[list[str]]) -> Fields:

@@ -89,6 +89,11 @@ class JournalState:
         tables = MappingProxyType({**self.tables, **changed})
         return replace(self, version=version, catalog=catalog, tables=tables, history=history)
 
+    def epoch_of(self, table_id: int) -> int:
+        """The epoch of a table's manifest."""
+        state = self.tables.get(table_id)
+        return 0 if state is None else state.manifest.epoch
+
     def catalog_at(self, point: Version) -> CatalogSnapshot:
         """The catalog as it was at ``point``."""
         found = CatalogSnapshot.empty()

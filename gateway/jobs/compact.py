@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
+from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport
+from spark_compaction import planner
 
 
 def _run(context: JobContext) -> JobReport:
@@ -16,6 +18,31 @@ def _run(context: JobContext) -> JobReport:
     return run_segments(context, CompactJob(mode=context.text("mode") or "major"))
 
 
+def _run_on_database(context: JobContext) -> JobReport:
+    from journal.database.compaction import GRACE_US, Asked, compact
+
+    mode, table = context.text("mode") or "major", context.table
+    if mode not in {"major", "auto"}:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"a database has no compaction in mode {mode}",
+            advice="use major, or auto, which does it when the table's limits ask for it",
+        )
+    journal = context.database
+    state, limits = journal.state.tables[table.id], planner.Slo.of(table)
+    wanted = planner.due(state.manifest, limits, journal.clock.now(), state.head_counts)
+    if mode == "auto" and wanted is None:
+        why = "within the limits of the table"
+        return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
+    grace_us = context.grace_us(GRACE_US)
+    asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
+    return compact(journal, asked)
+
+
 KIND = JobKind(
-    "compact", "work changes into the base, and old versions into history", _run, ("mode",)
+    "compact",
+    "work changes into the base, and old versions into history",
+    _run,
+    ("mode",),
+    _run_on_database,
 )

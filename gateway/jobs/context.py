@@ -12,11 +12,13 @@ from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
 from journal.journal import Journal
 from journal.policy import Policy, policy_of
+from journal.protocol import OpenJournal
 from journal.schema import Table
-from journal.version import to_datetime
+from journal.version import from_datetime, to_datetime
 
 if TYPE_CHECKING:
     from gateway.session import Session
+    from journal.database.journal import DatabaseJournal
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,29 @@ class JobContext:
         return embedded(self.session, "a job")
 
     @property
+    def database(self) -> DatabaseJournal:
+        """The journals of the database."""
+        from journal.database.journal import DatabaseJournal
+
+        assert isinstance(self.session.journal, DatabaseJournal)
+        return self.session.journal
+
+    @property
     def moment(self) -> datetime:
         """The moment policies are applied at."""
-        return self.now or to_datetime(self.journal.clock.now())
+        return self.now or to_datetime(self.session.journal.clock.now())
 
     @property
     def policy(self) -> Policy:
         """The table's policy."""
         return policy_of(self.table)
+
+    def grace_us(self, usual: int) -> int:
+        """How long what is replaced stays: the table's BACKUP policy, else as usual."""
+        backup = self.policy.backup
+        if backup is None:
+            return usual
+        return max(0, from_datetime(backup.after(self.moment)) - from_datetime(self.moment))
 
     def text(self, name: str) -> str | None:
         """An option as text."""
@@ -75,10 +92,24 @@ class JobContext:
 class JobKind:
     """A kind of job: found by its name, among ours or under the entry points ``palimpsest.jobs``.
 
-    ``options`` names the arguments it takes besides the table.
+    ``options`` names the arguments it takes besides the table. ``run`` is for embedded warehouses,
+    ``on_database`` for databases, whose rows only their server can work on.
     """
 
     name: str
     about: str
     run: Callable[[JobContext], JobReport]
     options: tuple[str, ...] = ()
+    on_database: Callable[[JobContext], JobReport] | None = None
+
+    def on(self, journal: OpenJournal) -> Callable[[JobContext], JobReport]:
+        """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""
+        if isinstance(journal, Journal):
+            return self.run
+        if self.on_database is None:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"the job {self.name} needs an embedded warehouse, this store is {journal.place}",
+                advice="docs/postgresql.md says which jobs a database has",
+            )
+        return self.on_database

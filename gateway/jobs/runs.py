@@ -21,11 +21,10 @@ from gateway.jobs import kinds
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.slots import SLOTS
-from gateway.procedures import embedded
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress, silent
-from journal.journal import Journal
 from journal.policy import policy_of
+from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.stores import duckdb_maintenance as rows_of
 from journal.version import to_datetime
@@ -93,7 +92,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     """Run a kind on each table; never raises for what a table's run raises."""
     kind = kinds.find(request.kind)
     _check_options(kind, request)
-    last = last_states(embedded(session, "a job"), request.kind)
+    last = last_states(session.journal, request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
     runs: list[Run] = []
     chosen: list[tuple[Table, int]] = []
@@ -112,14 +111,14 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     return runs
 
 
-def last_states(journal: Journal, kind: str) -> dict[int, tuple[str, int]]:
+def last_states(journal: OpenJournal, kind: str) -> dict[int, tuple[str, int]]:
     """State and attempt of the latest run of a kind, by table."""
     with journal.reading_session() as session:
         found = rows_of.last_runs(session)
     return {row[1]: (row[2], row[3]) for row in found if row[0] == kind}
 
 
-def last_runs(journal: Journal) -> dict[tuple[str, int], datetime]:
+def last_runs(journal: OpenJournal) -> dict[tuple[str, int], datetime]:
     """When the latest run of each kind on each table began."""
     with journal.reading_session() as session:
         return {(row[0], row[1]): row[4].astimezone(UTC) for row in rows_of.last_runs(session)}
@@ -150,7 +149,7 @@ def _check_options(kind: JobKind, request: Request) -> None:
 
 def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
     """Run a kind on one table and record it."""
-    journal = embedded(session, "a job")
+    journal = session.journal
     job_id = uuid.uuid4().hex[:12]
     log: list[str] = []
 
@@ -174,7 +173,7 @@ def run_one(session: Session, kind: JobKind, request: Request, table: Table, att
     tell(f"{kind.name} of {table.name}, attempt {attempt}")
     try:
         with SLOTS.hold(journal.place, table.id, context.policy.concurrency):
-            report = kind.run(context)
+            report = kind.on(journal)(context)
     except PalimpsestError as error:
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.
@@ -212,7 +211,7 @@ def _engine(session: Session, table: Table) -> Engine:
 
 
 def _began(
-    journal: Journal,
+    journal: OpenJournal,
     session: Session,
     kind: str,
     request: Request,
@@ -239,7 +238,7 @@ def _began(
         store.commit()
 
 
-def _ended(journal: Journal, run: Run, log: list[str]) -> None:
+def _ended(journal: OpenJournal, run: Run, log: list[str]) -> None:
     values: dict[str, Any] = {
         "state": run.state,
         "ended_at": to_datetime(journal.clock.now()),

@@ -13,7 +13,6 @@ from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import Job, JobReport
 from journal.state import JournalState
-from journal.version import from_datetime
 
 Checked = Callable[[JournalState], None]
 
@@ -23,11 +22,6 @@ def run_segments(
 ) -> JobReport:
     """Run a job of the loop on the context's table; one that removes rows leaves a backup."""
     from spark_compaction.runner import GRACE_US, RunOptions, run_job
-
-    now = context.journal.clock.now()
-    backup = context.policy.backup
-    until = now + GRACE_US if backup is None else from_datetime(backup.after(context.moment))
-    grace_us = max(0, until - from_datetime(context.moment)) if backup else GRACE_US
 
     def before_swap(state: JournalState) -> None:
         if check is not None:
@@ -40,7 +34,9 @@ def run_segments(
         job,
         context.table.id,
         context.engine(),
-        options=RunOptions(dry_run=context.dry_run, grace_us=grace_us, job_id=context.job_id),
+        options=RunOptions(
+            dry_run=context.dry_run, grace_us=context.grace_us(GRACE_US), job_id=context.job_id
+        ),
         progress=context.progress,
         check=before_swap,
     )

@@ -7,14 +7,23 @@ from dataclasses import asdict
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
-from journal.verification import verify
+from journal.verification import Verification, verify
 
 
 def _run(context: JobContext) -> JobReport:
     def advance(done: float) -> None:
         context.progress("verify", round(done * 1000), 1000)
 
-    found = verify(context.journal, advance, {context.table.id})
+    return _report(context, verify(context.journal, advance, {context.table.id}))
+
+
+def _run_on_database(context: JobContext) -> JobReport:
+    from journal.database.verification import verify as verify_database
+
+    return _report(context, verify_database(context.database, only={context.table.id}))
+
+
+def _report(context: JobContext, found: Verification) -> JobReport:
     for problem in found.problems:
         context.log(f"{problem.kind}: {problem.message}")
     if found.problems:
@@ -34,4 +43,4 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-KIND = JobKind("verify", "check a table's files and rows", _run)
+KIND = JobKind("verify", "check a table's files and rows", _run, (), _run_on_database)

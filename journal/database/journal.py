@@ -191,12 +191,13 @@ class DatabaseJournal:
         return name
 
     @contextmanager
-    def _section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
+    def commit_section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
         """The commit section: nobody else, in no process, commits before it ends."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
         with self._lent(session):
             row = rows_of.state_row(rows)
             committed = self._seen.at(session, row)
+            session.read_epochs(committed.epoch_of)
             self.clock.settle(max(committed.version, row.settled))
             yield session, committed, row
 
@@ -216,12 +217,12 @@ class DatabaseJournal:
             transaction.check_open()
             if not transaction.writes:
                 return None
-            with self._section() as (session, committed, row):
+            with self.commit_section() as (session, committed, row):
                 with watcher.watching(session):
                     written = section.write(
                         session, transaction, committed, row, self.clock, author, alongside
                     )
-                self._conclude(session, written)
+                self.conclude(session, written)
                 self.staged.difference_update(f.path for f in staged_files(transaction.writes))
                 return written.state.version
         except BaseException:
@@ -230,7 +231,7 @@ class DatabaseJournal:
         finally:
             self._finish(transaction)
 
-    def _conclude(self, session: PostgresSession, written: section.Written) -> None:
+    def conclude(self, session: PostgresSession, written: section.Written) -> None:
         """Commit, and know what became of it even if the connection is cut meanwhile."""
         try:
             session.commit()
@@ -262,20 +263,20 @@ class DatabaseJournal:
         self, message: str | None, watcher: Watcher = UNWATCHED
     ) -> Iterator[DatabaseStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
-        with self._section() as (session, committed, row):
+        with self.commit_section() as (session, committed, row):
             transaction = Transaction(committed, False, False, message)
             yield DatabaseStatement(self, session, committed, transaction, row)
 
     def finish_direct(self, session: PostgresSession, written: section.Written) -> None:
         """Commit what a direct statement has appended."""
-        self._conclude(session, written)
+        self.conclude(session, written)
 
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
 
         False if something was committed after ``seen``, which the answer would lack.
         """
-        with self._section() as (session, committed, _):
+        with self.commit_section() as (session, committed, _):
             settled = min(point, self.clock.now())
             rows_of.settle(session, settled)
             session.commit()
@@ -286,6 +287,13 @@ class DatabaseJournal:
     def reading_session(self) -> Iterator[PostgresSession]:
         """A session for what needs no transaction."""
         with self._session() as session:
+            yield session
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[PostgresSession]:
+        """A session inside a transaction that may write to the catalog; commit it."""
+        session, _ = self.store.begun(BEGIN_SECTION, "SELECT 1")
+        with self._lent(session):
             yield session
 
     def close(self) -> None:

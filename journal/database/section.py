@@ -31,6 +31,7 @@ from journal.stores import postgres_public as public
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_jobs import replaced
 from journal.stores.postgres_rows import show_rows, staged_table
 from journal.stores.postgres_takeover import TAKEN, take_over
 from journal.transaction import StatementWrites, Transaction
@@ -125,7 +126,7 @@ def check_conflicts(
 
 def _written_after(table: Table, state: TableState, version: Version) -> exp.Select:
     """The journal rows that were committed after a version."""
-    rows = Reader(table, state.tiers - {Tier.HISTORY}).journal()
+    rows = Reader(table, _tiers_after(state, version)).journal()
     written = exp.Coalesce(
         this=column(table.format.subsequent_column),
         expressions=[column(table.format.version_column)],
@@ -133,6 +134,12 @@ def _written_after(table: Table, state: TableState, version: Version) -> exp.Sel
     limit = version_value(table, exp.Literal.number(version))
     later = exp.GT(this=written, expression=limit)
     return exp.select("*").from_(rows.subquery("j")).where(later)
+
+
+def _tiers_after(state: TableState, version: Version) -> frozenset[Tier]:
+    """The tiers with rows that were written after a version."""
+    old = [s.max_version <= version for s in state.manifest.in_tier(Tier.HISTORY)]
+    return state.tiers - {Tier.HISTORY} if all(old) else state.tiers
 
 
 def _append(
@@ -235,8 +242,35 @@ def _refresh(
                 layout.refresh_tiers(session, shape, state.manifest)
         now = catalog.by_id(table_id)
         same_definition = committed.catalog.by_id(table_id) == now
-        if now is not None and (old is None or old.tiers != state.tiers or not same_definition):
-            public.refresh_table(session, now, state.tiers)
+        if now is not None and (old is None or _shown(old) != _shown(state) or not same_definition):
+            public.refresh_table(session, now, state)
+
+
+def _shown(state: TableState) -> tuple[frozenset[Tier], int]:
+    """What the views of a table depend on besides its definition."""
+    return public.shown_tiers(state), state.manifest.epoch
+
+
+def replace_state(
+    session: PostgresSession,
+    committed: JournalState,
+    row: StateRow,
+    table: Table,
+    state: TableState,
+) -> Written:
+    """List other pieces of a journal that say the same; the caller commits."""
+    following = replace(row, generation=row.generation + 1)
+    after = committed.with_tables({table.id: state})
+    session.read_epochs(after.epoch_of)
+    for shape in state.layouts:
+        layout.refresh_tiers(session, shape, state.manifest)
+    replaced(session, table.id, state.manifest.epoch)
+    public.refresh_table(session, table, state)
+    counts = state.head_counts
+    found = JournalRow(table.id, state.manifest, state.last_version, counts)
+    rows_of.put_journal(session, found, following.generation)
+    rows_of.put_state(session, following)
+    return Written(following, after)
 
 
 def append_direct(

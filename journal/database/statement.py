@@ -42,6 +42,7 @@ class DatabaseStatement:
         self._shown: set[int] = set()
         self._staged: list[str] = []
         self._row = row
+        session.read_epochs(committed.epoch_of)
         self.session = session
         self.committed = committed
         self.transaction = transaction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from journal.database.statement import DatabaseStatement
@@ -19,13 +20,21 @@ if TYPE_CHECKING:
     from journal.database.journal import DatabaseJournal
 
 
-def verify(journal: DatabaseJournal, progress: Progress | None = None) -> Verification:
-    """Check everything; ``progress`` is told which part of the tables is done, 0 to 1."""
+def verify(
+    journal: DatabaseJournal,
+    progress: Progress | None = None,
+    only: Collection[int] | None = None,
+) -> Verification:
+    """Check everything, or ``only`` the tables of these ids.
+
+    ``progress`` is told which part of the tables is done, 0 to 1.
+    """
     report = Verification()
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
-            states = sorted(statement.committed.tables.items())
+            known = statement.committed.tables
+            states = sorted((i, s) for i, s in known.items() if only is None or i in only)
             for done, (table_id, state) in enumerate(states):
                 table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
                 report.tables += 1

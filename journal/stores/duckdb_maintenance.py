@@ -2,7 +2,7 @@
 
 Made when a warehouse is opened that has none yet. All SQL here is constant text over schema
 ``_palimpsest``; values are parameters. The rows are facts about the warehouse, not journal rows, so
-a run's row is updated as it goes on.
+a run's row is updated as it goes on. Runs of jobs are kept alike by every store.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from journal.stores.base import StoreSession
 from journal.stores.duckdb import DuckDBSession
 
 _TABLES = (
@@ -77,7 +78,7 @@ def release_hold(session: DuckDBSession, id: str, by: str | None, at: datetime) 
     )
 
 
-def add_job(session: DuckDBSession, values: Mapping[str, Any]) -> None:
+def add_job(session: StoreSession, values: Mapping[str, Any]) -> None:
     """Record that a run began."""
     session.text(
         "INSERT INTO _palimpsest.jobs VALUES"
@@ -86,7 +87,7 @@ def add_job(session: DuckDBSession, values: Mapping[str, Any]) -> None:
     )
 
 
-def end_job(session: DuckDBSession, id: str, values: Mapping[str, Any]) -> None:  # noqa: A002
+def end_job(session: StoreSession, id: str, values: Mapping[str, Any]) -> None:  # noqa: A002
     """Record how a run ended."""
     session.text(
         "UPDATE _palimpsest.jobs SET state = ?, ended_at = ?, rows_read = ?, rows_written = ?,"
@@ -111,12 +112,12 @@ def interrupt_jobs(session: DuckDBSession, at: datetime) -> None:
     )
 
 
-def last_runs(session: DuckDBSession) -> list[tuple[Any, ...]]:
+def last_runs(session: StoreSession) -> list[tuple[Any, ...]]:
     """Kind, table id, state, attempt and times of the latest real run of each kind and table."""
     return session.text(
-        "SELECT kind, table_id, state, attempt, started_at, ended_at FROM _palimpsest.jobs"
-        " WHERE NOT dry_run QUALIFY row_number() OVER"
-        " (PARTITION BY kind, table_id ORDER BY started_at DESC, attempt DESC) = 1"
+        "SELECT DISTINCT ON (kind, table_id) kind, table_id, state, attempt, started_at, ended_at"
+        " FROM _palimpsest.jobs WHERE NOT dry_run"
+        " ORDER BY kind, table_id, started_at DESC, attempt DESC"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -26,7 +26,7 @@ from journal.stores.postgres_arrow import array_text, arrow_table
 from journal.stores.postgres_cursor import ChunkCursor, Rows
 from journal.stores.postgres_errors import translate, unknown_outcome
 from journal.stores.postgres_select import result_names
-from journal.stores.postgres_text import Text, render, rendered
+from journal.stores.postgres_text import EpochOf, Text, kept, render, rendered, unreplaced
 from journal.stores.postgres_types import arrow_name, sql_type, stored_type, type_name
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
@@ -70,6 +70,7 @@ class PostgresSession:
         self._names: tuple[str, ...] = ()
         self._described: list[ResultColumn] | None = None
         self._staged: dict[str, list[str]] = {}
+        self._epoch_of: EpochOf = unreplaced
         self.backend = connection.info.backend_pid
         self.used_at = time.monotonic()
 
@@ -108,6 +109,7 @@ class PostgresSession:
 
     def rollback(self) -> None:
         self._staged.clear()
+        self._epoch_of = unreplaced
         if not self.is_usable:
             return
         with suppress(psycopg.Error):
@@ -133,7 +135,7 @@ class PostgresSession:
 
     def execute(self, query: Query, parameters: Parameters) -> None:
         """Run a query to its end; its rows are held by the client library."""
-        text = render(query)
+        text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
@@ -146,7 +148,7 @@ class PostgresSession:
 
     def stream(self, query: Query, parameters: Parameters) -> None:
         """Run a query; its rows come from the server in chunks as they are fetched."""
-        text = render(query)
+        text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
             chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
@@ -171,7 +173,7 @@ class PostgresSession:
 
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
         """The store's plan of a query, which runs only to be measured."""
-        text = render(query)
+        text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
             word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
@@ -187,10 +189,18 @@ class PostgresSession:
             self._cursor.execute(sql, list(values) or None)
             return self._cursor.fetchall() if self._cursor.description else []
 
+    def read_epochs(self, epoch_of: EpochOf) -> None:
+        """Read tiers in these epochs until the transaction ends."""
+        self._epoch_of = epoch_of
+
+    def rendered(self, ast: exp.Expr) -> Text:
+        """The text of a tree, with the tiers of the epochs this session reads."""
+        return rendered(ast, self._epoch_of)
+
     def run(self, ast: exp.Expr) -> None:
         """Run a statement that has neither parameters nor rows."""
         with _mapped():
-            self._plain(rendered(ast).sql)
+            self._plain(self.rendered(ast).sql)
 
     def columns(self) -> list[ResultColumn]:
         if self._described is not None:
@@ -237,9 +247,12 @@ class PostgresSession:
         return self.arrow(query, parameters).to_reader()
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
-        text = query.__dict__.get("_postgres_stage")
-        if text is None:
-            text = query.__dict__["_postgres_stage"] = _temporary(name, query)
+        text = kept(
+            query,
+            "_postgres_stage",
+            self._epoch_of,
+            lambda: _temporary(name, self.rendered(query.ast)),
+        )
         self.put(text, parameters)
         if isinstance(query.ast, exp.Query):
             self._staged[name.casefold()] = list(result_names(query.ast, self._staged) or ())
@@ -306,7 +319,7 @@ class PostgresSession:
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
-        text = render(query)
+        text = render(query, self._epoch_of)
         connection = self._connection.pgconn
         self._finish()
         for result in (
@@ -351,8 +364,6 @@ def _modifier(cursor: ChunkCursor, index: int) -> int:
     return -1 if result is None else int(result.fmod(index))
 
 
-def _temporary(name: str, query: Query) -> Text:
-    text = rendered(query.ast)
+def _temporary(name: str, text: Text) -> Text:
     target = ident(name.casefold()).sql(dialect="postgres")
-    sql = f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS {text.sql}"
-    return Text(sql, text.parameters)
+    return replace(text, sql=f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS {text.sql}")

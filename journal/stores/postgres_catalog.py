@@ -67,6 +67,14 @@ _TABLES = (
         " version bigint, rows bigint, bytes bigint, segments text, made_by text,"
         " made_at timestamptz, expires_at timestamptz)"
     ),
+    (
+        "CREATE TABLE _palimpsest.retired (name text PRIMARY KEY, table_id bigint, epoch bigint,"
+        " since bigint, until bigint, bytes bigint, job_id text, job_kind text, replaced_by xid)"
+    ),
+    (
+        "CREATE TABLE _palimpsest.epochs (table_id bigint, epoch bigint, began_at timestamptz,"
+        " PRIMARY KEY (table_id, epoch))"
+    ),
     "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
     "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0)",
     (
@@ -78,6 +86,11 @@ _TABLES = (
         " LANGUAGE plpgsql STABLE AS $$ BEGIN"
         " EXECUTE format('SELECT %L::%s', value, pg_typeof(sample)) INTO sample; RETURN sample;"
         " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
+    ),
+    (
+        "CREATE FUNCTION _palimpsest.replaced() RETURNS boolean LANGUAGE plpgsql VOLATILE"
+        " AS $$ BEGIN RAISE EXCEPTION 'could not serialize access: the journal was compacted"
+        " since this transaction began' USING ERRCODE = '40001', HINT = 'run it again'; END $$"
     ),
     # PostgreSQL has ANY_VALUE since version 16.
     (

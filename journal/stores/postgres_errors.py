@@ -33,6 +33,7 @@ _CODES = {
     "40001": Code.SERIALIZATION,
     "40P01": Code.SERIALIZATION,
     "57014": Code.CANCELLED,
+    "55P03": Code.JOB_BUSY,
     "42501": Code.STORE_GRANT,
     "53100": Code.STORE_WRITE,
     "53200": Code.OUT_OF_MEMORY,

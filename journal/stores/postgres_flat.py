@@ -113,7 +113,7 @@ def _history(table: Table) -> str:
 
 def append(session: PostgresSession, table: Table, query: Query, parameters: Parameters) -> int:
     """Append a query's journal rows, those that close others left out; how many there were."""
-    text = rendered(query.ast)
+    text = session.rendered(query.ast)
     names = [c.physical for c in table.stored]
     ends = (table.format.version_column, table.format.subsequent_column)
     start, end = (_quoted(n.casefold()) for n in ends)

@@ -63,10 +63,12 @@ def create_rows(session: PostgresSession, table: Table, target: exp.Table, field
     session.run(exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE"))
 
 
-def index_rows(session: PostgresSession, table: Table, target: exp.Table) -> None:
+def index_rows(
+    session: PostgresSession, table: Table, target: exp.Table, fields: Fields = ()
+) -> None:
     """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint."""
     keys = [(*table.key, table.format.version_column), *(u.columns for u in table.uniques)]
-    known = set(dict(fields_of(table))) | {table.format.version_column}
+    known = set(dict(fields or fields_of(table))) | {table.format.version_column}
     for columns in keys:
         if known.issuperset(columns):
             names = ", ".join(ident(c.casefold()).sql(dialect="postgres") for c in columns)
@@ -133,7 +135,12 @@ def create_view(
 
 def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert:
     """An INSERT of journal rows, columns named."""
-    names = [c.physical for c in table.stored]
+    return insert_fields(table, target, fields_of(table), source)
+
+
+def insert_fields(table: Table, target: exp.Table, fields: Fields, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows that were written in these columns."""
+    names = [name for name, _ in fields]
     names += [table.format.version_column, table.format.subsequent_column]
     columns = [ident(n) for n in names]
     return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)

@@ -13,9 +13,11 @@ import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Relation, Table, TableName, View
 from journal.segment import Tier
+from journal.state import TableState
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
@@ -24,13 +26,44 @@ from journal.stores.postgres_text import store_schema
 _DIALECT = "duckdb"
 
 
-def refresh_table(session: PostgresSession, table: Table, tiers: frozenset[Tier]) -> None:
+def refresh_table(session: PostgresSession, table: Table, state: TableState) -> None:
     """Make the views of a table: the current view and the journal."""
     create_schema(session, table.name.schema)
-    reader = Reader(table, tiers)
-    _put_view(session, table.name, reader.current(business_outputs(table.columns)))
+    reader = Reader(table, shown_tiers(state))
+    epoch = state.manifest.epoch
+    current = reader.current(business_outputs(table.columns))
+    _put_view(session, table.name, _guarded(current, table, epoch))
     if not is_flat(table):
-        _put_view(session, table.journal_name, reader.journal())
+        _put_view(session, table.journal_name, _guarded(reader.journal(), table, epoch))
+
+
+def shown_tiers(state: TableState) -> frozenset[Tier]:
+    """The tiers that the views read: heads also while they are empty.
+
+    So the first row that is appended needs no other view.
+    """
+    return state.tiers | {Tier.HEAD} if state.manifest.heads else state.tiers
+
+
+def _guarded(rows: exp.Query, table: Table, epoch: int) -> exp.Query:
+    """Rows for those who see the epoch; transactions with an older snapshot are to start again.
+
+    The tables of an epoch look empty, or half full, to a snapshot from before it.
+    """
+    if not epoch:
+        return rows
+    place = exp.table_("epochs", db=STORE_SCHEMA)
+    is_this = [
+        exp.EQ(this=exp.column(name), expression=exp.Literal.number(value))
+        for name, value in (("table_id", table.id), ("epoch", epoch))
+    ]
+    seen = exp.Exists(this=exp.select(exp.Literal.number(1)).from_(place).where(*is_this))
+    failing = exp.Dot(
+        this=exp.to_identifier(STORE_SCHEMA, quoted=True),
+        expression=exp.Anonymous(this="replaced", expressions=[]),
+    )
+    fine = exp.Case(ifs=[exp.If(this=seen, true=exp.true())], default=failing)
+    return exp.select("*").from_(rows.subquery("r")).where(exp.Paren(this=exp.select(fine)))
 
 
 def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:

@@ -50,7 +50,7 @@ def stage_rows(
 ) -> StagedRows:
     """Keep a query's rows on the server as table ``name`` of our schema."""
     target = exp.table_(name, db=STORE_SCHEMA)
-    text = rendered(query.ast)
+    text = session.rendered(query.ast)
     sql = f"CREATE UNLOGGED TABLE {rendered(target).sql} AS {text.sql}"
     session.put(Text(sql, text.parameters), parameters)
     counts = count_rows(session, table, target)

@@ -8,7 +8,9 @@ a node marked ``EXACT`` keeps its spelling (tables that were there before us). P
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import ErrorLevel, exp
@@ -27,34 +29,55 @@ EXACT = "exact"
 PUBLIC_SCHEMA = "public"
 """What the default schema is called in the database."""
 NAME_BYTES_MAX = 63
+_TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)$")
+
+EpochOf = Callable[[int], int]
+"""Says in which epoch the tiers of a table are read; see ``Manifest``."""
+
+
+def unreplaced(_table: int) -> int:
+    """The first epoch."""
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """SQL text with ``$1``.. for its parameters, their names in order, and its result's names."""
+    """SQL text with ``$1``.. for its parameters, their names in order, and its result's names.
+
+    ``epochs`` are those of the tables whose tiers it reads, by their ids.
+    """
 
     sql: str
     parameters: tuple[str, ...]
     names: tuple[str, ...] = ()
+    epochs: tuple[tuple[int, int], ...] = ()
 
 
-def render(query: Query) -> Text:
+def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
     """The text of a query; kept on the query, since plans are reused."""
-    found = query.__dict__.get("_postgres")
-    if found is None:
-        found = query.__dict__["_postgres"] = rendered(query.ast)
+    return kept(query, "_postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
+
+
+def kept(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) -> Text:
+    """A text that is kept on its query, made anew when it reads tiers of other epochs."""
+    found = query.__dict__.get(place)
+    if found is None or any(epoch_of(table) != epoch for table, epoch in found.epochs):
+        found = query.__dict__[place] = make()
     assert isinstance(found, Text)
     return found
 
 
-def rendered(ast: exp.Expr) -> Text:
+def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     """The text of a tree, which is left as it is."""
     names = _result_names(ast)
     tree = ast.copy()
     tree = prepare_selects(tree)
     parameters: list[str] = []
+    epochs: dict[int, int] = {}
     for node in list(tree.walk()):
         _settle(node, parameters)
+        if isinstance(node, exp.Table) and node.db == STORE_SCHEMA:
+            _name_epoch(node, epoch_of, epochs)
     holder = exp.Paren(this=tree)
     for node in reversed(list(holder.find_all(exp.Expr))):
         replacement = change_function(node)
@@ -64,7 +87,7 @@ def rendered(ast: exp.Expr) -> Text:
         sql = holder.this.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
         raise refusal(str(error).rstrip(".")) from error
-    return Text(sql, tuple(parameters), names)
+    return Text(sql, tuple(parameters), names, tuple(epochs.items()))
 
 
 def store_schema(schema: str) -> str:
@@ -95,6 +118,17 @@ def refusal(what: str, advice: str = "") -> PalimpsestError:
         f"a PostgreSQL store cannot run this: {what}",
         advice=advice or "write it in terms that PostgreSQL has",
     )
+
+
+def _name_epoch(node: exp.Table, epoch_of: EpochOf, epochs: dict[int, int]) -> None:
+    """Name the view of a tier as it is called in the epoch of its table."""
+    found = _TIER.match(node.name)
+    if found is None:
+        return
+    table, layout, tier = int(found[1]), found[2] or "", found[3]
+    epoch = epochs[table] = epoch_of(table)
+    if epoch:
+        node.set("this", exp.to_identifier(f"t{table}{layout}e{epoch}_{tier}"))
 
 
 def _settle(node: exp.Expr, parameters: list[str]) -> None:

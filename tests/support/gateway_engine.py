@@ -12,8 +12,6 @@ from gateway.dbapi.connection import Connection
 from tests.support.control import parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
-CALL_FLUSH = "CALL system.flush()"
-
 
 class GatewaySession:
     """One autocommit connection to the warehouse."""
@@ -87,12 +85,13 @@ class GatewayEngine:
         return f"{schema}.{table} FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{moment}'"
 
     def flush(self, *tables: str) -> None:
-        """Seal the heads of the given tables, or of all tables."""
+        """Seal the heads of the given tables, or of all tables; in a database, compact them."""
+        procedure = "compact" if self.name.endswith("postgres") else "flush"
         with self._maintaining().cursor() as cursor:
             if not tables:
-                cursor.execute(CALL_FLUSH)
+                cursor.execute(f"CALL system.{procedure}()")
             for table in tables:
-                cursor.execute("CALL system.flush(?)", [table])
+                cursor.execute(f"CALL system.{procedure}(?)", [table])
 
     def restart(self) -> None:
         """Close every connection, and thereby the warehouse; it opens again on next use."""

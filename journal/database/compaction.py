@@ -1,0 +1,267 @@
+"""Compaction inside the database, by set-based SQL: changes into the base, old versions to history.
+
+    plan    counts that the catalog has                        (a dry run ends here)
+    settle  appends go to a fresh head, so that what was there stays as it is
+    stage   base and history are written to tables that no manifest lists
+    verify  current rows and all intervals say the same through old and new tables
+    swap    the manifest lists the new tables, if it lists the old ones still; else plan anew
+    retire  what was replaced stays until its grace ends
+    report  rows, bytes, seconds
+
+Statements in flight go on reading the tables they began with, under the names of their epoch. No
+row is updated or deleted: tables are made, and later dropped. Killed at any step, nothing or all of
+it happened; a later run removes what no manifest lists.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from journal.database import pieces, replacing
+from journal.database.journal import DatabaseJournal
+from journal.database.pieces import Inputs
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport, Progress, Volume, silent
+from journal.plan import STORE_SCHEMA, Query
+from journal.relations import Reader, column
+from journal.schema import Table
+from journal.segment import RowCounts, Segment, Tier
+from journal.state import TableState
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
+from journal.version import Version
+
+GRACE_US = 24 * 3600 * 1_000_000
+_REPLANS_MAX = 3
+_HISTORY_MAX = 8
+"""Segments of history that lie beside each other; one more, and they become one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which table to compact, for which run, and how long what is replaced stays."""
+
+    table: Table
+    job_id: str
+    dry_run: bool = False
+    grace_us: int = GRACE_US
+    progress: Progress = silent
+
+
+@dataclass(slots=True)
+class _Run:
+    asked: Asked
+    seconds: dict[str, float] = field(default_factory=dict)
+    replans: int = 0
+
+    def timed(self, step: str, since: float) -> float:
+        now = time.monotonic()
+        self.seconds[step] = round(self.seconds.get(step, 0.0) + now - since, 3)
+        self.asked.progress(step, 1, 1)
+        return now
+
+
+def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
+    """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
+    table = asked.table
+    if is_flat(table):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, which stays as it is",
+            advice="eject the table and adopt it again as a plain one: then it can be compacted",
+        )
+    run = _Run(asked)
+    started = time.monotonic()
+    inputs = _planned(journal, table)
+    run.timed("plan", started)
+    if inputs.is_empty:
+        return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
+    if asked.dry_run:
+        return _planned_report(journal, run, inputs)
+    with replacing.turn(journal, table) as session:
+        replacing.remove_litter(session, journal, table.id)
+        while True:
+            try:
+                return _once(journal, session, run)
+            except replacing.Replan as reason:
+                run.replans += 1
+                if run.replans > _REPLANS_MAX:
+                    raise _ever_changing(table, reason) from reason
+
+
+def _ever_changing(table: Table, reason: replacing.Replan) -> PalimpsestError:
+    return PalimpsestError(
+        Code.JOB_BUSY,
+        f"{table.name} changed again and again while it was compacted: {reason}",
+        advice="run it again when its definition is left alone",
+    )
+
+
+def _planned(journal: DatabaseJournal, table: Table) -> Inputs:
+    """What a compaction would take now; all heads, since the newest would be settled first."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            return _inputs(statement.committed.tables[table.id], settled=False)
+    finally:
+        journal.rollback(transaction)
+
+
+def _inputs(state: TableState, *, settled: bool) -> Inputs:
+    manifest = state.manifest
+    heads = manifest.heads[:-1] if settled else manifest.heads
+    if not settled and not state.head_counts.total:
+        heads = ()
+    history = manifest.in_tier(Tier.HISTORY)
+    merged = history if len(history) >= _HISTORY_MAX else ()
+    segments = (*manifest.in_tier(Tier.BASE), *manifest.in_tier(Tier.DELTA), *merged)
+    return Inputs(heads, segments, bool(heads) or bool(manifest.in_tier(Tier.DELTA)))
+
+
+def _planned_report(journal: DatabaseJournal, run: _Run, inputs: Inputs) -> JobReport:
+    state = journal.state.tables[run.asked.table.id]
+    counts = sum((s.counts for s in inputs.segments if s.tier is not Tier.HISTORY), RowCounts())
+    counts += state.head_counts
+    old = sum(s.counts.total for s in inputs.segments if s.tier is Tier.HISTORY)
+    with journal.reading_session() as session:
+        size = sum(pieces.size(session, t) for t in inputs.tables(run.asked.table))
+    read = Volume(len(inputs.tables(run.asked.table)), counts.total + old, size)
+    # Each closing row ends one open row: together they become a row of history.
+    written = Volume(0, counts.open + old, 0)
+    removed = Volume(0, counts.closing + counts.tombstone, 0)
+    details = {"base_rows": counts.open - counts.closing, "history_rows": counts.closing + old}
+    return JobReport(
+        *(run.asked.job_id, "compact", str(run.asked.table.name), "planned"),
+        read=read,
+        written=written,
+        removed=removed,
+        seconds=run.seconds,
+        details=details,
+    )
+
+
+def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run) -> JobReport:
+    """Settle, stage, verify and swap once; raises Replan when it must all be done again."""
+    table, now = run.asked.table, time.monotonic()
+    settled = replacing.settle(journal, table)
+    inputs = _inputs(settled.state, settled=True)
+    now = run.timed("settle", now)
+    staged = _stage(session, journal, settled.table, inputs, settled.version)
+    now = run.timed("stage", now)
+    checks = _verify(session, journal, settled.table, inputs, staged)
+    session.commit()
+    now = run.timed("verify", now)
+    why = replacing.Why(run.asked.job_id, "compact", run.asked.grace_us)
+    replacing.swap(journal, settled.table, inputs, staged.segments, staged.head_counts, why)
+    run.timed("swap", now)
+    reaped = replacing.reap(journal, table.id)
+    return JobReport(
+        *(run.asked.job_id, "compact", str(table.name), "done"),
+        read=staged.read,
+        written=staged.written,
+        removed=Volume(0, staged.read.rows - staged.written.rows, 0),
+        retired=tuple(t.name for t in inputs.tables(table)),
+        reaped=len(reaped.removed),
+        replans=run.replans,
+        seconds=run.seconds,
+        details=checks,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    segments: tuple[Segment, ...]
+    head_counts: RowCounts
+    read: Volume
+    written: Volume
+
+
+def _stage(
+    session: PostgresSession,
+    journal: DatabaseJournal,
+    table: Table,
+    inputs: Inputs,
+    version: Version,
+) -> _Staged:
+    """Write the new tables inside the session's transaction."""
+    session.begin()
+    session.read_epochs(journal.state.epoch_of)
+    counted = {
+        h.generation: layout.count_rows(session, table, layout.head_table(table.id, h))
+        for h in inputs.heads
+    }
+    heads = sum(counted.values(), RowCounts())
+    rows = heads.total + sum(s.counts.total for s in inputs.segments)
+    tables = inputs.tables(table)
+    read = Volume(len(tables), rows, sum(pieces.size(session, t) for t in tables))
+    made: list[Segment] = []
+    for fields in inputs.all_fields():
+        for tier in (Tier.BASE, Tier.HISTORY):
+            name = pieces.new_name(table.id, len(made))
+            target = exp.table_(name, db=STORE_SCHEMA)
+            layout.create_rows(session, table, target, fields)
+            body = pieces.rows_for(table, inputs, fields, tier)
+            session.run(layout.insert_fields(table, target, fields, body))
+            counts = layout.count_rows(session, table, target)
+            if not counts.total:
+                layout.drop_rows(session, target)
+                continue
+            layout.index_rows(session, table, target, fields)
+            session.text(f"ANALYZE {session.rendered(target).sql}")
+            made.append(Segment(name, tier, (), fields, counts, 0, version))
+    size = sum(pieces.size(session, layout.segment_table(s)) for s in made)
+    written = Volume(len(made), sum(s.counts.total for s in made), size)
+    return _Staged(tuple(made), heads, read, written)
+
+
+def _verify(
+    session: PostgresSession,
+    journal: DatabaseJournal,
+    table: Table,
+    inputs: Inputs,
+    staged: _Staged,
+) -> Mapping[str, object]:
+    """Compare what readers see through the old tables and through the new ones."""
+    before = journal.state.tables[table.id]
+    after = inputs.replaced_by(before, staged.segments, staged.head_counts)
+    found = []
+    for state in (before, after):
+        shown = journal.state.with_tables({table.id: state})
+        session.read_epochs(shown.epoch_of)
+        if state is after:
+            layout.refresh_tiers(session, table, state.manifest)
+        found.append(_fingerprints(session, table, state))
+    if found[0] != found[1]:
+        raise PalimpsestError(
+            Code.JOB_VERIFICATION,
+            f"compacting {table.name} would change what it says: {found[0]} became {found[1]}",
+            advice="nothing was changed; palimpsest verify tells whether the journal is whole",
+        )
+    current, intervals = found[0]
+    return {"current_rows": current[0], "versions": intervals[0], "checksum": str(intervals[1])}
+
+
+def _fingerprints(
+    session: PostgresSession, table: Table, state: TableState
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Counts and sums over hashes, of the current rows and of all versions with their intervals."""
+    reader = Reader(table, state.tiers | {Tier.HEAD})
+    ends = [table.format.version_column, table.format.subsequent_column]
+    names = [c.physical for c in table.stored]
+    versions = [(column(n), n) for n in (*names, *ends)]
+    current = reader.current([(column(n), n) for n in names])
+    return _hashed(session, current), _hashed(session, reader.intervals(versions))
+
+
+def _hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
+    text = exp.cast(exp.column("r"), "TEXT")
+    hashed = exp.Anonymous(this="hashtextextended", expressions=[text, exp.Literal.number(0)])
+    total = exp.Coalesce(this=exp.Sum(this=hashed), expressions=[exp.Literal.number(0)])
+    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
+    count, summed = session.row(Query(query, ()), {})
+    return int(count), int(summed)

@@ -1,0 +1,164 @@
+"""The tables a journal consists of, and the SQL that makes new ones of them. Decides nothing.
+
+A compaction takes heads and segments and makes, for each set of columns they were written in, a
+base (rows that no closing row names) and a history (rows with the version that ended them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.relations import column, ident, union_all, version_type
+from journal.schema import Table
+from journal.segment import Fields, Head, RowCounts, Segment, Tier
+from journal.state import TableState
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.wall_clock import wall_clock_us
+
+STAGED = "s"
+"""What stands between the table's id and the time in the name of a table that a job makes."""
+_KEY = "_key_"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Heads and segments that a job replaces; ``changed`` is False if they are all base."""
+
+    heads: tuple[Head, ...]
+    segments: tuple[Segment, ...]
+    changed: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """True when there is nothing to do."""
+        return not self.changed
+
+    def tables(self, table: Table) -> list[exp.Table]:
+        """The tables behind them."""
+        heads = [layout.head_table(table.id, h) for h in self.heads]
+        return [*heads, *(layout.segment_table(s) for s in self.segments)]
+
+    def all_fields(self) -> list[Fields]:
+        """The sets of columns they were written in."""
+        return list(
+            dict.fromkeys([*(s.fields for s in self.segments), *(h.fields for h in self.heads)])
+        )
+
+    def sources(self, table: Table, *, archived: bool) -> Iterator[tuple[exp.Table, Fields]]:
+        """Tables with their columns: of history, or all others."""
+        if not archived:
+            yield from ((layout.head_table(table.id, h), h.fields) for h in self.heads)
+        for segment in self.segments:
+            if (segment.tier is Tier.HISTORY) == archived:
+                yield layout.segment_table(segment), segment.fields
+
+    def are_in(self, state: TableState) -> bool:
+        """True while a manifest lists them all as they are."""
+        manifest = state.manifest
+        return set(self.heads) <= set(manifest.heads[:-1]) and set(self.segments) <= set(
+            manifest.segments
+        )
+
+    def replaced_by(
+        self, state: TableState, segments: tuple[Segment, ...], head_counts: RowCounts
+    ) -> TableState:
+        """The state that lists ``segments`` instead; ``head_counts`` are those of the heads."""
+        manifest = state.manifest
+        kept = tuple(s for s in manifest.segments if s not in set(self.segments))
+        heads = tuple(h for h in manifest.heads if h not in set(self.heads))
+        following = replace(
+            manifest,
+            generation=manifest.generation + 1,
+            epoch=manifest.epoch + 1,
+            heads=heads,
+            segments=(*kept, *segments),
+        )
+        left = state.head_counts + head_counts.times(-1)
+        return replace(state, manifest=following, head_counts=left)
+
+
+def new_name(table_id: int, number: int) -> str:
+    """A name for a table that a job makes."""
+    return f"t{table_id}_{STAGED}{wall_clock_us()}_{number}"
+
+
+def size(session: PostgresSession, table: exp.Table) -> int:
+    """Bytes of a table with its indexes."""
+    name = session.rendered(table).sql
+    return int(session.text("SELECT pg_total_relation_size(?::regclass)", [name])[0][0])
+
+
+def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Query:
+    """What base or history shall hold of the rows that were written in these columns."""
+    start, end = table.format.version_column, table.format.subsequent_column
+    names = [name for name, _ in fields]
+    branches: list[exp.Query] = []
+    opens = [
+        _open_rows(table, source, fields)
+        for source, written in inputs.sources(table, archived=False)
+        if written == fields
+    ]
+    if opens:
+        last: exp.Expr = column(end, "c")
+        if tier is Tier.BASE:
+            last = exp.cast(exp.Null(), version_type(table))
+        outputs = [*(column(n, "o") for n in (*names, start)), exp.alias_(last, ident(end))]
+        rows = exp.select(*outputs).from_(union_all(opens).subquery("o"))
+        closings = _closing_rows(table, inputs).subquery("c")
+        same = [
+            exp.EQ(this=column(f"{_KEY}{i}", "o"), expression=column(f"{_KEY}{i}", "c"))
+            for i in range(len(table.key))
+        ]
+        on = exp.and_(*same, exp.EQ(this=column(start, "o"), expression=column(start, "c")))
+        kind = "ANTI" if tier is Tier.BASE else "INNER"
+        rows.append("joins", exp.Join(this=closings, kind=kind, on=on))
+        branches.append(rows)
+    if tier is Tier.HISTORY:
+        for source, written in inputs.sources(table, archived=True):
+            if written == fields:
+                found = [column(n) for n in (*names, start, end)]
+                branches.append(exp.select(*found).from_(source))
+    return union_all(branches) if branches else _no_rows(table, fields)
+
+
+def _no_rows(table: Table, fields: Fields) -> exp.Query:
+    kinds = [*fields, *((n, version_type(table)) for n in _ends(table))]
+    nulls = [exp.alias_(exp.cast(exp.Null(), kind), ident(name)) for name, kind in kinds]
+    return exp.select(*nulls).where(exp.false())
+
+
+def _ends(table: Table) -> tuple[str, str]:
+    return table.format.version_column, table.format.subsequent_column
+
+
+def _open_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+    """Open rows in the columns they have, and their keys as the table has them now."""
+    start, end = _ends(table)
+    outputs: list[exp.Expr] = [column(n, "p") for n in (*(n for n, _ in fields), start)]
+    outputs += _keys(table, source, fields)
+    rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
+    return rows.where(exp.Is(this=column(end, "p"), expression=exp.Null()))
+
+
+def _closing_rows(table: Table, inputs: Inputs) -> exp.Query:
+    start, end = _ends(table)
+    branches: list[exp.Query] = []
+    for source, fields in inputs.sources(table, archived=False):
+        outputs = [*_keys(table, source, fields), column(start, "p"), column(end, "p")]
+        rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
+        later = exp.GT(this=column(end, "p"), expression=column(start, "p"))
+        branches.append(rows.where(later))
+    return union_all(branches)
+
+
+def _keys(table: Table, source: exp.Table, fields: Fields) -> list[exp.Expr]:
+    shown = layout.rows_in_layout(table, source, fields).selects
+    by_name = {e.alias_or_name: e.unalias() for e in shown}
+    return [
+        exp.alias_(by_name[name].copy(), f"{_KEY}{i}", quoted=True)
+        for i, name in enumerate(table.key)
+    ]

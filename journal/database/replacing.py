@@ -1,0 +1,223 @@
+"""Replacing pieces of a journal: turns, fresh heads, swaps, and dropping what nobody reads.
+
+Everything that changes a manifest here runs in the commit section and raises the epoch: the views
+of the tiers get new names, so that statements which began before find those they know. Only the
+views that everybody reads are replaced under their names, which waits for those who read them from
+outside; the wait is short and tried again, so that writers are not held up.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.database import section
+from journal.database.journal import DatabaseJournal
+from journal.database.pieces import STAGED, Inputs, size
+from journal.errors import Code, PalimpsestError
+from journal.jobs.retired import Reaped
+from journal.plan import STORE_SCHEMA
+from journal.schema import Table
+from journal.segment import RowCounts, Segment
+from journal.state import JournalState, TableState
+from journal.stores import postgres_jobs as rows_of
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.version import Version
+
+_TRIES = 60
+_PAUSE_S = 0.25
+_WAIT = "SET LOCAL lock_timeout = '300ms'"
+
+
+class Replan(Exception):
+    """What was planned on is no longer what is live; the message says which part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A table whose heads but the last one stay as they are."""
+
+    table: Table
+    state: TableState
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The run that replaces something, and how long what it replaces stays."""
+
+    job_id: str
+    kind: str
+    grace_us: int
+
+
+@contextmanager
+def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
+    """A session that is the only one, in all processes, to replace pieces of a table.
+
+    Raises JOB_BUSY if another is at it.
+    """
+    with journal.reading_session() as session:
+        if not rows_of.take_turn(session, table.id):
+            raise PalimpsestError(
+                Code.JOB_BUSY,
+                f"another job is replacing parts of {table.name}",
+                advice="wait until it has ended; system.jobs shows it",
+            )
+        try:
+            yield session
+        finally:
+            session.rollback()
+            with suppress(PalimpsestError):
+                rows_of.end_turn(session, table.id)
+
+
+Change = Callable[[PostgresSession, JournalState, Table], TableState]
+
+
+def _publish(journal: DatabaseJournal, table_id: int, change: Change) -> Settled:
+    """Make a changed manifest what everybody reads; tried again while others read the views."""
+    for _ in range(_TRIES):
+        try:
+            with journal.commit_section() as (session, committed, row):
+                table = committed.catalog.by_id(table_id)
+                if table is None:
+                    raise Replan("the table is gone")
+                state = change(session, committed, table)
+                version = committed.version
+                if state is not committed.tables[table_id]:
+                    session.text(_WAIT)
+                    written = section.replace_state(session, committed, row, table, state)
+                    journal.conclude(session, written)
+                return Settled(table, state, version)
+        except PalimpsestError as error:
+            if error.code is not Code.JOB_BUSY:
+                raise
+        time.sleep(_PAUSE_S)
+    raise PalimpsestError(
+        Code.JOB_BUSY,
+        "statements outside the gateway read the table's views without a pause",
+        advice="run the job again when long queries or open transactions of other tools have ended",
+    )
+
+
+def settle(journal: DatabaseJournal, table: Table) -> Settled:
+    """Have appends go to a fresh head, unless the last one is empty."""
+
+    def change(session: PostgresSession, committed: JournalState, now: Table) -> TableState:
+        state = committed.tables[now.id]
+        last = state.manifest.heads[-1]
+        if not layout.count_rows(session, now, layout.head_table(now.id, last)).total:
+            return state
+        manifest = state.manifest.with_head(layout.fields_of(now))
+        layout.create_head(session, now, manifest.heads[-1])
+        return replace(state, manifest=replace(manifest, epoch=manifest.epoch + 1))
+
+    return _publish(journal, table.id, change)
+
+
+Alongside = Callable[[PostgresSession, JournalState], None]
+
+
+def swap(
+    journal: DatabaseJournal,
+    table: Table,
+    inputs: Inputs,
+    segments: tuple[Segment, ...],
+    head_counts: RowCounts,
+    why: Why,
+    alongside: Alongside | None = None,
+) -> None:
+    """List segments instead of the inputs, which are retired; raises Replan if they are not live.
+
+    ``alongside`` does what belongs to the swap, and may raise Replan.
+    """
+
+    def change(session: PostgresSession, committed: JournalState, now: Table) -> TableState:
+        state = committed.tables[now.id]
+        if not inputs.are_in(state):
+            raise Replan("the manifest does not list any more what was planned on")
+        if alongside is not None:
+            alongside(session, committed)
+        since = journal.clock.now()
+        for piece in inputs.tables(now):
+            retired = rows_of.Retired(
+                piece.name, now.id, state.manifest.epoch, since, since + why.grace_us
+            )
+            rows_of.retire(session, retired, why.job_id, why.kind, size(session, piece))
+        return inputs.replaced_by(state, segments, head_counts)
+
+    _publish(journal, table.id, change)
+
+
+def retired(
+    journal: DatabaseJournal, table_id: int, before: Version | None = None
+) -> list[rows_of.Retired]:
+    """The retired tables whose grace has ended, or those retired until ``before``."""
+    now = journal.clock.now()
+    with journal.reading_session() as session:
+        found = rows_of.retired(session, table_id)
+    return [r for r in found if (r.until <= now if before is None else r.since <= before)]
+
+
+def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None) -> Reaped:
+    """Drop the tables that ``retired`` finds, unless someone may still read them."""
+    removed: list[str] = []
+    in_use: list[str] = []
+    freed = 0
+    due = retired(journal, table_id, before)
+    free = {r.name for r in due if not r.in_use}
+    if free:
+        with journal.exclusive_session() as session:
+            session.text(_WAIT)
+            _drop_views(session, table_id, max(r.epoch for r in due if r.name in free))
+            session.commit()
+    for found in due:
+        if found.name not in free:
+            in_use.append(found.name)
+            continue
+        with journal.exclusive_session() as session:
+            piece = exp.table_(found.name, db=STORE_SCHEMA)
+            session.text(_WAIT)
+            try:
+                session.run(exp.Drop(tables=[piece], kind="TABLE", exists=True))
+            except PalimpsestError as error:
+                # Somebody reads it, or has made a view of it.
+                if error.code not in {Code.JOB_BUSY, Code.DEPENDENT_OBJECTS}:
+                    raise
+                in_use.append(found.name)
+                continue
+            rows_of.forget(session, found.name)
+            session.commit()
+        removed.append(found.name)
+        freed += found.bytes
+    return Reaped(tuple(removed), freed, tuple(in_use))
+
+
+def _drop_views(session: PostgresSession, table_id: int, epoch: int) -> None:
+    """Drop the views of tiers of a table that only readers of earlier epochs know."""
+    shape = re.compile(rf"t{table_id}(x\d+)?(?:e(\d+))?_(base|delta|history|head)$")
+    for name in rows_of.relations(session, "v"):
+        found = shape.match(name)
+        if found is not None and int(found[2] or 0) <= epoch:
+            view = exp.table_(name, db=STORE_SCHEMA)
+            session.run(exp.Drop(tables=[view], kind="VIEW", exists=True))
+
+
+def remove_litter(session: PostgresSession, journal: DatabaseJournal, table_id: int) -> list[str]:
+    """Drop what a job that was killed has left; the caller has the table's turn."""
+    shape = re.compile(rf"t{table_id}_{STAGED}\d+_\d+$")
+    session.begin()
+    state = rows_of.listed(session, table_id)
+    litter = [n for n in rows_of.relations(session, "r") if shape.match(n) and n not in state]
+    for name in litter:
+        layout.drop_rows(session, exp.table_(name, db=STORE_SCHEMA))
+    rows_of.interrupt(session, table_id)
+    session.commit()
+    return litter

@@ -1,0 +1,119 @@
+"""The catalog tables of jobs in a PostgreSQL store: turns, retired tables, what a manifest lists.
+
+All SQL here is constant text over schema ``_palimpsest``; values are parameters. Runs in the
+session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from journal.segment import Manifest
+from journal.stores.postgres import PostgresSession
+from journal.version import Version
+
+_TURNS = 5283_1905_7735 << 16
+"""Where the advisory locks begin that jobs take turns by, one for each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A table that no manifest lists since a moment; ``epoch`` was the last one that did.
+
+    It is ``in_use`` while a transaction of the server is open that began before.
+    """
+
+    name: str
+    table_id: int
+    epoch: int
+    since: Version
+    until: Version
+    bytes: int = 0
+    rows: int = 0
+    in_use: bool = False
+
+
+def take_turn(session: PostgresSession, table_id: int) -> bool:
+    """Whether this session is the one that may replace pieces of a table, until ``end_turn``."""
+    return bool(session.text("SELECT pg_try_advisory_lock(?::bigint)", [_TURNS + table_id])[0][0])
+
+
+def end_turn(session: PostgresSession, table_id: int) -> None:
+    """Let others replace pieces."""
+    session.text("SELECT pg_advisory_unlock(?::bigint)", [_TURNS + table_id])
+
+
+def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, size: int) -> None:
+    """Record that a table is not listed any more, in the transaction that makes it so."""
+    session.text(
+        "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+        " (txid_current() % 4294967296)::text::xid)",
+        [
+            *(piece.name, piece.table_id, piece.epoch, piece.since, piece.until),
+            *(size, job_id, kind),
+        ],
+    )
+
+
+def retired(session: PostgresSession, table_id: int) -> list[Retired]:
+    """The retired tables of a journal, oldest first.
+
+    Snapshots of other roles are not shown to everybody; those count as ended.
+    """
+    rows = session.text(
+        "SELECT name, epoch, since, until, bytes, EXISTS (SELECT 1 FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND age(backend_xmin) >= age(r.replaced_by)) FROM _palimpsest.retired AS r"
+        " WHERE table_id = ? ORDER BY since, name",
+        [table_id],
+    )
+    return [Retired(n, table_id, e, s, u, b, in_use=used) for n, e, s, u, b, used in rows]
+
+
+def end_grace(session: PostgresSession, table_id: int, moment: Version) -> None:
+    """Let the retired tables of a journal go as soon as nobody reads them."""
+    session.text(
+        "UPDATE _palimpsest.retired SET until = least(until, ?) WHERE table_id = ?",
+        [moment, table_id],
+    )
+
+
+def forget(session: PostgresSession, name: str) -> None:
+    """Take a table that was dropped off the list."""
+    session.text("DELETE FROM _palimpsest.retired WHERE name = ?", [name])
+
+
+def relations(session: PostgresSession, kind: str) -> list[str]:
+    """Names of our schema's relations of a kind: r(elations with rows) or v(iews)."""
+    rows = session.text(
+        "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = '_palimpsest' AND c.relkind = ?::\"char\" ORDER BY 1",
+        [kind],
+    )
+    return [name for (name,) in rows]
+
+
+def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
+    """The segments of a journal that are live or retired."""
+    live = session.text("SELECT manifest FROM _palimpsest.journals WHERE table_id = ?", [table_id])
+    manifests = [Manifest.from_json(json.loads(text)) for (text,) in live]
+    names = {s.id for m in manifests for s in m.segments}
+    return frozenset(names | {r.name for r in retired(session, table_id)})
+
+
+def replaced(session: PostgresSession, table_id: int, epoch: int) -> None:
+    """Record that an epoch of a journal began: who does not see this must not read its tables."""
+    session.text(
+        "INSERT INTO _palimpsest.epochs VALUES (?, ?, clock_timestamp())", [table_id, epoch]
+    )
+
+
+def interrupt(session: PostgresSession, table_id: int) -> None:
+    """Runs of a table whose turn nobody had were interrupted; the caller's own began later."""
+    session.text(
+        "UPDATE _palimpsest.jobs SET state = 'INTERRUPTED', ended_at = now(),"
+        " error = 'the process that ran it ended' WHERE state = 'RUNNING' AND table_id = ?"
+        " AND started_at < (SELECT max(started_at) FROM _palimpsest.jobs WHERE table_id = ?)",
+        [table_id, table_id],
+    )
