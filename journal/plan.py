@@ -42,26 +42,37 @@ BATCH = "p_batch"
 def physical(table_id: int, tier: Tier, layout: int = 0) -> exp.Table:
     """The relation of the store that shows one tier of a table's journal in one of its layouts."""
     if tier is Tier.BUFFER:
-        table = exp.table_(f"tx{table_id}_buffer")
+        table = exp.Table(this=exp.Identifier(this=f"tx{table_id}_buffer"))
     else:
         shape = f"x{layout}" if layout else ""
-        table = exp.table_(f"t{table_id}{shape}_{tier.value}", db=STORE_SCHEMA)
+        name = exp.Identifier(this=f"t{table_id}{shape}_{tier.value}")
+        table = exp.Table(this=name, db=exp.Identifier(this=STORE_SCHEMA))
     table.meta[PHYSICAL] = True
     return table
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """One SQL statement as AST, with the names of the parameters that occur in it."""
+    """One SQL statement as AST, with the names of the parameters that occur in it.
+
+    ``kinds`` are the types of its nodes, where they are known.
+    """
 
     ast: exp.Expr
     parameters: tuple[str, ...]
+    kinds: frozenset[type[exp.Expr]] | None = None
 
     @staticmethod
     def of(ast: exp.Expr) -> Query:
-        """A query with its parameters read off the AST."""
-        names = dict.fromkeys(p.name for p in ast.find_all(exp.Placeholder))
-        return Query(ast, tuple(names))
+        """A query with its parameters and kinds of nodes read off the AST."""
+        names: dict[str, None] = {}
+        kinds: set[type[exp.Expr]] = set()
+        for node in ast.walk():
+            kind = type(node)
+            kinds.add(kind)
+            if kind is exp.Placeholder:
+                names[node.name] = None
+        return Query(ast, tuple(names), frozenset(kinds))
 
 
 @dataclass(frozen=True, slots=True)

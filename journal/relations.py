@@ -140,44 +140,40 @@ class Reader:
             parts.append(Tier.HISTORY)
         if not parts:
             return self._nothing(outputs)
-        end, version = column(self._subsequent), column(self._version)
         rows: list[exp.Query] = []
         for tier in parts:
-            same = [exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()]
             source = self._files(files[tier]) if tier in files else self._physical(tier)
-            found = self._of_tier(tier, source).where(*same, copy=False)
+            wanted: list[exp.Expr] = [
+                exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()
+            ]
             if point is not None and tier is not Tier.BUFFER:
-                written = exp.LTE(this=version.copy(), expression=point.copy())
-                found = found.where(written, copy=False)
+                wanted.append(exp.LTE(this=column(self._version), expression=point.copy()))
             if tier is Tier.HISTORY:
                 assert point is not None
-                lasted = exp.GT(this=end.copy(), expression=point.copy())
-                found = found.where(lasted, copy=False)
+                wanted.append(exp.GT(this=column(self._subsequent), expression=point.copy()))
             elif tier is not Tier.BASE:
-                latest = any_of(
-                    exp.Is(this=end.copy(), expression=exp.Null()),
-                    exp.EQ(this=end.copy(), expression=version.copy()),
-                )
-                found = found.where(latest, copy=False)
-            rows.append(found)
+                end, version = column(self._subsequent), column(self._version)
+                is_open = exp.Is(this=column(self._subsequent), expression=exp.Null())
+                wanted.append(any_of(is_open, exp.EQ(this=end, expression=version)))
+            rows.append(self._of_tier(tier, source, *wanted))
         if parts == [Tier.BASE]:
             return self._select(relation(rows[0], "o"), outputs)
         ordered = everything(relation(union_all(rows), "u"))
         ordered = ordered.order_by(
-            exp.Ordered(this=version.copy(), desc=True, nulls_first=False),
-            exp.Ordered(this=end.copy(), nulls_first=True),
+            exp.Ordered(this=column(self._version), desc=True, nulls_first=False),
+            exp.Ordered(this=column(self._subsequent), nulls_first=True),
             copy=False,
         )
         limited(ordered)
         return self._select(relation(ordered, "o"), outputs).where(self._is_open(), copy=False)
 
-    def _of_tier(self, tier: Tier, source: exp.Expr) -> exp.Select:
-        """A tier's rows; archived ones look open, as they were within their interval."""
+    def _of_tier(self, tier: Tier, source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
+        """Some of a tier's rows; archived ones look open, as they were within their interval."""
         names = [c.physical for c in self.table.stored] + [self._version]
         end: exp.Expr = column(self._subsequent)
         if tier is Tier.HISTORY:
             end = _named(cast(exp.Null(), version_type(self.table)), self._subsequent)
-        return select([*[column(n) for n in names], end], source)
+        return select([*[column(n) for n in names], end], source, *conditions)
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""
@@ -329,7 +325,8 @@ def _named(expression: exp.Expr, name: str, *, always: bool = False) -> exp.Expr
 
 
 def _aliased(source: exp.Expr, alias: str) -> exp.Expr:
-    return exp.alias_(source, alias, table=True, copy=False)
+    source.set("alias", exp.TableAlias(this=exp.Identifier(this=alias)))
+    return source
 
 
 def _fresh(expression: exp.Expr, of: str | None) -> exp.Expr:

@@ -16,9 +16,9 @@ from sqlglot import exp
 _DIALECT = "duckdb"
 
 
-def named(value: exp.Expr, name: str) -> exp.Expr:
-    """A value under a name that is ours, or a relation under an alias."""
-    return exp.alias_(value, name, copy=False)
+def named(value: exp.Expr, name: str) -> exp.Alias:
+    """A value under a name that is ours."""
+    return exp.Alias(this=value, alias=exp.Identifier(this=name))
 
 
 def named_table(name: str, alias: str | None = None) -> exp.Table:
@@ -32,7 +32,9 @@ def named_table(name: str, alias: str | None = None) -> exp.Table:
 def select(outputs: Iterable[exp.Expr], source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
     """``SELECT outputs FROM source WHERE`` all conditions."""
     query = exp.Select(expressions=list(outputs), from_=exp.From(this=source))
-    return query.where(*conditions, copy=False) if conditions else query
+    if conditions:
+        query.set("where", exp.Where(this=all_of(*conditions)))
+    return query
 
 
 def everything(source: exp.Expr) -> exp.Select:
@@ -63,7 +65,10 @@ def any_of(*conditions: exp.Expr) -> exp.Expr:
 
 def cast(value: exp.Expr, kind: str) -> exp.Expr:
     """A value as a type, given as SQL text in the canonical dialect."""
-    return exp.cast(value, data_type(kind), dialect=_DIALECT, copy=False)
+    to = data_type(kind)
+    if type(value) is exp.Cast and value.to == to:
+        return value
+    return exp.Cast(this=value, to=to)
 
 
 def data_type(kind: str) -> exp.DataType:

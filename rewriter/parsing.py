@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter import own_syntax
@@ -105,7 +105,7 @@ def _statement(
     check_nesting(tokens, limits)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
-    parser = sqlglot.Dialect.get_or_raise(DIALECTS[dialect]).parser()
+    parser = dialects.parser(DIALECTS[dialect])
 
     def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
         try:
@@ -173,12 +173,14 @@ def _token(kind: TokenType, text: str, at: Token) -> Token:
     return Token(kind, text, at.line, at.col, at.start, at.end)
 
 
-_NAME_TOKENS = frozenset({TokenType.VAR, TokenType.NUMBER, TokenType.IDENTIFIER})
+_PARAMETER_BEGINS = frozenset("?$:%")
 
 
 def _parameter(tokens: list[Token], index: int) -> tuple[str, int] | None:
     """Name and width in tokens of the parameter that starts here; "" when it has no name."""
     token = tokens[index]
+    if token.text not in _PARAMETER_BEGINS:
+        return None
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     touching = after is not None and after.start == token.end + 1
     if token.token_type is TokenType.PLACEHOLDER and token.text == "?":

@@ -6,13 +6,10 @@ and those words are ordinary ones. Pure.
 
 from __future__ import annotations
 
-from functools import cache
-
-import sqlglot
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
-from sqlglot.tokens import Tokenizer
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 
 _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
@@ -21,7 +18,7 @@ _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
 def tokenize(text: str, dialect: str) -> list[Token]:
     """Tokens of ``text``, in a dialect by sqlglot's name for it."""
     try:
-        tokens = _tokenizer(dialect)(dialect=dialect).tokenize(text)
+        tokens = dialects.tokens(text, dialect)
     except TokenError as error:
         raise PalimpsestError(
             Code.SYNTAX,
@@ -39,10 +36,3 @@ def tokenize(text: str, dialect: str) -> list[Token]:
 
 def _is_first(tokens: list[Token], index: int) -> bool:
     return index == 0 or tokens[index - 1].token_type is TokenType.SEMICOLON
-
-
-@cache
-def _tokenizer(dialect: str) -> type[Tokenizer]:
-    """The dialect's tokenizer without words that end its work."""
-    base = sqlglot.Dialect.get_or_raise(dialect).tokenizer_class
-    return type(base.__name__, (base,), {"COMMANDS": set(), "__module__": __name__})

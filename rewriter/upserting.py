@@ -14,6 +14,7 @@ from journal.errors import Code
 from journal.plan import Guard, Query, Stage, Step
 from journal.relations import column, ident
 from journal.schema import Table, fold
+from journal.sql import all_of, any_of, cast, limited, named, select
 from rewriter.assignments import assignments
 from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.key_lookup import Keys
@@ -68,7 +69,7 @@ class _Builder:
     def nothing(self, result: Result) -> Written:
         """New rows whose keys are free, the first of each key."""
         new = [column(new_name(i), "r") for i in range(len(self._places))]
-        query = exp.select(*new).from_(staged(self._source, "r"))
+        query = select(new, staged(self._source, "r"))
         single = self._rows.row_count == 1
         for _, columns in self._upsert.arbiters:
             query = query.where(self._free(columns), copy=False)
@@ -148,18 +149,18 @@ class _Builder:
         assigned = self._assigned()
         present = column(VERSION, self._target.alias)
         matched = exp.Not(this=exp.Is(this=present, expression=exp.Null()))
-        outputs: list[exp.Expr] = [*self._target.old_values(), exp.alias_(matched, _ENDS)]
+        outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, _ENDS)]
         for index, stored in enumerate(self._table.stored):
             new = self._excluded(stored.name)
             kept: exp.Expr = column(stored.name, self._target.alias)
             changed = assigned.get(stored.physical, kept)
-            value = exp.Case().when(matched.copy(), changed, copy=False).else_(new)
-            outputs.append(exp.alias_(value, new_name(index)))
+            value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
+            outputs.append(named(value, new_name(index)))
         query = self._joined(outputs, columns)
         if self._upsert.where is not None:
             condition = self._in_scope(self._upsert.where.copy())
             absent = exp.Is(this=present.copy(), expression=exp.Null())
-            query = query.where(exp.or_(absent, exp.paren(condition)), copy=False)
+            query = query.where(any_of(absent, exp.Paren(this=condition)), copy=False)
         holder = exp.Subquery(this=query)
         self._reads.rewrite(holder)
         written = frozenset(assigned) | self._all
@@ -229,9 +230,10 @@ class _Builder:
     def _joined(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
-            exp.alias_(column(new_name(i)), ident(c.name)) for i, c in enumerate(self._table.stored)
+            exp.Alias(this=column(new_name(i)), alias=ident(c.name))
+            for i, c in enumerate(self._table.stored)
         ]
-        new = exp.select(*fields).from_(staged(self._source))
+        new = select(fields, staged(self._source))
         same = [
             exp.EQ(
                 this=column(name, self._target.alias),
@@ -240,11 +242,10 @@ class _Builder:
             for name in _names(self._table, columns)
         ]
         present = self._target.relation(self._reads, self._keys(columns), self._upsert.where)
-        return (
-            exp.select(*outputs)
-            .from_(_aliased(new, self._upsert.excluded))
-            .join(settled(present), on=exp.and_(*same), join_type="left")
-        )
+        join = exp.Join(this=settled(present), on=all_of(*same), side="LEFT")
+        query = select(outputs, _aliased(new, self._upsert.excluded))
+        query.append("joins", join)
+        return query
 
     def _refuse_doubles(self, columns: Sequence[str]) -> None:
         if self._rows.row_count == 1:
@@ -254,15 +255,14 @@ class _Builder:
             this="concat_ws",
             expressions=[
                 exp.Literal.string(", "),
-                *[exp.cast(column(n), "VARCHAR", dialect="duckdb") for n in names],
+                *[cast(column(n), "VARCHAR") for n in names],
             ],
         )
-        doubles = exp.select(shown).from_(staged(self._source))
         filled = [exp.Not(this=exp.Is(this=column(n), expression=exp.Null())) for n in names]
-        doubles = doubles.where(*filled).group_by(*[column(n) for n in names])
-        doubles = doubles.having(
-            exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-        ).limit(1)
+        doubles = select([shown], staged(self._source), *filled)
+        doubles = doubles.group_by(*[column(n) for n in names], copy=False)
+        many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+        doubles = limited(doubles.having(many, copy=False))
         shown_names = ", ".join(_names(self._table, columns))
         self._steps.append(
             Guard(

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.stores.base import Parameters, ResultColumn
@@ -43,8 +44,7 @@ def render(query: Query) -> str:
     """The text of a query in the store's dialect; kept on the query, since plans are reused."""
     text = query.__dict__.get("_duckdb")
     if text is None:
-        text = query.ast.sql(dialect=DIALECT)
-        query.__dict__["_duckdb"] = text
+        text = query.__dict__["_duckdb"] = dialects.text(query.ast, query.kinds, DIALECT)
     return str(text)
 
 

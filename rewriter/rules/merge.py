@@ -14,8 +14,9 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Guard, Number, Query, Stage, Step
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column
+from journal.sql import all_of, cast, limited, named, relation, select
 from rewriter.changes import OLD_VERSION, ChangeSet, new_name
-from rewriter.merge_actions import Actions, read_actions
+from rewriter.merge_actions import Action, Actions, read_actions
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
 from rewriter.returning import ACTION, Result
@@ -50,14 +51,15 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
     reads.rewrite(holder)
     place = next(p for p in holder.find_all(exp.Placeholder) if p.name == "target")
     place.replace(target.relation(reads, seen_by=ast))
-    rows = exp.select("*").from_(exp.Subquery(this=holder.this, alias=exp.TableAlias(this="m")))
     acting = [exp.Literal.number(a.place) for a in actions.all if a.kind]
-    rows = rows.where(exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()]))
+    acts = exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()])
+    names = holder.this.named_selects
+    rows = select([exp.Star()], relation(holder.this, "m"), acts)
     steps: list[Step] = [Stage(looked, Query.of(rows)), _once(target, looked)]
     stage = looked
     if actions.generated or (target.table.hidden_key and actions.inserts):
         stage = part.named("changed")
-        steps += _numbered(target, actions, part, holder.this.named_selects, (looked, stage))
+        steps += _numbered(target, actions, part, names, (looked, stage))
     changed = frozenset(c.physical for c in target.table.stored)
     changes = ChangeSet(target.table, stage, _ENDS, _BEGINS, changed)
     return finish(reads, changes, steps, "MERGE", result)
@@ -71,7 +73,7 @@ def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
         raise _refused("the source of a MERGE needs an alias", ast.args["using"])
     if using.args.get("joins"):
         raise _refused("a join as the source of a MERGE needs parentheses and SELECT", using)
-    marked = exp.select("*", exp.alias_(exp.true(), _SOURCE)).from_(using)
+    marked = select([exp.Star(), named(exp.true(), _SOURCE)], using)
     return exp.Subquery(this=marked, alias=exp.TableAlias(this=ident(alias))), alias
 
 
@@ -83,8 +85,9 @@ def _condition(ast: exp.Merge, target: Target, alias: str) -> exp.Expr:
     if not columns:
         raise _refused("MERGE needs ON or USING (columns)", ast)
     names = [c.name for c in (columns if isinstance(columns, list) else columns.expressions)]
-    same = [exp.EQ(this=column(n, target.alias), expression=column(n, alias)) for n in names]
-    return exp.and_(*same)
+    return all_of(
+        *[exp.EQ(this=column(n, target.alias), expression=column(n, alias)) for n in names]
+    )
 
 
 def _looked(
@@ -104,16 +107,15 @@ def _looked(
         if action.by_source:
             fits = unmatched.copy()
         elif action.matched:
-            fits = exp.and_(exp.Not(this=absent.copy()), exp.Not(this=unmatched.copy()))
+            fits = all_of(exp.Not(this=absent.copy()), exp.Not(this=unmatched.copy()))
         else:
             fits = absent.copy()
         if action.condition is not None:
-            fits = exp.and_(fits, exp.paren(action.condition.copy()))
+            fits = all_of(fits, exp.Paren(this=action.condition.copy()))
         clause = clause.when(fits, exp.Literal.number(action.place), copy=False)
-    chosen = column(_CLAUSE)
-    outputs: list[exp.Expr] = [exp.alias_(clause, _CLAUSE), *target.old_values()]
+    outputs: list[exp.Expr] = [named(clause, _CLAUSE), *target.old_values()]
     for index, stored in enumerate(target.table.stored):
-        outputs.append(exp.alias_(_value(target, stored, actions, chosen), new_name(index)))
+        outputs.append(named(_value(target, stored, actions), new_name(index)))
     kinds = {
         _ENDS: {"UPDATE", "DELETE"},
         _BEGINS: {"UPDATE", "INSERT"},
@@ -122,14 +124,13 @@ def _looked(
         places = [exp.Literal.number(a.place) for a in actions.all if a.kind in wanted]
         within: exp.Expr = exp.false()
         if places:
-            within = exp.In(this=chosen.copy(), expressions=places)
-        outputs.append(exp.alias_(within, name))
+            within = exp.In(this=column(_CLAUSE), expressions=places)
+        outputs.append(named(within, name))
     shown = exp.Case()
     for action in actions.all:
-        same = exp.EQ(this=chosen.copy(), expression=exp.Literal.number(action.place))
-        shown = shown.when(same, exp.Literal.string(action.kind), copy=False)
-    outputs += [exp.alias_(shown, ACTION), *extras]
-    query = exp.select(*outputs).from_(source, copy=False)
+        shown = shown.when(_is_chosen(action), exp.Literal.string(action.kind), copy=False)
+    outputs += [named(shown, ACTION), *extras]
+    query = select(outputs, source)
     side = "left" if actions.inserts else None
     if actions.by_source:
         side = "full"
@@ -138,16 +139,19 @@ def _looked(
     return query
 
 
-def _value(target: Target, stored: Column, actions: Actions, chosen: exp.Expr) -> exp.Expr:
+def _is_chosen(action: Action) -> exp.Expr:
+    return exp.EQ(this=column(_CLAUSE), expression=exp.Literal.number(action.place))
+
+
+def _value(target: Target, stored: Column, actions: Actions) -> exp.Expr:
     """A column's new value: what the chosen clause gives, else what it was."""
     old = column(stored.name, target.alias)
     case = exp.Case()
     for action in actions.all:
         value = action.values.get(stored.physical)
         if value is not None:
-            same = exp.EQ(this=chosen.copy(), expression=exp.Literal.number(action.place))
-            case = case.when(same, value.copy(), copy=False)
-    return old if not case.args.get("ifs") else case.else_(old)
+            case = case.when(_is_chosen(action), value.copy(), copy=False)
+    return old if not case.args.get("ifs") else case.else_(old, copy=False)
 
 
 def _once(target: Target, stage: str) -> Guard:
@@ -158,14 +162,13 @@ def _once(target: Target, stage: str) -> Guard:
         this="concat_ws",
         expressions=[
             exp.Literal.string(", "),
-            *[exp.cast(k.copy(), "VARCHAR", dialect="duckdb") for k in keys],
+            *[cast(k.copy(), "VARCHAR") for k in keys],
         ],
     )
-    rows = exp.select(shown).from_(staged(stage, "s")).where(column(_ENDS, "s"))
-    rows = rows.group_by(*[k.copy() for k in keys], column(OLD_VERSION, "s"))
-    rows = rows.having(
-        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-    ).limit(1)
+    rows = select([shown], staged(stage, "s"), column(_ENDS, "s"))
+    rows = rows.group_by(*keys, column(OLD_VERSION, "s"), copy=False)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    rows = limited(rows.having(many, copy=False))
     names = ", ".join("row" if k == ROW_ID else table.by_physical(k).name for k in table.key)
     return Guard(
         Query.of(rows),
@@ -214,11 +217,12 @@ def _numbered(
             this=exp.Placeholder(this=number.name),
             expression=exp.paren(exp.Mul(this=exp.paren(offset.copy()), expression=factor)),
         )
-        typed = exp.cast(value, stored.type, dialect="duckdb")
-        case = exp.Case().when(where, typed).else_(column(new_name(index), "s"))
-        replaced[new_name(index)] = exp.alias_(case, new_name(index))
+        typed = cast(value, stored.type)
+        kept = column(new_name(index), "s")
+        case = exp.Case(ifs=[exp.If(this=where, true=typed)], default=kept)
+        replaced[new_name(index)] = named(case, new_name(index))
     outputs = [replaced.get(name) or column(name, "s") for name in names]
-    rows = exp.select(*outputs).from_(staged(looked, "s"))
+    rows = select(outputs, staged(looked, "s"))
     return [*steps, Stage(stage, Query.of(rows))]
 
 

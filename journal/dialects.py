@@ -1,0 +1,77 @@
+"""sqlglot's tokenizers, parsers and generators, made once per thread and dialect.
+
+Making them costs as much as a short statement's own work, and each may serve one statement at a
+time. Knows no SQL of its own; pure.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.generator import Generator
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token
+from sqlglot.tokens import Tokenizer
+
+
+class _Kept(threading.local):
+    def __init__(self) -> None:
+        self.tokenizers: dict[str, Tokenizer] = {}
+        self.parsers: dict[str, Parser] = {}
+        self.generators: dict[str, Generator] = {}
+
+
+_KEPT = _Kept()
+
+_LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
+    {
+        *(exp.Select, exp.Union, exp.Subquery, exp.From, exp.Where, exp.With, exp.CTE, exp.Order),
+        *(exp.Ordered, exp.Limit, exp.Group, exp.Table, exp.TableAlias, exp.Column, exp.Identifier),
+        *(exp.Alias, exp.Star, exp.Literal, exp.Placeholder, exp.Null, exp.Boolean, exp.Paren),
+        *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
+        *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Exists, exp.Anonymous),
+        *(exp.Count, exp.Sum, exp.Tuple, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Join),
+    }
+)
+"""Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""
+
+
+def tokens(sql: str, dialect: str) -> list[Token]:
+    """Tokens of ``sql``; the words after which a tokenizer takes the rest as raw text are words.
+
+    Raises sqlglot's TokenError.
+    """
+    found = _KEPT.tokenizers.get(dialect)
+    if found is None:
+        found = _KEPT.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
+    return found.tokenize(sql)
+
+
+def parser(dialect: str) -> Parser:
+    """A parser for this thread; whoever uses it is done with the statement before."""
+    found = _KEPT.parsers.get(dialect)
+    if found is None:
+        found = _KEPT.parsers[dialect] = _dialect(dialect).parser()
+    return found
+
+
+def text(ast: exp.Expr, kinds: frozenset[type[exp.Expr]] | None, dialect: str) -> str:
+    """A statement in a dialect; ``kinds`` are the types of its nodes, where they are known."""
+    found = _KEPT.generators.get(dialect)
+    if found is None:
+        found = _KEPT.generators[dialect] = _dialect(dialect).generator()
+    return found.generate(ast, copy=kinds is None or not kinds <= _LEFT_WHOLE)
+
+
+@cache
+def _dialect(name: str) -> sqlglot.Dialect:
+    return sqlglot.Dialect.get_or_raise(name)
+
+
+@cache
+def _tokenizer(dialect: str) -> type[Tokenizer]:
+    base = _dialect(dialect).tokenizer_class
+    return type(base.__name__, (base,), {"COMMANDS": set(), "__module__": __name__})
