@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
+from journal.sql import cast
 from rewriter.definition import Draft, canonical, constant, type_text
 from rewriter.names import position_of, unknown_column
 from rewriter.policies import changed_properties
@@ -102,7 +103,7 @@ class Alteration:
                 self._replace(len(self.draft.columns) - 1, initial=stored.default)
             else:
                 self.rewritten.add(stored.physical)
-        self.values[stored.physical] = exp.cast(default, stored.type, dialect="duckdb")
+        self.values[stored.physical] = cast(default, stored.type)
 
     def drop_column(self, name: str, node: exp.Drop) -> None:
         """DROP COLUMN: its values stay readable in the past."""
@@ -154,7 +155,7 @@ class Alteration:
             earlier = (*stored.earlier_types, stored.type)
             self._replace(index, type=wanted, earlier_types=earlier)
             before = self.values.get(stored.physical, column(stored.physical, "t"))
-            self.values[stored.physical] = exp.cast(before.copy(), wanted, dialect="duckdb")
+            self.values[stored.physical] = cast(before.copy(), wanted)
             self.concerned.add(stored.physical)
             return
         physical = self.draft.new_physical(stored.name)
@@ -162,7 +163,7 @@ class Alteration:
         self._replace(index, type=wanted, physical=physical, initial=None, earlier_types=())
         self._forget(stored.physical)
         self._rename_physical(stored.physical, physical)
-        self.values[physical] = exp.cast(exp.paren(value), wanted, dialect="duckdb")
+        self.values[physical] = cast(exp.paren(value), wanted)
         self.rewritten.add(physical)
         self.concerned.add(physical)
 

@@ -19,6 +19,7 @@ from journal.plan import P_VERSION, Kind, Shape
 from journal.relations import Output, business_outputs, column, ident, version_type, version_value
 from journal.relations_flat import SHAPE_REASONS, FlatReader, FlatShape
 from journal.schema import Table, TableName, View
+from journal.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.names import find_relation, find_table, is_cte, position_of
 from rewriter.target import distinct_columns, find_column
@@ -161,7 +162,7 @@ class FlatRewrite:
         changed = self._affected(table, node, both, condition)
         places = [names.index(k) for k in table.key]
         stage = exp.to_table("changed")
-        null = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+        null = cast(exp.Null(), version_type(table))
         begun = exp.select(*[exp.column(f"{_NEW}{i}") for i in range(len(names))])
         begun = begun.select(self._version(table), null).from_(stage.copy())
         same = [

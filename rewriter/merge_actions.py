@@ -10,6 +10,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Table
+from journal.sql import cast
 from rewriter.assignments import assignments
 from rewriter.context import RewriteContext
 from rewriter.manners import manners_of
@@ -139,7 +140,7 @@ def _insert(
             )
     converted = {c.physical: typed(given[c.physical].copy(), c) for c in table.columns}
     if table.hidden_key:
-        converted[ROW_ID] = exp.cast(exp.Null(), "BIGINT", dialect="duckdb")
+        converted[ROW_ID] = cast(exp.Null(), "BIGINT")
     return converted
 
 

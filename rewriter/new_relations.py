@@ -12,6 +12,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Guard, Kind, Query, StatementPlan, Step
 from journal.relations import ident
 from journal.schema import Table, TableName, View, fold
+from journal.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.names import SYSTEM_SCHEMAS, position_of, table_name
 
@@ -96,10 +97,7 @@ def validated(table: Table) -> Guard:
     Defaults are computed once, so that one that does not fit its column is found now.
     """
     empty = exp.select(
-        *[
-            exp.alias_(exp.cast(exp.Null(), c.type, dialect="duckdb"), ident(c.physical))
-            for c in table.columns
-        ]
+        *[exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
     ).where(exp.false())
     conditions = [exp.paren(sqlglot.parse_one(c.expression, read="duckdb")) for c in table.checks]
     rows = exp.select(exp.alias_(exp.Literal.number(1), "found"))
@@ -108,7 +106,7 @@ def validated(table: Table) -> Guard:
     for stored in table.columns:
         if stored.default is not None:
             default = sqlglot.parse_one(stored.default, read="duckdb")
-            value = exp.cast(default, stored.type, dialect="duckdb")
+            value = cast(default, stored.type)
             found = exp.Anonymous(this="any_value", expressions=[value])
             one = exp.select(exp.alias_(found, "found"))
             one = one.from_(exp.select(exp.alias_(exp.Literal.number(1), "one")).subquery("d"))

@@ -37,6 +37,7 @@ from journal.relations import (
 )
 from journal.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.segment import Tier
+from journal.sql import cast
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.history import Past
@@ -386,7 +387,7 @@ class Reads:
 
 def current_versions(table: Table) -> list[Output]:
     """The version columns of current rows: when they were written, and no end yet."""
-    end = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    end = cast(exp.Null(), version_type(table))
     return [
         (column(table.format.version_column), table.format.version_column),
         (end, table.format.subsequent_column),

@@ -19,6 +19,7 @@ from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.sql import cast
 from journal.stores.duckdb import DuckDBSession
 
 _DIALECT = "duckdb"
@@ -147,7 +148,7 @@ def segment_query(table: Table, source: exp.Query) -> Query:
     for name, kind in fields_of(table):
         value: exp.Expr = column(name)
         if parquet_type(kind) != kind:
-            value = exp.alias_(exp.cast(value, parquet_type(kind), dialect=_DIALECT), ident(name))
+            value = exp.alias_(cast(value, parquet_type(kind)), ident(name))
         outputs.append(value)
     outputs += [column(table.format.version_column), column(table.format.subsequent_column)]
     return Query.of(exp.select(*outputs).from_(source.subquery("j")))
@@ -165,7 +166,7 @@ def conformed(table: Table, query: Query) -> Query:
     for name, _ in fields_of(table):
         value: exp.Expr = column(name, "r")
         if name in odd:
-            value = exp.alias_(exp.cast(value, odd[name], dialect=_DIALECT), ident(name))
+            value = exp.alias_(cast(value, odd[name]), ident(name))
         outputs.append(value)
     ends = (table.format.version_column, table.format.subsequent_column)
     outputs += [column(name, "r") for name in ends]
@@ -221,16 +222,16 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
             literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
             value = literal
             for later in (*stored.earlier_types, stored.type):
-                value = exp.cast(value, later, dialect=_DIALECT, copy=False)
+                value = cast(value, later)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             written_as = parquet_type(kind) if sealed else kind
             if written_as != kind:
-                value = exp.cast(value, kind, dialect=_DIALECT, copy=False)
+                value = cast(value, kind)
             for later in _types_since(stored, kind):
                 value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
         elif sealed and _is_cast_when_read(kind):
-            value = exp.cast(value, stored.type, dialect=_DIALECT, copy=False)
+            value = cast(value, stored.type)
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
     for name in (table.format.version_column, table.format.subsequent_column):
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))

@@ -16,6 +16,7 @@ from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.sql import cast
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_text import rendered
@@ -105,7 +106,7 @@ def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query
         if kind is None:
             value = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
             for later in (*stored.earlier_types, stored.type):
-                value = exp.cast(value, later, dialect=_DIALECT, copy=False)
+                value = cast(value, later)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             for later in _types_since(stored, kind):

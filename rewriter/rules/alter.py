@@ -17,6 +17,7 @@ from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage,
 from journal.policy import check_policy
 from journal.relations import Output, column
 from journal.schema import Table, TableName, Unique, View
+from journal.sql import cast
 from rewriter.alteration import Alteration, changed_layout, columns_of
 from rewriter.changes import (
     OLD_VERSION,
@@ -226,7 +227,7 @@ def _staged(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) ->
             found.append(exp.alias_(value, new_name(index)))
         if change.rewritten:
             before = kept if stored.physical in change.rewritten else value
-            typed = exp.cast(before.copy(), stored.type, dialect="duckdb")
+            typed = cast(before.copy(), stored.type)
             found.append(exp.alias_(typed, old_name(index)))
     found.append(exp.alias_(column(version, "t"), OLD_VERSION))
     return exp.select(*found).from_(rows)
@@ -236,7 +237,7 @@ def _unique(changes: ChangeSet, unique: Unique) -> Guard:
     table = changes.table
     places = {c.physical: (i, c) for i, c in enumerate(table.stored)}
     values = [column(new_name(places[p][0])) for p in unique.columns]
-    texts = [exp.cast(v.copy(), "VARCHAR", dialect="duckdb") for v in values]
+    texts = [cast(v.copy(), "VARCHAR") for v in values]
     shown = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
     found = exp.select(exp.Max(this=shown)).from_(changes.stage).where(*filled)
