@@ -7,16 +7,17 @@ the files when the request has been purged. Runs outside transactions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.procedures import embedded
+from gateway.procedures import database
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
 from journal.relations import ident
 from journal.schema import Table, TableName, fold
 from rewriter.parsing import Parsed
@@ -51,7 +52,6 @@ def erase_rows(
             "ERASE cannot be part of a transaction: it cannot be rolled back",
             advice="COMMIT or ROLLBACK first",
         )
-    journal = embedded(session, "an erasure")
     table = _table(session, erase.table)
     query = Parsed(SqlStatement(_keys(erase, table)), f"ERASE\0{parsed.text}", parsed.parameters)
 
@@ -69,9 +69,22 @@ def erase_rows(
         return rows.rename_columns(list(table.key))
 
     find()
-    wanted = Wanted(rows={table.id: find}, reason=erase.reason)
-    request = accept(journal, wanted, session.user or "somebody")
+    by = session.user or "somebody"
+    if isinstance(session.journal, Journal):
+        wanted = Wanted(rows={table.id: find}, reason=erase.reason)
+        request = accept(session.journal, wanted, by)
+    else:
+        request = _erased_in_database(session, table, find, erase.reason, by)
     return shown(session, [request], "ERASE")
+
+
+def _erased_in_database(
+    session: Session, table: Table, find: Callable[[], pa.Table], reason: str | None, by: str
+) -> Request:
+    """A server erases at once; nothing waits but the dropping of what may still be read."""
+    from journal.database import erasing
+
+    return erasing.erase(database(session), erasing.Wanted(table, find, reason, by))
 
 
 def _table(session: Session, node: exp.Table) -> Table:

@@ -11,6 +11,7 @@ from journal.schema import Table, TableName
 
 if TYPE_CHECKING:
     from gateway.session import Session
+    from journal.database.journal import DatabaseJournal
 
 
 def find_tables(session: Session, name: str | None) -> list[Table]:
@@ -36,6 +37,19 @@ def embedded(session: Session, what: str) -> Journal:
             Code.NOT_SUPPORTED,
             f"{what} needs an embedded warehouse, this store is {session.journal.place}",
             advice="do without it there; docs/index.md says what each store can",
+        )
+    return session.journal
+
+
+def database(session: Session) -> DatabaseJournal:
+    """The journals of a database, for what a warehouse does in another way."""
+    from journal.database.journal import DatabaseJournal
+
+    if not isinstance(session.journal, DatabaseJournal):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"this needs a database, and {session.journal.place} is none",
+            advice="docs/index.md says what each store can",
         )
     return session.journal
 

@@ -110,7 +110,7 @@ def list_requests(as_json: bool, access: Access) -> None:
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = requests(_journal(connection))
+            found = requests(connection.session.journal)
     if as_json:
         click.echo(json.dumps([r.to_json() for r in found]))
         return
@@ -128,7 +128,7 @@ def status(request: str, as_json: bool, access: Access) -> None:
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = find_request(_journal(connection), request)
+            found = find_request(connection.session.journal, request)
     _tell([found], as_json=as_json)
 
 

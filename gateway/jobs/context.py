@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from gateway.procedures import embedded
+from gateway.procedures import database, embedded
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
 from journal.journal import Journal
@@ -43,10 +43,7 @@ class JobContext:
     @property
     def database(self) -> DatabaseJournal:
         """The journals of the database."""
-        from journal.database.journal import DatabaseJournal
-
-        assert isinstance(self.session.journal, DatabaseJournal)
-        return self.session.journal
+        return database(self.session)
 
     @property
     def moment(self) -> datetime:

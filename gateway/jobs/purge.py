@@ -55,4 +55,25 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-KIND = JobKind("purge", "remove what was erased from every file", _run)
+def _run_on_database(context: JobContext) -> JobReport:
+    """A server erases when it is asked to; here what is left of that goes."""
+    from journal.database import erasing
+    from journal.erasure.acceptance import requests
+    from journal.erasure.requests import State
+
+    journal, table = context.database, str(context.table.name)
+    waiting = [
+        r
+        for r in requests(journal)
+        if r.state is State.PURGED and any(t.table_id == context.table.id for t in r.targets)
+    ]
+    if not waiting or context.dry_run:
+        state, why = ("planned", "requests wait") if waiting else ("nothing", "no request waits")
+        return JobReport(context.job_id, "purge", table, state, why)
+    states = {r.id: erasing.complete(journal, r).state.value for r in waiting}
+    why = ", ".join(f"{name} {state}" for name, state in states.items())
+    details = {"requests": states}
+    return JobReport(context.job_id, "purge", table, "done", why, details=details)
+
+
+KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run_on_database)

@@ -255,10 +255,11 @@ def _fingerprints(
     names = [c.physical for c in table.stored]
     versions = [(column(n), n) for n in (*names, *ends)]
     current = reader.current([(column(n), n) for n in names])
-    return _hashed(session, current), _hashed(session, reader.intervals(versions))
+    return hashed(session, current), hashed(session, reader.intervals(versions))
 
 
-def _hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
+def hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
+    """How many rows, and the sum of their hashes, which tells nothing of their order."""
     text = exp.cast(exp.column("r"), "TEXT")
     hashed = exp.Anonymous(this="hashtextextended", expressions=[text, exp.Literal.number(0)])
     total = exp.Coalesce(this=exp.Sum(this=hashed), expressions=[exp.Literal.number(0)])

@@ -22,6 +22,8 @@ from journal.wall_clock import wall_clock_us
 STAGED = "s"
 """What stands between the table's id and the time in the name of a table that a job makes."""
 _KEY = "_key_"
+ERASED = "erased_keys"
+"""A temporary relation of keys, its columns named like the key of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,35 @@ def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Qu
                 found = [column(n) for n in (*names, start, end)]
                 branches.append(exp.select(*found).from_(source))
     return union_all(branches) if branches else _no_rows(table, fields)
+
+
+def all_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+    """The rows of a table of journal rows, in the columns it has."""
+    names = [name for name, _ in fields]
+    outputs = [column(name, "p") for name in (*names, *_ends(table))]
+    return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
+
+
+def erased_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+    """Those whose keys stand in relation ``ERASED``."""
+    return _joined(table, source, fields, "INNER")
+
+
+def kept_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+    """Those whose keys do not."""
+    return _joined(table, source, fields, "ANTI")
+
+
+def _joined(table: Table, source: exp.Table, fields: Fields, kind: str) -> exp.Select:
+    keys = [e.unalias() for e in _keys(table, source, fields)]
+    same = [
+        exp.EQ(this=column(name, "e"), expression=value)
+        for name, value in zip(table.key, keys, strict=True)
+    ]
+    erased = exp.alias_(exp.to_table(ERASED), "e", table=True)
+    rows = all_rows(table, source, fields)
+    rows.append("joins", exp.Join(this=erased, kind=kind, on=exp.and_(*same)))
+    return rows
 
 
 def _no_rows(table: Table, fields: Fields) -> exp.Query:

@@ -31,7 +31,7 @@ from journal.stores import postgres_public as public
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_jobs import replaced
+from journal.stores.postgres_jobs import replaced, was_erased
 from journal.stores.postgres_rows import show_rows, staged_table
 from journal.stores.postgres_takeover import TAKEN, take_over
 from journal.transaction import StatementWrites, Transaction
@@ -109,6 +109,10 @@ def check_conflicts(
             if session.fetch_many(1):
                 raise conflicts.conflict(table)
             continue
+        epoch = transaction.snapshot.epoch_of(table_id)
+        if epoch != committed.epoch_of(table_id) and was_erased(session, table_id, epoch):
+            # What it has read of the erased may stand in any row it writes.
+            raise conflicts.conflict(table)
         if not transaction.is_pinned(table_id, committed):
             continue
         show_rows(session, table, mine, transaction.buffered(table_id))

@@ -27,6 +27,7 @@ from journal.erasure.secret import PRIVATE, make_secret
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.plan import Query
+from journal.protocol import OpenJournal
 from journal.relations import column
 from journal.schema import Table
 from journal.state import JournalState, TableState
@@ -335,13 +336,13 @@ class _Writer:
             (self.journal.root / mask).unlink(missing_ok=True)
 
 
-def requests(journal: Journal) -> list[Request]:
+def requests(journal: OpenJournal) -> list[Request]:
     """Every request, oldest first."""
     with journal.reading_session() as session:
         return [Request.of_row(row) for row in rows_of.load_erasures(session)]
 
 
-def find_request(journal: Journal, wanted: str) -> Request:
+def find_request(journal: OpenJournal, wanted: str) -> Request:
     """The request of that id, or of the only id that begins so."""
     found = [r for r in requests(journal) if r.id.startswith(wanted)]
     if len(found) != 1:

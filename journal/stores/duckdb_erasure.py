@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from journal.stores.base import StoreSession
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
@@ -47,7 +48,7 @@ class ErasureRow:
     detail: dict[str, Any]
 
 
-def put_erasure(session: DuckDBSession, row: ErasureRow) -> None:
+def put_erasure(session: StoreSession, row: ErasureRow) -> None:
     """Store a request in its present state."""
     session.text("DELETE FROM _palimpsest.erasures WHERE id = ?", [row.id])
     session.text(
@@ -56,7 +57,7 @@ def put_erasure(session: DuckDBSession, row: ErasureRow) -> None:
     )
 
 
-def load_erasures(session: DuckDBSession) -> list[ErasureRow]:
+def load_erasures(session: StoreSession) -> list[ErasureRow]:
     """Every request, oldest first."""
     rows = session.text(
         "SELECT id, state, accepted, updated, detail FROM _palimpsest.erasures"

@@ -33,6 +33,10 @@ BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
+_Output = tuple[str, int, int]
+"""Name, type and modifier of a result column."""
+
+
 @contextmanager
 def _mapped() -> Iterator[None]:
     try:
@@ -68,7 +72,7 @@ class PostgresSession:
         self._chunks: Iterator[Rows] | None = None
         self._ahead: Rows = []
         self._names: tuple[str, ...] = ()
-        self._described: list[ResultColumn] | None = None
+        self._described: list[_Output] | None = None
         self._staged: dict[str, list[str]] = {}
         self._epoch_of: EpochOf = unreplaced
         self.backend = connection.info.backend_pid
@@ -154,7 +158,7 @@ class PostgresSession:
             chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
             first = next(chunks, [])
         # Of a result without rows the client library tells nothing, so the server is asked.
-        self._described = None if first else self.describe(query, parameters)
+        self._described = None if first else self._outputs(query)
         self._ahead, self._chunks = first, chunks
         self._names = text.names or self._names_of(query)
 
@@ -203,12 +207,16 @@ class PostgresSession:
             self._plain(self.rendered(ast).sql)
 
     def columns(self) -> list[ResultColumn]:
+        return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
+
+    def _shape(self) -> list[_Output]:
+        """The columns of the query that was executed last."""
         if self._described is not None:
             return self._described
         described = self._cursor.description or []
         names = self._names or ("",) * len(described)
         return [
-            ResultColumn(name or d.name, type_name(d.type_code, _modifier(self._cursor, i)))
+            (name or d.name, d.type_code, _modifier(self._cursor, i))
             for i, (d, name) in enumerate(zip(described, names, strict=False))
         ]
 
@@ -234,10 +242,10 @@ class PostgresSession:
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
-        rows = self.fetch_all()
-        described = self._cursor.description or []
-        kinds = [(d.type_code, _modifier(self._cursor, i)) for i, d in enumerate(described)]
-        return arrow_table([c.name for c in self.columns()], kinds, rows)
+        rows, shape = self.fetch_all(), self._shape()
+        return arrow_table(
+            [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
+        )
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         self.execute(query, parameters)
@@ -319,6 +327,12 @@ class PostgresSession:
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
+        return [
+            ResultColumn(name, stored_type(oid, mod)) for name, oid, mod in self._outputs(query)
+        ]
+
+    def _outputs(self, query: Query) -> list[_Output]:
+        """Name, type and modifier of each column a query would have, as the server says."""
         text = render(query, self._epoch_of)
         connection = self._connection.pgconn
         self._finish()
@@ -332,10 +346,7 @@ class PostgresSession:
                 raise translate(None if state is None else state.decode(), said.decode())
         names = text.names or ("",) * result.nfields
         return [
-            ResultColumn(
-                names[i] or (result.fname(i) or b"").decode(),
-                stored_type(result.ftype(i), result.fmod(i)),
-            )
+            (names[i] or (result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
             for i in range(result.nfields)
         ]
 

@@ -73,7 +73,11 @@ _TABLES = (
     ),
     (
         "CREATE TABLE _palimpsest.epochs (table_id bigint, epoch bigint, began_at timestamptz,"
-        " PRIMARY KEY (table_id, epoch))"
+        " erased boolean NOT NULL, PRIMARY KEY (table_id, epoch))"
+    ),
+    (
+        "CREATE TABLE _palimpsest.erasures (id text, state text, accepted bigint, updated bigint,"
+        " detail text)"
     ),
     "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
     "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0)",

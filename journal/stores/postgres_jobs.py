@@ -102,10 +102,21 @@ def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
     return frozenset(names | {r.name for r in retired(session, table_id)})
 
 
-def replaced(session: PostgresSession, table_id: int, epoch: int) -> None:
+def replaced(session: PostgresSession, table_id: int, epoch: int, *, erased: bool = False) -> None:
     """Record that an epoch of a journal began: who does not see this must not read its tables."""
     session.text(
-        "INSERT INTO _palimpsest.epochs VALUES (?, ?, clock_timestamp())", [table_id, epoch]
+        "INSERT INTO _palimpsest.epochs VALUES (?, ?, clock_timestamp(), ?) ON CONFLICT DO NOTHING",
+        [table_id, epoch, erased],
+    )
+
+
+def was_erased(session: PostgresSession, table_id: int, after: int) -> bool:
+    """Whether rows of a journal were erased in an epoch after the one given."""
+    return bool(
+        session.text(
+            "SELECT 1 FROM _palimpsest.epochs WHERE table_id = ? AND epoch > ? AND erased LIMIT 1",
+            [table_id, after],
+        )
     )
 
 

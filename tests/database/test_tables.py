@@ -29,6 +29,12 @@ def depts(con: Connection) -> Connection:
     return con
 
 
+def test_a_result_without_rows_has_columns_in_arrow(con: Connection) -> None:
+    con.execute("CREATE TABLE nothing (a INTEGER, b VARCHAR, c DECIMAL(10, 2))")
+    table = con.execute("SELECT * FROM nothing").fetch_arrow()
+    assert (table.num_rows, table.column_names) == (0, ["a", "b", "c"])
+
+
 def test_psql_reads_the_current_view(depts: Connection, cluster: Cluster, database: str) -> None:
     depts.execute("UPDATE hr.depts SET name = 'Service' WHERE deptno = 2")
     depts.execute("DELETE FROM hr.depts WHERE deptno = 1")

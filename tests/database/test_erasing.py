@@ -1,0 +1,100 @@
+"""ERASE in a database: every version goes from every table, and no transaction brings it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from journal.database.compaction import Asked, compact
+from journal.database.journal import DatabaseJournal
+from journal.erasure.acceptance import requests
+from tests.support.postgres import Cluster
+
+ADA = "ada@example.org"
+
+
+@pytest.fixture
+def people(con: Connection) -> Connection:
+    """Somebody in a base, in history, in two layouts and in the head; and others."""
+    con.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, mail VARCHAR)")
+    con.execute("INSERT INTO p SELECT i, 'm' || i FROM range(100) r(i)")
+    con.execute(f"UPDATE p SET mail = '{ADA}' WHERE id = 7")
+    journal = con.session.journal
+    assert isinstance(journal, DatabaseJournal)
+    compact(journal, Asked(next(iter(journal.state.catalog.tables())), "first"))
+    con.execute(f"UPDATE p SET mail = '{ADA}' WHERE id = 8")
+    con.execute("UPDATE p SET mail = 'gone' WHERE id = 8")
+    con.execute("ALTER TABLE p ADD COLUMN n INTEGER DEFAULT 1")
+    con.execute(f"INSERT INTO p VALUES (200, '{ADA}', 2)")
+    con.execute("DELETE FROM p WHERE id = 200")
+    return con
+
+
+def _everything(cluster: Cluster, database: str) -> str:
+    """Every row of every table of the database, as text."""
+    with psycopg.connect(cluster.conninfo(database)) as admin:
+        tables = admin.execute(
+            "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relkind IN ('r', 'm')"
+            " AND c.relnamespace::regnamespace::text IN ('_palimpsest', 'public')"
+        ).fetchall()
+        found: list[Any] = []
+        for (name,) in tables:
+            found += admin.execute(f"SELECT t::text FROM {name} AS t").fetchall()
+        return "\n".join(str(row[0]) for row in found)
+
+
+def test_an_erasure_leaves_nothing_and_a_receipt(
+    people: Connection, cluster: Cluster, database: str
+) -> None:
+    kept = "SELECT * FROM p FOR SYSTEM_TIME ALL WHERE id NOT IN (7, 8, 200) ORDER BY id"
+    before = people.execute(kept).fetchall()
+    assert ADA in _everything(cluster, database)
+    (row,) = people.execute(f"ERASE FROM p WHERE mail = '{ADA}' REASON 'ticket 1'").fetchall()
+    assert (row[1], row[3], row[4]) == ("COMPLETED", "ERASED", 3)
+    assert row[7] == 2 + 5 + 3
+    assert ADA not in _everything(cluster, database)
+    assert people.execute(kept).fetchall() == before
+    gone = "SELECT * FROM p FOR SYSTEM_TIME ALL WHERE id IN (7, 8, 200)"
+    assert people.execute(gone).fetchall() == []
+    assert people.session.executor.sealer.verify().is_clean
+    (receipt,) = requests(people.session.journal)
+    assert receipt.reason == "ticket 1"
+    assert receipt.targets[0].manifest_before != receipt.targets[0].manifest_after
+
+
+def test_a_transaction_from_before_brings_nothing_back(
+    people: Connection, connect: Callable[..., Connection]
+) -> None:
+    other = connect()
+    other.execute("BEGIN")
+    ((mail,),) = other.execute("SELECT mail FROM p WHERE id = 7").fetchall()
+    people.execute(f"ERASE FROM p WHERE mail = '{ADA}'")
+    assert other.execute("SELECT mail FROM p WHERE id = 7").fetchall() == []
+    other.execute("INSERT INTO p VALUES (300, ?, 0)", [mail])
+    with pytest.raises(gateway.Error) as raised:
+        other.execute("COMMIT")
+    assert raised.value.sqlstate == "40001"
+
+
+def test_what_is_still_read_goes_with_the_next_purge(people: Connection) -> None:
+    journal = people.session.journal
+    with journal.statement(journal.begin(read_only=True)):
+        (row,) = people.execute(f"ERASE FROM p WHERE mail = '{ADA}'").fetchall()
+        assert row[1] == "PURGED"
+        assert "transaction" in row[8]
+    (done,) = people.execute("CALL system.purge('p')").fetchall()
+    assert json.loads(done[-1])["details"]["requests"] == {row[0]: "COMPLETED"}
+    assert people.execute("CALL system.purge('p')").fetchall()[0][3] == "NOTHING"
+
+
+def test_erasing_nobody_changes_nothing(people: Connection) -> None:
+    before = people.execute("SELECT * FROM p ORDER BY id").fetchall()
+    (row,) = people.execute("ERASE FROM p WHERE mail = 'nobody'").fetchall()
+    assert (row[1], row[3]) == ("COMPLETED", "SEARCHED_NONE")
+    assert people.execute("SELECT * FROM p ORDER BY id").fetchall() == before
