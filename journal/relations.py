@@ -127,13 +127,13 @@ class Reader:
         files: Mapping[Tier, str] = MappingProxyType({}),
         point: exp.Expr | None = None,
     ) -> exp.Query:
-        """The current row of one key: the latest open row or tombstone, unless a tombstone.
+        """The current row of one key: what was written last, if that is an open row.
 
         ``files`` names, for tiers that are read file by file, the parameter with their paths. With
         ``point`` committed rows are read as of that version, own buffered rows as they are.
 
-        Of rows with equal versions the open one counts: a statement that moves keys may end one
-        row and begin another under the same key.
+        A row that ends was written when it ended. Of rows written at once the open one counts: it
+        is what the others made way for. Where that row was removed by its date, none is left.
         """
         parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
         if point is not None and Tier.HISTORY in self.tiers:
@@ -147,20 +147,19 @@ class Reader:
                 exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()
             ]
             if point is not None and tier is not Tier.BUFFER:
-                wanted.append(exp.LTE(this=column(self._version), expression=point.copy()))
+                when: exp.Expr = column(self._version)
+                if tier not in {Tier.BASE, Tier.HISTORY}:
+                    when = self._written()
+                wanted.append(exp.LTE(this=when, expression=point.copy()))
             if tier is Tier.HISTORY:
                 assert point is not None
                 wanted.append(exp.GT(this=column(self._subsequent), expression=point.copy()))
-            elif tier is not Tier.BASE:
-                end, version = column(self._subsequent), column(self._version)
-                is_open = exp.Is(this=column(self._subsequent), expression=exp.Null())
-                wanted.append(any_of(is_open, exp.EQ(this=end, expression=version)))
             rows.append(self._of_tier(tier, source, *wanted))
         if parts == [Tier.BASE]:
             return self._select(relation(rows[0], "o"), outputs)
         ordered = everything(relation(union_all(rows), "u"))
         ordered = ordered.order_by(
-            exp.Ordered(this=column(self._version), desc=True, nulls_first=False),
+            exp.Ordered(this=self._written(), desc=True, nulls_first=False),
             exp.Ordered(this=column(self._subsequent), nulls_first=True),
             copy=False,
         )
@@ -262,6 +261,10 @@ class Reader:
     def _whole(self, tier: Tier) -> exp.Select:
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
         return select([column(name) for name in names], self._physical(tier))
+
+    def _written(self) -> exp.Expr:
+        """When a row was written: a row that ends, when it ended."""
+        return exp.Coalesce(this=column(self._subsequent), expressions=[column(self._version)])
 
     def _is_open(self) -> exp.Expr:
         return exp.Is(this=column(self._subsequent, "o"), expression=exp.Null())

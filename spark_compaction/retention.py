@@ -34,7 +34,7 @@ from journal.jobs.swap import Replan
 from journal.journal import Journal
 from journal.plan import PutRelation, Query
 from journal.policy import Action, policy_of
-from journal.relations import Reader
+from journal.relations import Reader, column
 from journal.removals import Removal
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile, Tier
@@ -43,6 +43,7 @@ from journal.stores import duckdb_layout as layout
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.parquet_files import checksum
 from journal.version import Version, from_datetime, to_datetime
+from spark_compaction.ended_meanwhile import ended_meanwhile, show_lists
 from spark_compaction.expired_files import NONE, FileCounts, count_file, rewriting
 
 _PARQUET = exp.Literal.string("parquet")
@@ -53,12 +54,20 @@ REWRITE = "spark_compaction.expired_files:rewrite"
 class Retention:
     """The job for one table; ``now`` is the moment the policy is applied at, the clock's if None.
 
-    ``found`` keeps what was planned last, for the check before the swap.
+    ``found`` keeps what was planned last, for the check before the swap; ``_late`` is the folder of
+    what that may have to write.
     """
 
     now: datetime | None = None
     kind: str = "retain"
     found: Expiry | None = field(default=None, init=False)
+    _late: str | None = field(default=None, init=False)
+
+    @property
+    def settled(self) -> Version:
+        """The version up to which the last plan judged rows."""
+        assert self.found is not None
+        return self.found.settled
 
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
         """Count what goes, file by file."""
@@ -81,6 +90,9 @@ class Retention:
         )
         with journal.reading_session() as session:
             plan = _Planning(journal, session, self.found, state.manifest.segments).plan()
+        if not plan.is_empty:
+            self._late = journal.warehouse.new_folder(table)
+            plan = replace(plan, folders=(*plan.folders, self._late))
         return replace(plan, kind=self.kind, generation=state.manifest.generation)
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
@@ -157,35 +169,24 @@ class Retention:
             if checksum(journal.root / file.path) != file.checksum:
                 raise _unverified(f"{file.path} is not what was written")
 
-    def check(self, journal: Journal, state: JournalState, table_id: int) -> None:
-        """In the commit section: plan anew if a row that goes was ended after the plan.
+    def check(self, journal: Journal, state: JournalState, table_id: int) -> tuple[Segment, ...]:
+        """In the commit section: what must stay for the sake of rows written after the plan.
 
-        From here on, transactions that began earlier and end such a row are in conflict.
+        A closing row written meanwhile names an open row that goes. That row is listed again, and
+        goes with the next run, together with what ended it. From here on, transactions that began
+        earlier and end such a row are in conflict.
         """
         found = self.found
         assert found is not None
+        if state.catalog.by_id(table_id) != found.table:
+            raise Replan("the table's definition was changed meanwhile")
         condition = found.expired()
-        table_state = state.tables[table_id]
         if condition is None:
-            return
-        start, end = found.table.format.version_column, found.table.format.subsequent_column
-        tiers = table_state.tiers & {Tier.DELTA, Tier.HEAD}
-        if tiers:
-            rows = Reader(found.table, tiers).journal()
-            closing = exp.GT(this=_column(end), expression=_column(start))
-            later = exp.GT(this=_column(end), expression=found.settled_version())
-            query = exp.select(exp.Literal.number(1)).from_(rows.subquery("j"))
-            query = query.where(closing, later, condition.copy()).limit(1)
-            with journal.reading_session() as session:
-                session.execute(Query.of(query), {})
-                if session.fetch_many(1):
-                    raise Replan("rows past their time were changed meanwhile")
-        generation = table_state.manifest.generation + 1
+            return ()
+        generation = state.tables[table_id].manifest.generation + 1
         journal.removals.add(Removal(table_id, generation, condition))
-
-
-def _column(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
+        assert self._late is not None
+        return ended_meanwhile(journal, state.tables[table_id], found, self._late)
 
 
 def _unverified(what: str) -> PalimpsestError:
@@ -194,16 +195,6 @@ def _unverified(what: str) -> PalimpsestError:
         f"retention did not verify: {what}",
         advice="nothing was changed; please report it with the run's report",
     )
-
-
-def show_lists(session: DuckDBSession, journal: Journal, found: Expiry) -> None:
-    """Stage the versions and keys that conditions look up."""
-    tiers = journal.state.tables[found.table.id].tiers
-    if found.looks_at_history:
-        session.stage(ENDED, Query.of(found.ended(tiers)), {})
-    held = found.held(tiers)
-    if held is not None:
-        session.stage(HELD, Query.of(held), {})
 
 
 def _write_list(session: DuckDBSession, name: str, path: str) -> None:
@@ -372,7 +363,7 @@ class _Planning:
         if not self.found.looks_at_history:
             return 0
         end = self.found.table.format.subsequent_column
-        latest: exp.Expr = exp.Max(this=_column(end))
+        latest: exp.Expr = exp.Max(this=column(end))
         query = exp.select(latest).from_(exp.alias_(exp.to_table(ENDED), "r"))
         query = query.where(self.found.unheld("r"))
         found = self.session.row(Query.of(query), {})[0]

@@ -18,7 +18,7 @@ def _run(context: JobContext) -> JobReport:
         context,
         job,
         lambda state: job.check(context.journal, state, context.table.id),
-        removes=True,
+        leaves=lambda: job.settled,
     )
 
 

@@ -6,28 +6,36 @@ table's BACKUP policy, else a day.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gateway.jobs.context import JobContext
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import Job, JobReport
+from journal.jobs.swap import Check
+from journal.segment import Segment
 from journal.state import JournalState
-
-Checked = Callable[[JournalState], None]
+from journal.version import Version
 
 
 def run_segments(
-    context: JobContext, job: Job, check: Checked | None = None, *, removes: bool = False
+    context: JobContext,
+    job: Job,
+    check: Check | None = None,
+    *,
+    leaves: Callable[[], Version] | None = None,
 ) -> JobReport:
-    """Run a job of the loop on the context's table; one that removes rows leaves a backup."""
+    """Run a job of the loop on the context's table.
+
+    One that removes rows ``leaves`` a backup of the table at a version: the one it was planned at.
+    """
     from spark_compaction.runner import GRACE_US, RunOptions, run_job
 
-    def before_swap(state: JournalState) -> None:
-        if check is not None:
-            check(state)
-        if removes:
-            _leave_backup(context, job.kind, state)
+    def before_swap(state: JournalState) -> Sequence[Segment]:
+        late = () if check is None else check(state)
+        if leaves is not None:
+            _leave_backup(context, job.kind, state, leaves())
+        return late
 
     return run_job(
         context.journal,
@@ -42,16 +50,17 @@ def run_segments(
     )
 
 
-def _leave_backup(context: JobContext, kind: str, state: JournalState) -> None:
+def _leave_backup(context: JobContext, kind: str, state: JournalState, settled: Version) -> None:
     """Note what the table consists of, inside the commit section that changes it."""
-    manifest = state.tables[context.table.id].manifest
+    segments = backups.segments_at(state.tables[context.table.id], settled)
+    assert segments is not None, "nobody else replaces segments while a job runs"
     backup = Backup(
         name=f"{kind}-{context.job_id}",
         kind=BackupKind.AUTO,
         table_id=context.table.id,
         table_name=str(context.table.name),
-        version=state.version,
-        segments=manifest.segments,
+        version=settled,
+        segments=segments,
         made_by=context.session.user,
         made_at=context.moment,
         expires_at=None,

@@ -22,6 +22,7 @@ from journal.version import Version
 
 if TYPE_CHECKING:
     from journal.journal import Journal
+    from journal.state import TableState
 
 
 class BackupKind(StrEnum):
@@ -66,6 +67,15 @@ class Backup:
     def is_pinned(self) -> bool:
         """True if its files stay for its sake."""
         return self.kind is not BackupKind.AUTO
+
+
+def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | None:
+    """The segments that make up a table at a version up to which no row is left in a head.
+
+    None if one holds rows from before that version and from after it.
+    """
+    found = tuple(s for s in state.manifest.segments if s.min_version <= settled)
+    return found if all(s.max_version <= settled for s in found) else None
 
 
 def add(session: DuckDBSession, backup: Backup) -> None:

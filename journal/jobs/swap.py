@@ -26,8 +26,9 @@ class Replan(Exception):
     """What was planned on is no longer what is live; the message says which part."""
 
 
-Check = Callable[[JournalState], None]
-"""Called in the commit section before the swap; raises Replan if its job has become wrong."""
+Check = Callable[[JournalState], Sequence[Segment]]
+"""Called in the commit section before the swap: what is to be listed besides, because of what was
+written meanwhile. Raises Replan if its job has become wrong."""
 
 
 def replaced(manifest: Manifest, replacement: Replacement) -> Manifest:
@@ -64,7 +65,8 @@ def swap(
         if state is None:
             raise Replan("the table is gone")
         if check is not None:
-            check(journal.state)
+            late = check(journal.state)
+            replacement = replace(replacement, added=(*replacement.added, *late))
         manifest = replaced(state.manifest, replacement)
         manifest = replace(manifest, floor=max(manifest.floor, floor))
         gone = replacement.gone()

@@ -222,22 +222,6 @@ def test_versions_that_an_open_transaction_reads_stay(run: Client, connect: Any)
     assert is_whole(run)
 
 
-def test_a_writer_that_ends_an_expired_row_makes_it_plan_anew(table: Client) -> None:
-    class Interfering(LocalEngine):
-        times = 0
-
-        def map(self, function: str, units: Any, progress: Any) -> Any:
-            if self.times == 0:
-                table("UPDATE t SET n = -1 WHERE id = 1")
-            self.times += 1
-            return super().map(function, units, progress)
-
-    report = retain(table, engine=Interfering())
-    assert report.replans == 1
-    assert table(f"SELECT count(*) FROM t_journal WHERE {EXPIRED}") == [(0,)]
-    assert is_whole(table)
-
-
 def test_a_transaction_that_ended_an_expired_row_conflicts(table: Client, connect: Any) -> None:
     other = connect()
     other("BEGIN")
@@ -268,4 +252,43 @@ def test_a_spoiled_result_is_not_listed(table: Client) -> None:
     with pytest.raises(PalimpsestError) as raised:
         retain(table, engine=Spoiling())
     assert raised.value.code.value.code == "PAL-702"
+    assert is_whole(table)
+
+
+def test_an_earlier_version_does_not_come_back(run: Client) -> None:
+    run("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, n INT)")
+    run("ALTER TABLE t SET POLICY (RETENTION = 30 DAYS ON COLUMN ds)")
+    run("INSERT INTO t VALUES (1, NULL, 1), (2, NULL, 2)")
+    before = run("SELECT max(version) FROM system.transactions")[0][0]
+    run("UPDATE t SET ds = DATE '1999-01-01' WHERE id = 1")
+    after = run("SELECT max(version) FROM system.transactions")[0][0]
+    assert retain(run).removed.rows == 1
+    assert run("SELECT n FROM t WHERE id = 1") == run("SELECT n FROM t WHERE id <= 1") == []
+    assert run("UPDATE t SET n = 9 WHERE id = 1") == 0
+    asked = "SELECT n FROM t FOR VERSION AS OF"
+    assert run(f"{asked} {before} WHERE id = 1") == [(1,)]
+    assert run(f"{asked} {after} WHERE id = 1") == run(f"{asked} {after} WHERE id <= 1") == []
+    run("INSERT INTO t VALUES (1, NULL, 3)")
+    assert run("SELECT n FROM t WHERE id = 1") == [(3,)]
+    assert is_whole(run)
+
+
+def test_rows_that_are_ended_meanwhile_wait_for_the_next_run(table: Client) -> None:
+    other = Client(table.root)
+
+    class Changing(LocalEngine):
+        def map(self, function: str, units: Any, progress: Any) -> Any:
+            other(f"UPDATE t SET n = -1 WHERE {EXPIRED} AND id % 5 = 1")
+            other(f"DELETE FROM t WHERE {EXPIRED} AND id % 5 = 2")
+            return super().map(function, units, progress)
+
+    kept = table.sorted(f"SELECT * FROM t WHERE NOT coalesce({EXPIRED}, false)")
+    report = retain(table, engine=Changing())
+    assert (report.state, report.replans) == ("done", 0)
+    assert is_whole(table)
+    assert table.sorted(f"SELECT * FROM t WHERE NOT coalesce({EXPIRED}, false)") == kept
+    assert retain(table).state == "done"
+    assert table.sorted("SELECT * FROM t") == kept
+    assert table(f"SELECT count(*) FROM t FOR SYSTEM_TIME ALL WHERE {EXPIRED}") == [(0,)]
+    other.close()
     assert is_whole(table)
