@@ -30,8 +30,6 @@ def eject(session: Session, table: str, *, run: bool) -> list[str]:
 
 def _name(session: Session, table: str) -> TableName:
     schema, _, bare = table.rpartition(".")
-    if schema.casefold() == "public":
-        schema = "main"
     return TableName(schema or session.settings.schema, bare)
 
 

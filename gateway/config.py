@@ -6,7 +6,7 @@ Each has a default, a type and one line that says what it is; ``system.settings`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from journal.errors import Code, PalimpsestError
@@ -36,6 +36,13 @@ class Settings:
     spark_master: str = _setting("local[*]", "Spark master of jobs")
     partial_history: int = _setting(0, "1: read a past of which policies removed versions")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
+    home: str = DEFAULT_SCHEMA
+    """The default schema of the store; not a setting."""
+
+    def at_home(self, schema: str) -> Settings:
+        """These settings in a store with another default schema."""
+        moved = schema if self.schema == self.home else self.schema
+        return replace(self, schema=moved, home=schema)
 
     @property
     def limits(self) -> Limits:
@@ -45,7 +52,7 @@ class Settings:
     def changed(self, name: str, value: Any) -> Settings:
         """A copy with one setting changed; None sets its default."""
         key = _ALIASES.get(name.lower(), name.lower())
-        known = {f.name: f for f in fields(self)}
+        known = {f.name: f for f in _settable()}
         if key not in known:
             raise PalimpsestError(
                 Code.UNKNOWN_SETTING,
@@ -53,7 +60,7 @@ class Settings:
                 advice="SELECT * FROM system.settings lists them",
             )
         if value is None:
-            return self._with(key, known[key].default)
+            return self._with(key, self.home if key == "schema" else known[key].default)
         if "int" in str(known[key].type):
             try:
                 number = int(value)
@@ -77,11 +84,15 @@ class Settings:
     def rows(self) -> list[tuple[str, str | None, str]]:
         """Name, value and meaning of each setting."""
         found = []
-        for entry in fields(self):
+        for entry in _settable():
             value = getattr(self, entry.name)
             shown = None if value is None else str(value)
             found.append((entry.name, shown, str(entry.metadata["about"])))
         return found
+
+
+def _settable() -> list[Field[Any]]:
+    return [f for f in fields(Settings) if "about" in f.metadata]
 
 
 def zone_name(text: str) -> str | None:

@@ -162,18 +162,20 @@ Relation = Table | View
 
 @dataclass(frozen=True, slots=True)
 class CatalogSnapshot:
-    """All schemas, tables and views at one moment; the rewriter's whole view of the world."""
+    """All schemas, tables and views at one moment; the rewriter's whole view of the world.
+
+    ``home`` is the schema of names that give none, which every store has from the beginning.
+    """
 
     generation: int
     schemas: Mapping[str, str]
     relations: Mapping[tuple[str, str], Relation]
+    home: str = DEFAULT_SCHEMA
 
     @staticmethod
-    def empty() -> CatalogSnapshot:
-        """A catalog with the default schema and nothing in it."""
-        return CatalogSnapshot(
-            0, MappingProxyType({DEFAULT_SCHEMA: DEFAULT_SCHEMA}), MappingProxyType({})
-        )
+    def empty(home: str = DEFAULT_SCHEMA) -> CatalogSnapshot:
+        """A catalog with the default schema of its store and nothing in it."""
+        return CatalogSnapshot(0, MappingProxyType({home: home}), MappingProxyType({}), home)
 
     def get(self, name: TableName) -> Relation | None:
         """The table or view of that name, or None."""

@@ -14,6 +14,11 @@ import sqlglot
 from sqlglot import exp
 
 _DIALECT = "duckdb"
+_ANY_NUMBER = "DECIMAL"
+"""Without digits: what a client has said whose dialect means numbers of any length by it. A store
+that has no such numbers takes it for its own default. The canonical dialect names 18 digits, 3 of
+them behind the point.
+"""
 
 
 def named(value: exp.Expr, name: str) -> exp.Alias:
@@ -78,6 +83,8 @@ def data_type(kind: str) -> exp.DataType:
 
 @lru_cache(maxsize=4096)
 def _data_type(kind: str) -> exp.DataType:
+    if kind == _ANY_NUMBER:
+        return exp.DataType(this=exp.DType.DECIMAL)
     return exp.DataType.build(kind, dialect=_DIALECT)
 
 

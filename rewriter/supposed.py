@@ -69,7 +69,7 @@ def keyed_catalog(
     ids = itertools.count(max((t.id for t in catalog.tables()), default=0) + 1)
     for written, key in keys.items():
         node = exp.to_table(written, dialect="duckdb")
-        name = TableName(node.db or "main", node.name)
+        name = TableName(node.db or catalog.home, node.name)
         known = dict.fromkeys(key)
         if isinstance(parsed.statement, SqlStatement):
             known |= dict.fromkeys(_columns_named(parsed.statement.ast, node, len(keys)))

@@ -56,6 +56,7 @@ class Connection:
         with mapping():
             self._warehouse: OpenWarehouse = WAREHOUSES.acquire(url)
             try:
+                settings = settings.at_home(self._warehouse.journal.state.catalog.home)
                 self._session = Session(
                     self._warehouse.journal,
                     self._warehouse.executor,

@@ -25,7 +25,6 @@ from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import FLAT, is_flat
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
-from journal.stores.postgres_text import store_schema
 from journal.transaction import StatementWrites
 from journal.version import Version, VersionType
 
@@ -59,7 +58,7 @@ def planned(journal: DatabaseJournal, asked: Adoption) -> Planned:
             f"{asked.name} is in the gateway's care already",
             advice="SHOW TABLES lists what there is",
         )
-    schema = store_schema(asked.name.schema)
+    schema = asked.name.schema
     with journal.reading_session() as session:
         found = find(session, schema, asked.name.name + asked.format.suffix)
         if found is not None:

@@ -30,7 +30,7 @@ from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSess
 from journal.stores.postgres_layout import drop_rows
 from journal.stores.postgres_pool import PostgresStore
 from journal.stores.postgres_rows import staged_table
-from journal.stores.postgres_text import rendered
+from journal.stores.postgres_text import PUBLIC_SCHEMA, rendered
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
@@ -57,7 +57,7 @@ class DatabaseJournal:
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.staged: set[str] = set()
-        self._seen = SeenStates(rows_of)
+        self._seen = SeenStates(rows_of, PUBLIC_SCHEMA)
         with self._session() as session:
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):

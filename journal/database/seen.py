@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 from journal.catalog import apply
 from journal.plan import CatalogChange, PutRelation
-from journal.schema import CatalogSnapshot, Table
+from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table
 from journal.state import JournalState, TableState
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.version import Version
@@ -35,9 +35,9 @@ class CatalogRows(Protocol[S]):
 class SeenStates(Generic[S]):
     """The last few states by generation."""
 
-    def __init__(self, rows: CatalogRows[S]) -> None:
+    def __init__(self, rows: CatalogRows[S], home: str = DEFAULT_SCHEMA) -> None:
         self._rows = rows
-        nothing = JournalState(0, CatalogSnapshot.empty(), MappingProxyType({}), ())
+        nothing = JournalState(0, CatalogSnapshot.empty(home), MappingProxyType({}), ())
         first = StateRow(0, 0, 0, 0)
         self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
         self._states[0] = (first, nothing)

@@ -16,7 +16,7 @@ from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment, Tier
 from journal.stores.base import Parameters
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_text import Text, exact, rendered, store_schema
+from journal.stores.postgres_text import Text, exact, rendered
 from journal.version import Version, VersionType
 
 FLAT = "adopted"
@@ -38,12 +38,7 @@ def flat_manifest(fields: tuple[tuple[str, str], ...], version: Version) -> Mani
 def journal_table(table: Table) -> exp.Table:
     """The flat journal itself."""
     name = table.journal_name
-    return exp.Table(this=exact(name.name), db=exact(_schema(name.schema)))
-
-
-def _schema(schema: str) -> str:
-    folded = store_schema(schema)
-    return folded if folded != schema.casefold() else schema
+    return exp.Table(this=exact(name.name), db=exact(name.schema))
 
 
 def refresh_views(session: PostgresSession, table: Table) -> None:

@@ -16,7 +16,7 @@ from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
-from journal.sql import cast
+from journal.sql import cast, data_type
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_text import rendered
@@ -54,7 +54,7 @@ def create_rows(session: PostgresSession, table: Table, target: exp.Table, field
     columns = [
         exp.ColumnDef(
             this=ident(name),
-            kind=exp.DataType.build(kind, dialect=_DIALECT),
+            kind=data_type(kind),
             constraints=[exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
             if name == start
             else None,
@@ -110,7 +110,7 @@ def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             for later in _types_since(stored, kind):
-                value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
+                value = exp.TryCast(this=value, to=data_type(later))
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
     for name in (table.format.version_column, table.format.subsequent_column):
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))

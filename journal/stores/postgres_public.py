@@ -15,13 +15,13 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Relation, Table, TableName, View
+from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.state import TableState
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
-from journal.stores.postgres_text import store_schema
+from journal.stores.postgres_text import PUBLIC_SCHEMA
 
 _DIALECT = "duckdb"
 
@@ -76,7 +76,7 @@ def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: Catal
         for name in _names(relation):
             _drop_view(session, name)
     for key, schema in before.schemas.items():
-        if key not in after.schemas and key != DEFAULT_SCHEMA:
+        if key not in after.schemas and key != PUBLIC_SCHEMA:
             _drop_schema(session, schema)
     for key, schema in after.schemas.items():
         if key not in before.schemas:
@@ -113,7 +113,7 @@ def _in_order(catalog: CatalogSnapshot) -> list[View]:
 
 def create_schema(session: PostgresSession, schema: str) -> None:
     """Create a logical schema, unless the database has it."""
-    if schema.casefold() != DEFAULT_SCHEMA:
+    if fold(schema) != PUBLIC_SCHEMA:
         session.run(exp.Create(this=exp.Table(db=ident(schema)), kind="SCHEMA", exists=True))
 
 
@@ -195,4 +195,4 @@ def _drop_schema(session: PostgresSession, schema: str) -> None:
 
 def logical(name: TableName) -> exp.Table:
     """The database's name of a logical relation."""
-    return exp.Table(this=ident(name.name), db=ident(store_schema(name.schema)))
+    return exp.Table(this=ident(name.name), db=ident(name.schema))

@@ -17,7 +17,7 @@ from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_public import create_schema, logical
 from journal.stores.postgres_survey import find, spelling
-from journal.stores.postgres_text import rendered, store_schema
+from journal.stores.postgres_text import rendered
 from journal.version import Version, VersionType
 
 TAKEN = "taken_from"
@@ -83,7 +83,7 @@ def leave(session: PostgresSession, table: Table, state: TableState) -> None:
         session.text(f"ALTER TABLE {place} ADD PRIMARY KEY ({names})")
     if not is_flat(table):
         name = table.name.name + HISTORY_SUFFIX
-        target = exp.Table(this=ident(name), db=ident(store_schema(table.name.schema)))
+        target = exp.Table(this=ident(name), db=ident(table.name.schema))
         _table_as(session, target, reader.journal())
 
 

@@ -18,7 +18,7 @@ from sqlglot.errors import UnsupportedError
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, Query
-from journal.schema import DEFAULT_SCHEMA, fold
+from journal.schema import fold
 from journal.stores.postgres_functions import change_function
 from journal.stores.postgres_select import prepare_selects, result_names
 from journal.stores.postgres_types import mapped_type
@@ -27,7 +27,7 @@ DIALECT = "postgres"
 EXACT = "exact"
 """Marks, in an identifier's ``meta``, a name that is spelt as it is."""
 PUBLIC_SCHEMA = "public"
-"""What the default schema is called in the database."""
+"""The schema of names that give none, as the database has it."""
 NAME_BYTES_MAX = 63
 _TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)$")
 
@@ -90,11 +90,6 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     return Text(sql, tuple(parameters), names, tuple(epochs.items()))
 
 
-def store_schema(schema: str) -> str:
-    """The database's name of a logical schema."""
-    return PUBLIC_SCHEMA if fold(schema) == DEFAULT_SCHEMA else fold(schema)
-
-
 def shortened(name: str) -> str:
     """A name that PostgreSQL takes whole; it would cut others off without a word."""
     encoded = name.encode()
@@ -148,9 +143,6 @@ def _fold(node: exp.Identifier) -> None:
     name = str(node.this)
     if not node.meta.get(EXACT):
         name = fold(name)
-        parent = node.parent
-        if isinstance(parent, exp.Table) and node.arg_key == "db" and name != STORE_SCHEMA:
-            name = store_schema(name)
     node.set("this", shortened(name))
     node.set("quoted", True)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.sql import data_type
 
 _WIDER = {
     exp.DType.TINYINT: ("SMALLINT", ()),
@@ -93,7 +94,7 @@ def mapped_type(node: exp.DataType) -> None:
 @lru_cache(maxsize=4096)
 def column_type(kind: str) -> str:
     """A column's type, canonical text, as PostgreSQL writes it."""
-    node = exp.DataType.build(kind, dialect="duckdb", copy=True)
+    node = data_type(kind)
     holder = exp.Paren(this=node)
     for part in list(holder.find_all(exp.DataType)):
         mapped_type(part)

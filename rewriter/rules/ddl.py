@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
-from journal.schema import DEFAULT_SCHEMA, View, fold
+from journal.schema import View, fold
 from rewriter.context import RewriteContext
 from rewriter.names import position_of, table_name, unknown_table
 from rewriter.new_relations import check_schema_name, ddl_plan
@@ -84,7 +84,7 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 advice="check the spelling",
                 position=position_of(node),
             )
-        if fold(name) == DEFAULT_SCHEMA:
+        if fold(name) == context.catalog.home:
             raise PalimpsestError(
                 Code.RESERVED_NAME,
                 f"schema {name} is the default one and cannot be dropped",

@@ -192,3 +192,28 @@ def test_policies_are_kept_and_the_relations_of_upkeep_are_empty(con: Connection
     with pytest.raises(gateway.Error) as raised:
         con.execute("CALL system.retain('t')")
     assert raised.value.code == "PAL-110"
+
+
+def test_public_goes_by_its_own_name(con: Connection) -> None:
+    con.execute("CREATE TABLE public.t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1)")
+    assert con.execute("SELECT t.a FROM public.t").fetchall() == [(1,)]
+    con.execute("SET schema = elsewhere")
+    con.execute("RESET schema")
+    assert con.execute("SELECT * FROM t").fetchall() == [(1,)]
+    assert con.execute("SELECT schema FROM system.tables").fetchall() == [("public",)]
+    with pytest.raises(gateway.Error):
+        con.execute("DROP SCHEMA public")
+
+
+def test_numeric_of_a_postgres_client_has_any_number_of_digits(
+    connect: Callable[..., Connection],
+) -> None:
+    con = connect(dialect="postgres")
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, n NUMERIC, p NUMERIC(8, 2))")
+    con.execute("INSERT INTO t VALUES (1, 1.23456789, 1.23456789)")
+    con.execute("UPDATE t SET n = n + 123456789012345678901234567890")
+    found = (Decimal("123456789012345678901234567891.23456789"), Decimal("1.23"))
+    assert con.execute("SELECT n, p FROM t").fetchall() == [found]
+    con.execute("CREATE TABLE u AS SELECT n FROM t")
+    assert con.execute("SELECT n FROM u").fetchall() == [found[:1]]
