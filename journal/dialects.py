@@ -33,7 +33,8 @@ _LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
         *(exp.Alias, exp.Star, exp.Literal, exp.Placeholder, exp.Null, exp.Boolean, exp.Paren),
         *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
         *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Exists, exp.Anonymous),
-        *(exp.Count, exp.Sum, exp.Tuple, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Join),
+        *(exp.Count, exp.Sum, exp.Coalesce, exp.Tuple, exp.Cast, exp.DataType, exp.DataTypeParam),
+        *(exp.Join, exp.In, exp.Window, exp.RowNumber, exp.Max),
     }
 )
 """Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""

@@ -1,4 +1,4 @@
-"""Each case of a fixture file four times: its text, its effect, print-parse-print, invariants.
+"""Each case of a fixture file: its text, its effect, print-parse-print, invariants, an intact tree.
 
 The effect is compared with plain DuckDB: the answer of the statement, and afterwards the tables.
 """
@@ -11,6 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import PalimpsestError
 from journal.plan import Kind
 from tests.support.engine import Engine
@@ -51,6 +52,20 @@ def test_invariants(case: Case) -> None:
         for table in tree.find_all(exp.Table):
             logical = table.db == "main" and table.name in {"t", "loose", "v"}
             assert not logical, line
+
+
+@pytest.mark.parametrize("case", ONLY, ids=IDS)
+def test_writing_a_tree_down_leaves_it_as_it_is(case: Case) -> None:
+    try:
+        plan, _ = plan_of(case)
+    except PalimpsestError:
+        return
+    for query in [getattr(step, "query", None) for step in plan.steps]:
+        if query is not None:
+            before = query.ast.copy()
+            text = dialects.text(query.ast, query.kinds, "duckdb")
+            assert query.ast == before
+            assert text == before.sql(dialect="duckdb")
 
 
 @pytest.mark.parametrize("case", ONLY, ids=IDS)
