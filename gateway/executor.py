@@ -20,6 +20,7 @@ from gateway.definitions import describer, dropped_tables
 from gateway.diagnosis import diagnosed
 from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
+from gateway.recalling import Recall
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
@@ -59,6 +60,8 @@ class Executor:
     def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
         self._journal = journal
         self._cache = PlanCache()
+        rows = journal.in_memory
+        self._recall = None if rows is None else Recall(self, rows)
         self._filters = KeyFilters()
         self.sealer = sealer
 
@@ -92,7 +95,9 @@ class Executor:
         times = TimePoints(self._journal, parameters)
         outcome = None
         swift = batch is None and not isinstance(parsed.statement, Explain)
-        if swift and self._journal.can_fail:
+        if swift and self._recall is not None:
+            outcome = self._recall.attempt(transaction, asked, times, cancellation)
+        if outcome is None and swift and self._journal.can_fail:
             outcome = self._attempt(transaction, replace(asked, swift=True), times, cancellation)
         if outcome is None:
             outcome = self._attempt(transaction, asked, times, cancellation)
@@ -107,12 +112,12 @@ class Executor:
         plan = None
         try:
             statement.session.use_zone(asked.settings.timezone)
-            plan = self._plan(statement, asked, times)
+            plan = self.plan_for(statement, asked, times)
             if not times.settle(statement.committed):
                 statement.close()
                 statement = self._journal.statement(transaction)
                 statement.session.use_zone(asked.settings.timezone)
-                plan = self._plan(statement, asked, times)
+                plan = self.plan_for(statement, asked, times)
             if isinstance(asked.parsed.statement, Explain):
                 bound = self._bound(statement, plan, asked.parameters, 0)
                 bound |= times.bind(statement, plan)
@@ -132,7 +137,7 @@ class Executor:
             with cancellation.watching(statement.session):
                 bound = {**asked.parameters, **times.bind(statement, plan)}
                 check_told(asked.settings, statement, plan, bound)
-                outcome = self._steps(statement, plan, asked, bound)
+                outcome = self.run_steps(statement, plan, asked, bound)
         except PalimpsestError as error:
             statement.close()
             if plan is not None and plan.swift and error.code is not Code.CANCELLED:
@@ -152,7 +157,7 @@ class Executor:
         statement = self._journal.statement(transaction)
         try:
             asked = Asked(parsed, {}, settings, dialect)
-            return self._plan(statement, asked, TimePoints(self._journal, {}))
+            return self.plan_for(statement, asked, TimePoints(self._journal, {}))
         finally:
             statement.close()
 
@@ -178,12 +183,16 @@ class Executor:
         asked = Asked(parsed, parameters, settings, dialect, swift=swift)
         with self._journal.direct(settings.commit_message, cancellation) as statement:
             statement.session.use_zone(settings.timezone)
-            plan = self._plan(statement, asked, TimePoints(self._journal, parameters))
+            times = TimePoints(self._journal, parameters)
+            found = None
+            if self._recall is not None and self._recall.is_likely(statement.transaction, asked):
+                found = self._recall.plan(statement, asked, times)
+            plan, given = found or (self.plan_for(statement, asked, times), parameters)
             if not plan.bounded:
                 return None
             statement.check_segments(plan.tables)
             version = self._journal.clock.next()
-            bound = self._bound(statement, plan, parameters, version)
+            bound = self._bound(statement, plan, given, version)
             run = Run(bound, version, direct=True)
             try:
                 with cancellation.watching(statement.session):
@@ -198,13 +207,15 @@ class Executor:
                 statement.commit_direct(version, run.appended, text, author)
         return outcome_of(plan, run)
 
-    def _plan(self, statement: OpenStatement, asked: Asked, times: TimePoints) -> StatementPlan:
+    def plan_for(self, statement: OpenStatement, asked: Asked, times: TimePoints) -> StatementPlan:
+        """The plan of a statement as it sees the journals, made now or before."""
         parsed, settings = asked.parsed, asked.settings
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
         sights = sights_of(statement, seen)
         batch = asked.batch is not None
-        key = plan_key(parsed, settings, asked.dialect, batch=batch, swift=asked.swift)
+        how = {"batch": batch, "swift": asked.swift, "recalled": asked.recalled}
+        key = plan_key(parsed, settings, asked.dialect, **how)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:
@@ -222,6 +233,7 @@ class Executor:
             new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
             batch=batch,
             swift=asked.swift,
+            recalled=asked.recalled,
             limits=settings.limits,
         )
         plan = rewrite_statement(parsed.statement, context)
@@ -231,13 +243,14 @@ class Executor:
             self._cache.keep_plan(key, entry)
         return plan
 
-    def _steps(
+    def run_steps(
         self,
         statement: OpenStatement,
         plan: StatementPlan,
         asked: Asked,
         parameters: Mapping[str, Any],
     ) -> Outcome:
+        """Run a plan in its transaction, which takes what is written."""
         transaction = statement.transaction
         version = 0 if plan.kind is Kind.READ else self._journal.clock.next()
         run = Run(self._bound(statement, plan, parameters, version), version)

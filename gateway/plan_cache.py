@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from gateway.config import Settings
-from journal.plan import StatementPlan
+from journal.plan import Keyed, StatementPlan
 from journal.schema import CatalogSnapshot
 from rewriter.context import Sight, Sights, Times
 from rewriter.parsing import Parsed
@@ -63,6 +63,11 @@ class PlanCache:
         entries = self._plans.get(key)
         return entries is not None and entries[0].plan.bounded
 
+    def keyed(self, key: Hashable) -> tuple[Keyed, ...]:
+        """The rows that the plan made last for this key looks up by their keys."""
+        entries = self._plans.get(key)
+        return () if entries is None else entries[0].plan.keyed
+
     def plan(
         self, key: Hashable, catalog: CatalogSnapshot, sights: Sights, times: Times
     ) -> StatementPlan | None:
@@ -96,10 +101,17 @@ def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times:
 
 
 def plan_key(
-    parsed: Parsed, settings: Settings, dialect: str, *, batch: bool, swift: bool = False
+    parsed: Parsed,
+    settings: Settings,
+    dialect: str,
+    *,
+    batch: bool,
+    swift: bool = False,
+    recalled: bool = False,
 ) -> Hashable:
     """Under what a plan is kept: what it depends on besides the catalog."""
-    return (parsed.text, dialect, settings.schema, settings.as_of, batch, swift, settings.limits)
+    how = (batch, swift, recalled)
+    return (parsed.text, dialect, settings.schema, settings.as_of, how, settings.limits)
 
 
 def creates(parsed: Parsed) -> bool:

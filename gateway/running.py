@@ -35,7 +35,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement as a session wants it run; ``swift``: by a plan that fails without saying why."""
+    """A statement as a session wants it run.
+
+    ``swift``: by a plan that fails without saying why; ``recalled``: by one that is given its rows.
+    """
 
     parsed: Parsed
     parameters: Mapping[str, Any]
@@ -43,6 +46,7 @@ class Asked:
     dialect: str
     batch: pa.Table | None = None
     swift: bool = False
+    recalled: bool = False
 
 
 def digest(parsed: Parsed) -> str:

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
-
-from sqlglot import exp
 
 from journal import conflicts
 from journal.catalog import touched
 from journal.errors import Code, PalimpsestError
-from journal.plan import PutRelation, Query
-from journal.relations import column, ident
+from journal.head_rows import insert_rows
+from journal.plan import PutRelation
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tier
@@ -48,7 +45,7 @@ class CommitRecord:
     """The rows of a commit, kept while an older transaction is still open."""
 
     version: Version
-    rows: Mapping[int, tuple[RowSet, ...]]
+    rows: Mapping[int, Sequence[RowSet]]
     _claims: dict[object, frozenset[conflicts.Claim] | None] = field(default_factory=dict)
 
     def claims(self, table: Table) -> frozenset[conflicts.Claim] | None:
@@ -132,10 +129,11 @@ def restamped(
     session: DuckDBSession,
     transaction: Transaction,
     clock: HybridClock,
+    floor: Version,
 ) -> list[StatementWrites]:
-    """The transaction's writes under versions above everything settled."""
+    """The transaction's writes under versions above ``floor``: all that is settled."""
     writes = transaction.writes
-    if writes[0].version > clock.floor:
+    if writes[0].version > floor:
         return writes
     mapping = {w.version: clock.next() for w in writes}
     tables = _definitions(transaction.snapshot.catalog, writes)
@@ -245,9 +243,7 @@ def _with_rows(
     counts = state.head_counts
     manifest = state.manifest
     if memory:
-        show_rows(session, table, "incoming", memory)
-        session.execute(_taking(table.id, manifest.heads[-1], journal_names(table)), {})
-        session.hide("incoming")
+        insert_rows(session, table, manifest.heads[-1], memory)
         counts = sum((m.counts for m in memory), counts)
     if staged:
         segments = [_segment(warehouse, s, first, version) for s in staged]
@@ -341,29 +337,6 @@ def count_head(session: DuckDBSession, table: Table, head: Head) -> RowCounts:
 def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
     """Drop the table behind a head that no manifest lists any more."""
     layout.drop_head(session, table_id, head)
-
-
-@lru_cache(maxsize=1024)
-def _taking(table_id: int, head: Head, names: tuple[str, ...]) -> Query:
-    """Takes the buffered rows, shown as relation ``incoming``, into a head."""
-    rows = exp.select(*[column(n) for n in names]).from_("incoming")
-    return Query(insert_into_head(table_id, head, names, rows), ())
-
-
-def journal_names(table: Table) -> tuple[str, ...]:
-    """The columns of a table's journal in stored order."""
-    names = [c.physical for c in table.stored]
-    return (*names, table.format.version_column, table.format.subsequent_column)
-
-
-def insert_into_head(
-    table_id: int, head: Head, names: Sequence[str], source: exp.Expr
-) -> exp.Insert:
-    """An INSERT of journal rows into a head, columns named."""
-    target = layout.head_table(table_id, head)
-    return exp.Insert(
-        this=exp.Schema(this=target, expressions=[ident(n) for n in names]), expression=source
-    )
 
 
 def transaction_row(

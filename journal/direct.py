@@ -1,7 +1,8 @@
 """Writes that run inside the commit section itself: few rows, found by key, committed at once.
 
 They skip buffer and conflict check, because nobody else can commit meanwhile. What they wrote is
-read back only when an older transaction is open that may conflict with it later.
+kept in memory where the store can say it at once; otherwise it is read back, but only when an older
+transaction is open that may conflict with it later.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from journal.commit import Author, insert_into_head, journal_names
+from journal import plain_rows
+from journal.commit import Author
+from journal.head_rows import insert_into_head, journal_names
 from journal.plan import Query
 from journal.relations import column, version_value
 from journal.schema import CatalogSnapshot, Table
@@ -22,6 +25,9 @@ from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.version import Version
 
+_ROWS_MAX = 1 << 16
+"""More than any bounded statement writes."""
+
 
 def append_direct(
     session: DuckDBSession,
@@ -29,15 +35,22 @@ def append_direct(
     table: Table,
     query: Query,
     parameters: Parameters,
-) -> int:
-    """Append a query's rows to a table's head; how many they were."""
+) -> tuple[int, MemoryRows | None]:
+    """Append a query's rows to a table's head; how many they were, and they where that is cheap."""
     head = committed.tables[table.id].manifest.heads[-1]
+    plain = plain_rows.is_plain(table)
     insert = query.__dict__.get("_insert")
     if insert is None or insert[0] != head:
         ast = insert_into_head(table.id, head, journal_names(table), query.ast)
+        if plain:
+            ast.set("returning", exp.Returning(expressions=plain_rows.outputs(table)))
         insert = query.__dict__["_insert"] = (head, Query(ast, query.parameters))
     session.execute(insert[1], parameters)
-    return int(session.fetch_many(1)[0][0])
+    if not plain:
+        return int(session.fetch_many(1)[0][0]), None
+    rows = plain_rows.of_values(session.fetch_many(_ROWS_MAX))
+    assert len(rows) < _ROWS_MAX
+    return len(rows), plain_rows.in_memory(table, rows) if rows else None
 
 
 def head_rows_at(

@@ -10,27 +10,31 @@ from __future__ import annotations
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from journal import commit as section
-from journal import direct
-from journal.catalog import apply
-from journal.commit import Author, CommitRecord
+from journal.commit import Author
+from journal.commits import Commits
+from journal.conflicts import conflict
 from journal.counters import Counters
-from journal.erasure import fence, guard
+from journal.erasure import fence
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
 from journal.jobs.pins import Pins
 from journal.loading import load_journals
+from journal.plain_rows import Row
+from journal.plan import Keyed
+from journal.recent import RecentRows, only_moved, recalled
 from journal.removals import Removals
-from journal.schema import CatalogSnapshot
-from journal.segment import Head, RowCounts, SegmentFile
+from journal.schema import Table
+from journal.segment import Head, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
+from journal.stores.base import RowSet
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
@@ -56,14 +60,14 @@ class Journal:
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
         self.commit_lock = threading.RLock()
+        self.commits = Commits(self)
         self._publish_lock = threading.Lock()
-        self._records: list[CommitRecord] = []
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
-        self.pins, self.removals = Pins(), Removals()
+        self.pins, self.removals, self.recent = Pins(), Removals(), RecentRows()
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -75,7 +79,7 @@ class Journal:
         self._last_table_id = max([*self.state.tables, *layouts], default=0)
 
     def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
-        with self._session() as session:
+        with self.session() as session:
             session.begin()
             state, counters = load_journals(session, self.root, new_id)
             session.commit()
@@ -83,7 +87,8 @@ class Journal:
         return state, counters
 
     @contextmanager
-    def _session(self) -> Iterator[DuckDBSession]:
+    def session(self) -> Iterator[DuckDBSession]:
+        """A session for a while; what it has begun and not committed is undone."""
         session = self.store.acquire()
         try:
             yield session
@@ -124,11 +129,32 @@ class Journal:
             self.store.release(session)
             raise
 
+    @property
+    def in_memory(self) -> Journal:
+        """The rows that were written lately."""
+        return self
+
+    def recalled(
+        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+    ) -> list[tuple[Table, Row]] | None:
+        """Looked-up rows as a transaction sees them, if all are in memory."""
+        return recalled(self.recent, transaction, keyed, parameters)
+
+    def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
+        """Raise SERIALIZATION if it is known already that a change of this row comes second."""
+        if self.recent.is_overtaken(table, row, transaction.snapshot.version):
+            raise conflict(table)
+
+    def aside(self, transaction: Transaction) -> Statement:
+        """A statement that reads nothing of the store; close what is returned."""
+        return Statement(self, self.store.acquire(), self.state, transaction)
+
     def _reopen(self) -> None:
         """Open a store that broke down; the caller holds the commit lock."""
         with self._publish_lock:
             if self.store.is_broken():
                 self.store.reopen()
+                self.recent.clear()
                 self.state, _ = self._load(self.warehouse.new_id)
 
     def rollback(self, transaction: Transaction) -> None:
@@ -171,67 +197,32 @@ class Journal:
             transaction.check_open()
             if not transaction.writes:
                 return None
-            with taken(self.commit_lock, watcher), self._session() as session:
-                return self._commit(session, transaction, author, watcher)
+            return self.commits.commit(transaction, author, watcher)
         except BaseException:
             transaction.discard()
             raise
         finally:
             self._finish(transaction)
 
-    def _commit(
-        self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher
-    ) -> Version:
-        committed = self.state
-        section.check_catalog(transaction, committed)
-        session.begin()
-        with watcher.watching(session):
-            section.check_conflicts(session, transaction, committed, self._records)
-            self.removals.check(session, transaction, committed)
-            guard.check_buffers(self, session, transaction, committed)
-            catalog = committed.catalog
-            for _, change in transaction.changes():
-                catalog = apply(catalog, change)
-            writes = section.restamped(self.warehouse, session, transaction, self.clock)
-            appended = section.append(self.warehouse, session, committed, writes)
-            section.write_catalog(
-                self.warehouse, session, committed, catalog, writes, appended.tables
-            )
-        row = section.transaction_row(writes, transaction.message, author, catalog)
-        self._finish_commit(session, committed, catalog, appended.tables, row)
-        if catalog is not committed.catalog:
-            refresh_views(session, catalog)
-        self._keep(transaction, CommitRecord(row.version, appended.rows))
-        written = section.staged_files(writes)
-        if writes is not transaction.writes:
-            self.forget_files(set(section.staged_files(transaction.writes)) - set(written))
-        for file in written:
-            self.staged.discard(file.path)
-            self.checker.trust(file)
-        return row.version
-
-    def _finish_commit(
-        self,
-        session: DuckDBSession,
-        committed: JournalState,
-        catalog: CatalogSnapshot,
-        tables: Mapping[int, TableState],
-        row: rows_of.TransactionRow,
+    def publish(
+        self, session: DuckDBSession, state: JournalState, rows: Mapping[int, Sequence[RowSet]]
     ) -> None:
-        """Record the transaction, commit, and publish what is true from now on."""
-        counters = self.counters.unrecorded(tables)
-        for (table_id, name), value in counters:
-            rows_of.add_counter(session, table_id, name, value)
-        rows_of.add_transaction(session, row)
+        """Commit a session's transaction and let everybody see what is true from now on.
+
+        The caller holds the commit lock; ``rows`` are what was appended, by table.
+        """
         try:
             with self._publish_lock:
                 session.commit()
-                self.state = committed.committed(row.version, catalog, tables)
-                self.clock.settle(row.version)
+                if state.catalog is self.state.catalog:
+                    self.recent.take(state.version, rows, state.catalog)
+                else:
+                    self.recent.clear()
+                self.state = state
+                self.clock.settle(state.version)
         except PalimpsestError:
-            if not self._was_committed(row.version):
+            if not self._was_committed(state.version):
                 raise
-        self.counters.recorded(counters)
 
     def _was_committed(self, version: Version) -> bool:
         """Whether a commit is durable whose store broke down while it said so."""
@@ -252,50 +243,6 @@ class Journal:
             transaction = Transaction(self.state, False, False, message)
             with self.statement(transaction) as statement:
                 yield statement
-
-    def commit_direct(
-        self,
-        statement: Statement,
-        version: Version,
-        appended: Mapping[int, RowCounts],
-        digest: str,
-        author: Author,
-    ) -> None:
-        """Commit what a direct statement has appended to heads under ``version``."""
-        with self._active_lock:
-            # No transaction may begin until this is published: it would not be looked at.
-            committed = statement.committed
-            guard.check_direct(self, statement, appended, version)
-            record = None
-            if self._active:
-                rows = direct.head_rows_at(statement.session, committed, appended, version)
-                record = CommitRecord(version, rows)
-            tables = {
-                table_id: replace(
-                    committed.tables[table_id],
-                    last_version=version,
-                    head_counts=committed.tables[table_id].head_counts + counts,
-                )
-                for table_id, counts in appended.items()
-            }
-            section.write_catalog(
-                self.warehouse, statement.session, committed, committed.catalog, (), tables
-            )
-            row = direct.direct_row(
-                version, digest, statement.transaction.message, author, committed.catalog, appended
-            )
-            self._finish_commit(statement.session, committed, committed.catalog, tables, row)
-            self._keep(statement.transaction, record)
-
-    def _keep(self, transaction: Transaction, record: CommitRecord | None) -> None:
-        with self._active_lock:
-            self._active.discard(transaction)
-            oldest = min((t.snapshot.version for t in self._active), default=None)
-        if oldest is None:
-            self._records.clear()
-            return
-        kept = self._records if record is None else [*self._records, record]
-        self._records = [r for r in kept if r.version > oldest]
 
     def swap(
         self,
@@ -327,6 +274,9 @@ class Journal:
             section.drop_head(session, table_id, head)
         with self._publish_lock:
             session.commit()
+            for table_id, state in states.items():
+                if not only_moved(committed.tables[table_id].manifest, state.manifest):
+                    self.recent.forget(table_id)
             self.state = committed.with_tables(states, fenced)
         return states
 
@@ -339,6 +289,19 @@ class Journal:
         """What the oldest open transaction reads at; what is committed if there is none."""
         with self._active_lock:
             return min((t.snapshot.version for t in self._active), default=self.state.version)
+
+    def ended(self, transactions: Iterable[Transaction]) -> Version | None:
+        """Count transactions as over; the oldest snapshot of the others, None if there are none."""
+        with self._active_lock:
+            for transaction in transactions:
+                self._active.discard(transaction)
+            return min((t.snapshot.version for t in self._active), default=None)
+
+    @contextmanager
+    def nobody_begins(self) -> Iterator[bool]:
+        """No transaction begins meanwhile; True if some are open."""
+        with self._active_lock:
+            yield bool(self._active)
 
     def job_lock(self, table_id: int) -> threading.Lock:
         """Held by the one job that may replace segments of a table."""
@@ -353,14 +316,14 @@ class Journal:
     @contextmanager
     def exclusive_session(self) -> Iterator[DuckDBSession]:
         """A session inside a transaction, with the commit lock held."""
-        with self.commit_lock, self._session() as session:
+        with self.commit_lock, self.session() as session:
             session.begin()
             yield session
 
     @contextmanager
     def reading_session(self) -> Iterator[DuckDBSession]:
         """A session inside a transaction of its own, without any lock."""
-        with self._session() as session:
+        with self.session() as session:
             session.begin()
             yield session
 

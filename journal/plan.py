@@ -10,14 +10,17 @@ the transaction that runs the plan.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from sqlglot import exp
 
 from journal.errors import Code, Position
 from journal.schema import Relation, Table, TableName
 from journal.segment import RowCounts, Tier
+from journal.version import Version
 
 STORE_SCHEMA = "_palimpsest"
 """Schema of the store that holds the physical relations."""
@@ -33,6 +36,9 @@ P_TIME = "p_time_"
 """Prefix of the versions of a plan's points in time, BIGINTs, numbered in their order."""
 P_FILES = "p_files_"
 """Prefix of the lists of files in which a plan looks rows up by key."""
+P_ROW = "p_row_"
+"""Prefix of the parameters with the rows that a plan is given instead of looking them up."""
+ROW_VERSION, ROW_THERE = "version", "there"
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
 BATCH = "p_batch"
@@ -292,6 +298,53 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
+class Keyed:
+    """A row that is looked up by its whole key, one value for each key column in order.
+
+    A ``recalled`` plan takes the row as parameters: one for each stored column, one for its version
+    and one that says whether there is such a row; see ``row_parameter``.
+    """
+
+    table_id: int
+    key: tuple[exp.Expr, ...]
+    name: str
+
+    @staticmethod
+    def of(table: Table, keys: Mapping[str, exp.Expr], place: int) -> Keyed:
+        """The row of a key, as the one at ``place`` among those of a plan."""
+        return Keyed(table.id, tuple(keys[k] for k in table.key), f"{P_ROW}{place}")
+
+    def bound(self, version: Version, values: Sequence[Any] | None, columns: int) -> dict[str, Any]:
+        """The parameters for a row; no values: there is none."""
+        found = values if values is not None else (None,) * columns
+        bound = {row_parameter(self.name, i): v for i, v in enumerate(found)}
+        bound[row_parameter(self.name, ROW_VERSION)] = version
+        bound[row_parameter(self.name, ROW_THERE)] = values is not None
+        return bound
+
+
+def row_parameter(name: str, part: int | str) -> str:
+    """The parameter for a stored column of a recalled row, by place, or for one of ``ROW_..``."""
+    return f"{name}_{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRead:
+    """A recalled row is the answer: names of its columns, and their places among the stored."""
+
+    table_id: int
+    columns: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainChange:
+    """A recalled row ends, and begins again with constants at some places, if any are given."""
+
+    table_id: int
+    values: tuple[tuple[int, exp.Expr], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class StatementPlan:
     """A rewritten statement.
 
@@ -299,7 +352,9 @@ class StatementPlan:
     the system relations they read, which the gateway supplies. ``bounded`` promises that the
     statement changes few rows and finds them by key, so it may run inside the commit section.
     ``points`` are the points in time it reads at. ``swift``: constraints are checked by failing, so
-    after an error the statement is rewritten without haste, to learn what is wrong.
+    after an error the statement is rewritten without haste, to learn what is wrong. ``keyed`` are
+    the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
+    such a plan comes to where it needs no store, for the first of those rows.
     """
 
     kind: Kind
@@ -314,3 +369,12 @@ class StatementPlan:
     lookups: tuple[Lookup, ...] = ()
     points: tuple[PointRequest, ...] = ()
     swift: bool = False
+    keyed: tuple[Keyed, ...] = ()
+    plain: PlainRead | PlainChange | None = None
+
+    @property
+    def asks_nothing(self) -> bool:
+        """True if all that it needs of journals are the rows it is given."""
+        if not self.keyed or self.tables or self.system or self.points or self.lookups:
+            return False
+        return all(isinstance(step, Append | Fetch) for step in self.steps)

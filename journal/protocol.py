@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from journal.commit import Author
 from journal.counters import CounterKey
-from journal.plan import Export, Guard, Query, Stage
+from journal.plain_rows import Row
+from journal.plan import Export, Guard, Keyed, Query, Stage
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import JournalState
@@ -95,6 +96,21 @@ class Numbers(Protocol):
         """Make sure a value given explicitly is not generated later."""
 
 
+class RowsInMemory(Protocol):
+    """Rows that were written lately, where one process writes all of them."""
+
+    def recalled(
+        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+    ) -> list[tuple[Table, Row]] | None:
+        """Looked-up rows as a transaction sees them, if all are in memory."""
+
+    def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
+        """Raise SERIALIZATION if it is known already that a change of this row comes second."""
+
+    def aside(self, transaction: Transaction) -> OpenStatement:
+        """A statement that reads nothing that is committed; close what is returned."""
+
+
 class OpenJournal(Protocol):
     """The journals of one store, open in this process."""
 
@@ -113,6 +129,10 @@ class OpenJournal(Protocol):
     @property
     def can_fail(self) -> bool:
         """True if a query of the store can fail on purpose, by a function ``error``."""
+
+    @property
+    def in_memory(self) -> RowsInMemory | None:
+        """Rows for which the store need not be asked; None where others may write them too."""
 
     @property
     def takes_direct(self) -> bool:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from journal.plan import physical
+from journal.plan import ROW_THERE, ROW_VERSION, physical, row_parameter
 from journal.schema import Column, Table
 from journal.segment import Tier
 from journal.sql import all_of, any_of, cast, everything, limited, relation, select
@@ -166,6 +166,17 @@ class Reader:
         limited(ordered)
         return self._select(relation(ordered, "o"), outputs).where(self._is_open(), copy=False)
 
+    def recalled(self, outputs: Sequence[Output], name: str) -> exp.Query:
+        """The row that is given as parameters under ``name``, if it is there."""
+        values: list[exp.Expr] = [
+            _named(cast(_given(name, i), c.type), c.physical)
+            for i, c in enumerate(self.table.stored)
+        ]
+        version = version_value(self.table, _given(name, ROW_VERSION))
+        values.append(_named(cast(version, version_type(self.table)), self._version))
+        row = exp.Select(expressions=values).where(_given(name, ROW_THERE), copy=False)
+        return self._select(relation(row, "o"), outputs)
+
     def _of_tier(self, tier: Tier, source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
         """Some of a tier's rows; archived ones look open, as they were within their interval."""
         names = [c.physical for c in self.table.stored] + [self._version]
@@ -313,6 +324,10 @@ class Reader:
         if Tier.BUFFER in self.tiers:
             branches.append(self._closing_rows(self._physical(Tier.BUFFER), None))
         return relation(union_all(branches)) if branches else None
+
+
+def _given(name: str, part: int | str) -> exp.Placeholder:
+    return exp.Placeholder(this=row_parameter(name, part))
 
 
 def union_all(branches: Iterable[exp.Query]) -> exp.Query:

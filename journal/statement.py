@@ -39,6 +39,8 @@ class Statement:
         self._journal = journal
         self._open = True
         self._shown: set[int] = set()
+        self.appended: dict[int, tuple[RowSet, ...]] = {}
+        """What was appended directly and is known, by table."""
         self.session = session
         self.committed = committed
         self.transaction = transaction
@@ -101,13 +103,16 @@ class Statement:
 
     def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Append a query's rows to the table's head; how many they were."""
-        return append_direct(self.session, self.committed, table, query, parameters)
+        total, rows = append_direct(self.session, self.committed, table, query, parameters)
+        if rows is not None:
+            self.appended[table.id] = (*self.appended.get(table.id, ()), rows)
+        return total
 
     def commit_direct(
         self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
     ) -> None:
         """Commit what ``append_direct`` has appended under ``version``."""
-        self._journal.commit_direct(self, version, appended, digest, author)
+        self._journal.commits.commit_direct(self, version, appended, digest, author)
 
     def close(self) -> None:
         """End the stay; nothing staged in it survives."""

@@ -101,7 +101,8 @@ def none_dropped(name: TableName) -> Table | None:
 class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
 
-    ``swift`` asks for plans of one step where few rows change; see ``StatementPlan``.
+    ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
+    given the rows they look up by key; see ``StatementPlan``.
     """
 
     catalog: CatalogSnapshot
@@ -115,5 +116,6 @@ class RewriteContext:
     new_table_id: int = 0
     batch: bool = False
     swift: bool = False
+    recalled: bool = False
     limits: Limits = DEFAULT_LIMITS
     sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))

@@ -19,6 +19,7 @@ from journal.plan import (
     P_SNAPSHOT,
     P_TIME,
     PHYSICAL,
+    Keyed,
     Kind,
     Lookup,
     PointRequest,
@@ -93,6 +94,7 @@ class Reads:
     shapes: list[Shape] = field(default_factory=list)
     system: set[str] = field(default_factory=set)
     lookups: list[Lookup] = field(default_factory=list)
+    keyed: list[Keyed] = field(default_factory=list)
     points: list[PointRequest] = field(default_factory=list)
     _moment: Moment | None = None
     _session_moment: Moment | None = None
@@ -193,13 +195,18 @@ class Reads:
             bounded and not self.points,
             points=tuple(self.points),
             lookups=tuple(self.lookups),
+            keyed=tuple(self.keyed),
         )
 
     def relation(self, table: Table, outputs: list[Output], keys: Keys | None = None) -> exp.Query:
         """The current state of a table; with ``keys`` at least the row of that key."""
+        self.names.add(table.name)
+        if keys is not None:
+            self.keyed.append(Keyed.of(table, keys, len(self.keyed)))
+            if self.context.recalled:
+                return Reader(table, frozenset()).recalled(outputs, self.keyed[-1].name)
         sight = self.context.sights(table.id)
         self.tables[table.id] = table
-        self.names.add(table.name)
         reader = Reader(table, sight.tiers)
         point = None
         if sight.pinned:
@@ -387,8 +394,7 @@ class Reads:
 
 def current_versions(table: Table) -> list[Output]:
     """The version columns of current rows: when they were written, and no end yet."""
-    end = cast(exp.Null(), version_type(table))
     return [
         (column(table.format.version_column), table.format.version_column),
-        (end, table.format.subsequent_column),
+        (cast(exp.Null(), version_type(table)), table.format.subsequent_column),
     ]

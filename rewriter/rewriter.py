@@ -19,6 +19,7 @@ from rewriter.context import RewriteContext
 from rewriter.invariants import check_plan
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
+from rewriter.plain import plain_form
 from rewriter.rules import (
     alter,
     comment,
@@ -69,7 +70,8 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     """The plan of any statement that reads or changes data or definitions."""
     match statement:
         case SqlStatement(ast):
-            return rewrite(ast.copy(), context)
+            plan = rewrite(ast.copy(), context)
+            return replace(plan, plain=plain_form(ast, context)) if context.recalled else plan
         case Explain(inner):
             explained = rewrite_statement(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)

@@ -79,6 +79,10 @@ class DatabaseJournal:
         return False
 
     @property
+    def in_memory(self) -> None:
+        """No rows: other processes write them too."""
+
+    @property
     def takes_direct(self) -> bool:
         """Whether writes may run inside the commit section."""
         return True

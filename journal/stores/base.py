@@ -7,7 +7,7 @@ not versions, conflicts or catalogs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +26,8 @@ class MemoryRows:
     rows: pa.Table
     counts: RowCounts
     fields: Fields = ()
+    kept: dict[int, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """What was read off the rows, for the next who asks."""
 
 
 @dataclass(frozen=True, slots=True)

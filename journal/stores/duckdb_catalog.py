@@ -7,9 +7,10 @@ transactions and counters only grow; of manifests only the newest is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
@@ -33,6 +34,8 @@ _TABLES = (
         " statement_digest VARCHAR, message VARCHAR, tables VARCHAR[], rows_written BIGINT)"
     ),
 )
+_ADD_TRANSACTION = "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_AND_ONE_MORE = ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @contextmanager
@@ -165,11 +168,11 @@ def add_counter(session: DuckDBSession, table_id: int, column_name: str, value: 
     )
 
 
-def add_transaction(session: DuckDBSession, row: TransactionRow) -> None:
-    """Record a commit."""
-    session.text(
-        "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
+def add_transactions(session: DuckDBSession, rows: Sequence[TransactionRow]) -> None:
+    """Record commits."""
+    values: list[Any] = []
+    for row in rows:
+        values += [
             row.version,
             row.first_version,
             to_datetime(row.version),
@@ -180,5 +183,5 @@ def add_transaction(session: DuckDBSession, row: TransactionRow) -> None:
             row.message,
             list(row.tables),
             row.rows,
-        ],
-    )
+        ]
+    session.text(_ADD_TRANSACTION + _AND_ONE_MORE * (len(rows) - 1), values)

@@ -1,0 +1,117 @@
+"""Statements so plain that a row in memory is all they need: its columns, or constants for some.
+
+    SELECT a, b FROM t WHERE k = ?     UPDATE t SET a = ? WHERE k = ?     DELETE FROM t WHERE k = ?
+
+Nothing is computed and no constraint concerns what changes, so that no store is needed. Whatever is
+not exactly this has no plain form. Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.plan import PlainChange, PlainRead
+from journal.schema import Table
+from journal.sql import expression
+from rewriter.context import RewriteContext
+from rewriter.key_lookup import keys_in
+from rewriter.names import table_name
+
+_SELECT = frozenset({"expressions", "from_", "where"})
+_UPDATE = frozenset({"this", "expressions", "where"})
+_DELETE = frozenset({"this", "where"})
+_TABLE = frozenset({"this", "db", "alias"})
+
+
+def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChange | None:
+    """The plain form of a statement that can be rewritten, if it has one."""
+    match ast:
+        case exp.Select() if _has_only(ast, _SELECT):
+            return _read(ast, context)
+        case exp.Update() if _has_only(ast, _UPDATE):
+            return _update(ast, context)
+        case exp.Delete() if _has_only(ast, _DELETE):
+            found = _target(ast.this, ast, context)
+            return None if found is None else PlainChange(found[0].id, None)
+        case _:
+            return None
+
+
+def _has_only(node: exp.Expr, args: frozenset[str]) -> bool:
+    return all(name in args for name, value in node.args.items() if value)
+
+
+def _target(node: object, ast: exp.Expr, context: RewriteContext) -> tuple[Table, str] | None:
+    """The table whose one row is meant, and its alias."""
+    if not isinstance(node, exp.Table) or not _has_only(node, _TABLE):
+        return None
+    alias = node.args.get("alias")
+    where = ast.args.get("where")
+    if where is None or not isinstance(node.this, exp.Identifier):
+        return None
+    if alias is not None and alias.args.get("columns"):
+        return None
+    table = context.catalog.get(table_name(node, context))
+    if not isinstance(table, Table):
+        return None
+    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+    keys = keys_in(where.this, table, node.alias_or_name, alone=True)
+    if keys is None or len(conditions) != len(keys):
+        return None
+    return (table, node.alias_or_name) if all(map(_is_value, keys.values())) else None
+
+
+def _is_value(node: exp.Expr) -> bool:
+    """True for a parameter, and for literals of text or whole numbers."""
+    if isinstance(node, exp.Literal):
+        return node.is_string or node.name.isdigit()
+    return isinstance(node, exp.Placeholder)
+
+
+def _read(ast: exp.Select, context: RewriteContext) -> PlainRead | None:
+    from_ = ast.args.get("from_")
+    found = None if from_ is None else _target(from_.this, ast, context)
+    if found is None:
+        return None
+    table, alias = found
+    shown: list[tuple[str, int]] = []
+    for node in ast.expressions:
+        if isinstance(node, exp.Star) and _has_only(node, frozenset()):
+            shown += [(c.name, i) for i, c in enumerate(table.columns)]
+            continue
+        given = node.this if isinstance(node, exp.Alias) else node
+        place = _place(table, given, alias)
+        if place is None:
+            return None
+        shown.append((node.alias_or_name, place))
+    return PlainRead(table.id, tuple(shown))
+
+
+def _place(table: Table, node: object, alias: str) -> int | None:
+    """The place of the stored column that a node names, spelled as it is."""
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        return None
+    if node.args.get("db") or node.table not in {"", alias}:
+        return None
+    return next((i for i, c in enumerate(table.columns) if c.name == node.name), None)
+
+
+def _update(ast: exp.Update, context: RewriteContext) -> PlainChange | None:
+    found = _target(ast.this, ast, context)
+    if found is None:
+        return None
+    table, alias = found
+    values = [_assigned(table, node, alias) for node in ast.expressions]
+    return PlainChange(table.id, tuple(v for v in values if v)) if all(values) else None
+
+
+def _assigned(table: Table, node: exp.Expr, alias: str) -> tuple[int, exp.Expr] | None:
+    if not isinstance(node, exp.EQ):
+        return None
+    place, value = _place(table, node.this, alias), node.expression
+    if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
+        return None
+    looked_at = {*table.key, *(name for u in table.uniques for name in u.columns)}
+    for check in table.checks:
+        looked_at |= {c.name for c in expression(check.expression).find_all(exp.Column)}
+    return None if table.columns[place].physical in looked_at else (place, value)
