@@ -47,7 +47,7 @@ def measure(options: Options) -> Report:
     report = Report("compaction", options.rows)
     source = lineitem.lineitem_file(options.work, options.rows)
     conf = {"spark.driver.memory": "2g"}
-    engine = SparkEngine(SparkOptions(master=f"local[{os.cpu_count()}]", conf=conf))
+    engine = SparkEngine(SparkOptions(master=f"local[{len(os.sched_getaffinity(0))}]", conf=conf))
     try:
         with peer(options.work, options.peers) as other:
             for percent in (1, 10):

@@ -180,7 +180,7 @@ def ratios(ours: Sequence[Seconds], theirs: Sequence[Seconds]) -> list[float]:
 def machine() -> dict[str, Any]:
     """What the numbers were measured on."""
     return {
-        "cores": os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0)),
         "architecture": platform.machine(),
         "system": platform.system(),
         "python": platform.python_version(),

@@ -45,18 +45,20 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
     predicate = _predicate(session, table, str(where)) if where is not None and table else None
     scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
+    journal = embedded(session, "a legal hold")
+    hashed = None if named is None else holds.subject_hash(journal, named, value or "")
     hold = Hold(
         id=uuid.uuid4().hex[:12],
         scope=scope,
         table_id=None if table is None else table.id,
         predicate=predicate,
         subject_column=named,
-        subject_value=value,
+        subject_value=hashed,
         reason=reason,
         placed_by=session.user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    holds.place(embedded(session, "a legal hold"), hold)
+    holds.place(journal, hold)
     return _row(session, "hold", hold, table)
 
 

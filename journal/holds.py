@@ -2,7 +2,8 @@
 
 A hold covers a table, the rows of a table that meet a condition, or a person: a value of a column
 in one table or in all that have such a column. Whoever removes rows asks ``active`` first and
-leaves the keys alone that a hold covers in any of their versions. Releasing forgets the value.
+leaves the keys alone that a hold covers in any of their versions. Of a person's value only a keyed
+hash is kept; a condition stands as it was written until the hold is released.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from journal.erasure.fence import P_SECRET, digest, digest_of
+from journal.erasure.secret import make_secret, read_secret
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.relations import column, ident
-from journal.schema import Table
+from journal.schema import Table, fold
 from journal.stores import duckdb_maintenance as rows_of
 
 
@@ -33,7 +36,11 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """One hold. ``predicate`` is canonical SQL over physical columns."""
+    """One hold.
+
+    ``predicate`` is canonical SQL over physical columns; ``subject_value`` is what ``subject_hash``
+    gives.
+    """
 
     id: str
     scope: Scope
@@ -61,6 +68,15 @@ class Hold:
     def told(self) -> str:
         """Who holds and why, for messages."""
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
+
+
+def subject_hash(journal: Journal, subject_column: str, value: str) -> str:
+    """The form in which a hold names a person: without the warehouse's secret it says nothing."""
+    return digest_of(make_secret(journal.root), _kind(subject_column), value)
+
+
+def _kind(subject_column: str) -> str:
+    return f"hold:{fold(subject_column)}"
 
 
 def place(journal: Journal, hold: Hold) -> None:
@@ -101,8 +117,11 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
     return next((h for h in holds if h.scope is Scope.TABLE), None)
 
 
-def covered(table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
-    """The condition on a row version, over physical columns, that makes its key held; or None."""
+def covered(journal: Journal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+    """The condition on a row version, over physical columns, that makes its key held; or None.
+
+    It may contain the warehouse's secret, so it is for this process alone.
+    """
     found: list[exp.Expr] = []
     for hold in holds:
         match hold.scope:
@@ -115,8 +134,10 @@ def covered(table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
                 named = table.find(hold.subject_column or "")
                 assert named is not None
                 text = exp.cast(column(named.physical), "VARCHAR", dialect="duckdb")
+                hashed = digest(_kind(hold.subject_column or ""), text)
+                hashed = exp.replace_placeholders(hashed, **{P_SECRET: read_secret(journal.root)})
                 value = exp.Literal.string(hold.subject_value or "")
-                found.append(exp.EQ(this=text, expression=value))
+                found.append(exp.EQ(this=hashed, expression=value))
     return exp.or_(*found) if found else None
 
 

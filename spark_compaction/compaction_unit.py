@@ -28,6 +28,7 @@ from journal.relations import column, ident, union_all
 from journal.schema import Table
 from journal.segment import RowCounts, SegmentFile, Tier
 from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_hash import row_hash
 from journal.stores.duckdb_memory import memory_session
 from journal.warehouse import Warehouse
 
@@ -226,14 +227,13 @@ class _Unit:
         return RowCounts(closing=total - ended, tombstone=ended)
 
     def _sums_before(self, layout: int) -> Sums:
-        names = self._names(layout)[:-1]
-        values = [column(n, "o") for n in names]
+        whole = self._hash(layout, "o")
         is_current = exp.Is(this=column(_END, "c"), expression=exp.Null())
         outputs = [
             _count(),
-            _checksum([_hash(values), column(_END, "c")]),
+            _checksum([whole, column(_END, "c")]),
             exp.Filter(this=_count(), expression=exp.Where(this=is_current)),
-            _where(_checksum([v.copy() for v in values]), is_current),
+            _where(exp.Sum(this=whole.copy()), is_current),
         ]
         rows = exp.select(*outputs).from_(self._opens(layout).subquery("o"))
         rows = rows.join(self._closings(), on=self._same_row("c"), join_type="left")
@@ -269,12 +269,16 @@ class _Unit:
         """How many rows, and the checksums of them with and without their ends."""
         if not parts:
             return 0, 0, 0
-        *names, end = self._names(layout)
-        values = [column(n) for n in names]
-        sums = [_count(), _checksum([_hash(values), column(end)]), _checksum(values)]
+        whole = self._hash(layout, "r")
+        sums = [_count(), _checksum([whole, column(self._end, "r")]), exp.Sum(this=whole.copy())]
         rows = exp.select(*sums).from_(union_all(parts).subquery("r"))
         count, with_ends, without = self._session.row(Query(rows, ()), {})
         return int(count), int(with_ends or 0), int(without or 0)
+
+    def _hash(self, layout: int, of: str) -> exp.Expr:
+        """The hash of a row version, apart from its end."""
+        fields = [(c.physical, c.type) for c in self._tables[layout].stored]
+        return row_hash(fields, [column(self._start, of)], of)
 
     def _names(self, layout: int) -> list[str]:
         return [*(c.physical for c in self._tables[layout].stored), self._start, self._end]
@@ -354,11 +358,7 @@ def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
 
 def _checksum(values: Sequence[exp.Expr]) -> exp.Expr:
     """The sum of the rows' hashes: the same whatever their order, different if one occurs twice."""
-    return exp.Sum(this=_hash(values))
-
-
-def _hash(values: Sequence[exp.Expr]) -> exp.Expr:
-    return exp.Anonymous(this="hash", expressions=[v.copy() for v in values])
+    return exp.Sum(this=exp.Anonymous(this="hash", expressions=list(values)))
 
 
 def _table(raw: Mapping[str, Json]) -> Table:

@@ -66,7 +66,7 @@ def _holder(journal: Journal, request: Request) -> str | None:
         if whole is not None:
             return whole.told()
         for hold in active:
-            condition = holds.covered(table, [hold])
+            condition = holds.covered(journal, table, [hold])
             if condition is not None and _covers(journal, table, target.mask, condition):
                 return hold.told()
     return None

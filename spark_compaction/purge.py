@@ -146,7 +146,7 @@ def unit_of(
         "subsequent": table.format.subsequent_column,
         "options": options,
         "bounded": bounded_key(shape),
-        "columns": [name for name, _ in fields],
+        "fields": [list(field) for field in fields],
         "filters": ", ".join(str(i) for i in filtered_of(table)),
     }
 

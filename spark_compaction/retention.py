@@ -86,7 +86,7 @@ class Retention:
             return replace(empty, why=f"under {whole.told()}", details={"held": whole.id})
         now = self.now or to_datetime(journal.clock.now())
         self.found = Expiry(
-            table, policy, now, settled, covered(table, holds), journal.oldest_snapshot()
+            table, policy, now, settled, covered(journal, table, holds), journal.oldest_snapshot()
         )
         with journal.reading_session() as session:
             plan = _Planning(journal, session, self.found, state.manifest.segments).plan()

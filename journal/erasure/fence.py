@@ -9,6 +9,7 @@ over what a request names alike. Builds queries; the commit section runs them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,12 @@ def digest(kind: str, text: exp.Expr) -> exp.Expr:
     label = exp.Literal.string(kind)
     inner = _call("sha256", _call("concat", secret, label, _unit(), text))
     return _call("sha256", _call("concat", secret.copy(), inner))
+
+
+def digest_of(secret: str, kind: str, text: str) -> str:
+    """What ``digest`` gives for a text that is at hand."""
+    inner = hashlib.sha256(f"{secret}{kind}{chr(_SEPARATOR)}{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{secret}{inner}".encode()).hexdigest()
 
 
 def key_text(table: Table, of: str) -> exp.Expr:

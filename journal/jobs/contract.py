@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from journal.journal import Journal
 from journal.segment import Segment, SegmentFile
 from journal.version import Version
+
+if TYPE_CHECKING:
+    # Executors load this module, and have no use for all that a journal needs.
+    from journal.journal import Journal
 
 Json = Any
 """A value that JSON can say: None, bool, int, float, str, list, dict."""

@@ -60,6 +60,9 @@ _RETURNED_AS_WRITTEN = frozenset(
 """Types that a Parquet file gives back as they were; values of others are cast when read."""
 
 
+_SEALED = (Tier.BASE, Tier.DELTA, Tier.HISTORY)
+
+
 def fields_of(table: Table) -> Fields:
     """Physical names and types of a table's journal rows."""
     return tuple((c.physical, c.type) for c in table.stored)
@@ -109,9 +112,9 @@ def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
 
 
 def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root: Path) -> None:
-    """Make the tier views of one layout say what the manifest lists."""
+    """Make the tier views of one layout say what the manifest lists; none for an empty tier."""
     pieces = {Tier.HEAD: [head_rows(table, h) for h in manifest.heads]} if manifest.heads else {}
-    for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
+    for tier in _SEALED:
         segments = manifest.in_tier(tier)
         if segments:
             pieces[tier] = _segments(table, segments, root)
@@ -121,6 +124,10 @@ def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root
         if masks:
             rows = unmasked(table, rows, masks)
         _create_view(session, physical(table.id, tier, table.layout), rows)
+    for tier in [t for t in (Tier.HEAD, *_SEALED) if t not in pieces]:
+        # Left as it was, it would name files that are removed.
+        name = physical(table.id, tier, table.layout)
+        _run(session, exp.Drop(tables=[name], kind="VIEW", exists=True))
 
 
 def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:

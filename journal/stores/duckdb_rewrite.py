@@ -17,6 +17,7 @@ from sqlglot import exp
 from journal.erasure.descriptor import parse_descriptor
 from journal.filters import FilterBuilder, packed
 from journal.stores.duckdb import DIALECT
+from journal.stores.duckdb_hash import row_hash
 from journal.stores.parquet_files import checksum
 
 _KEYS = "keys"
@@ -79,7 +80,7 @@ def _digest(
         exp.Is(this=end.copy(), expression=exp.Null()),
         exp.EQ(this=end.copy(), expression=start),
     ]
-    whole = exp.Anonymous(this="hash", expressions=[exp.column("r")])
+    whole = row_hash(unit["fields"], [start.copy(), end.copy()], "r")
     wide = exp.cast(whole, "HUGEINT", dialect=DIALECT)
     query = exp.select(
         exp.Count(this=exp.Star()),
@@ -136,7 +137,7 @@ def _filters(connection: duckdb.DuckDBPyConnection, unit: dict[str, Any]) -> dic
         return None
     builder = FilterBuilder(parse_descriptor(unit["filters"]), tuple(unit["casts"]))
     source = _call("read_parquet", exp.Literal.string(unit["target"]))
-    columns = [exp.column(_quoted(c)) for c in builder.columns if c in unit["columns"]]
+    columns = [exp.column(_quoted(c)) for c in builder.columns if c in dict(unit["fields"])]
     rows = exp.select(*columns).from_(source)
     for batch in connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader():
         builder.add(batch)

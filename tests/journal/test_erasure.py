@@ -458,7 +458,7 @@ def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path:
         "subsequent": "sn",
         "options": {"COMPRESSION": "lz4_raw"},
         "bounded": "k",
-        "columns": ["k", "v"],
+        "fields": [["k", "BIGINT"], ["v", "STRUCT(x BIGINT[])"]],
         "filters": "",
     }
     done = rewrite_without(unit)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -282,3 +284,21 @@ def test_filters_are_written_with_the_files(run: Client) -> None:
     for folder in folders:
         names = {path.name for path in folder.glob("*.parquet")}
         assert set(read_sidecar(folder)) == names
+
+
+def test_no_view_names_files_that_are_gone(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    run("INSERT INTO t SELECT i, i FROM range(100) r(i)")
+    run("UPDATE t SET v = -1 WHERE k < 10")
+    run("CALL system.flush('t')")
+    _compact(run)
+    with _journal(run).reading_session() as session:
+        views = [
+            sql for (sql,) in session.text("SELECT sql FROM duckdb_views() WHERE NOT internal")
+        ]
+    named = {path for sql in views for path in re.findall(r"'([^']*\.parquet)'", sql)}
+    assert named
+    assert all(Path(path).exists() for path in named)
+    run("UPDATE t SET v = -2 WHERE k = 3")
+    run("CALL system.flush('t')")
+    assert run("SELECT count(*) FILTER (v = -2), count(*) FROM t") == [(1, 100)]

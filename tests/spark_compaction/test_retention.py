@@ -292,3 +292,12 @@ def test_rows_that_are_ended_meanwhile_wait_for_the_next_run(table: Client) -> N
     assert table(f"SELECT count(*) FROM t FOR SYSTEM_TIME ALL WHERE {EXPIRED}") == [(0,)]
     other.close()
     assert is_whole(table)
+
+
+def test_a_held_person_stays(table: Client) -> None:
+    hold = table("PLACE HOLD FOR SUBJECT id = '5' REASON 'matter 17'")[0][0]
+    retain(table)
+    assert table(f"SELECT id FROM t WHERE {EXPIRED}") == [(5,)]
+    table(f"RELEASE HOLD '{hold}'")
+    retain(table)
+    assert table(f"SELECT id FROM t WHERE {EXPIRED}") == []
