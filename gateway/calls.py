@@ -11,7 +11,7 @@ from sqlglot import exp
 from gateway import holds
 from gateway.jobs import kinds
 from gateway.jobs.calls import call_job
-from gateway.procedures import find_tables, take
+from gateway.procedures import database, find_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
 from rewriter.statement import Call
@@ -65,8 +65,24 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     return session.executor.held("CALL", pa.table(rows, schema=schema))
 
 
+def _create_index(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """Propose or make the indexes that adopted journals of a database lack."""
+    from journal.database.indexing import index
+
+    given = take("system.create_index", arguments, ("table", "dry_run"))
+    make = str(given.get("dry_run", False)).lower() not in {"true", "1"}
+    journal = database(session)
+    found = [index(journal, t, make=make) for t in find_tables(session, given.get("table"))]
+    shown = [(str(p.table.name), p.state, p.statement) for p in found if p is not None]
+    names = ("table", "state", "statement")
+    columns = {n: [row[i] for row in shown] for i, n in enumerate(names)}
+    schema = pa.schema([(n, pa.string()) for n in names])
+    return session.executor.held("CALL", pa.table(columns, schema=schema))
+
+
 Procedure = Callable[["Session", Mapping[str, Any]], Outcome]
 PROCEDURES: dict[str, Procedure] = {
+    "system.create_index": _create_index,
     "system.flush": _flush,
     "system.hold": holds.place,
     "system.release": holds.release,

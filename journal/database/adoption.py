@@ -22,9 +22,10 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import FLAT, is_flat
+from journal.stores.postgres_flat import FLAT, index_of, is_flat
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
+from journal.stores.postgres_text import rendered
 from journal.transaction import StatementWrites
 from journal.version import Version, VersionType
 
@@ -101,7 +102,7 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
         physical_names=tuple(c.name for c in business),
     )
     highest = _highest(session, f'"{schema}"."{name}"', start.name, kind)
-    index = f'CREATE INDEX ON "{schema}"."{name}" ({", ".join(table.key)}, {start.name} DESC)'
+    index = rendered(index_of(table)).sql
     steps = (
         f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
         f"the view {asked.name} shows its current rows",

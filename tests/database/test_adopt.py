@@ -53,6 +53,21 @@ def journal(request: pytest.FixtureRequest, admin: Any) -> str:
     return str(request.param)
 
 
+def test_the_index_that_is_missing_is_proposed_and_made(con: Connection, admin: Any) -> None:
+    admin.execute(
+        'CREATE TABLE "T_journal" ("Key" INTEGER, name TEXT, version_number BIGINT,'
+        " subsequent_version_number BIGINT)"
+    )
+    admin.execute("""INSERT INTO "T_journal" VALUES (1, 'a', 1, NULL), (1, 'b', 2, NULL)""")
+    adopt(con.session, "T", ("Key",), CLASSIC, run=True)
+    ((_, state, statement),) = con.execute("CALL system.create_index('T', dry_run => true)")
+    assert state == "proposed"
+    assert statement.endswith('ON "public"."T_journal"("Key", "version_number")')
+    assert [s for _, s, _ in con.execute("CALL system.create_index('T')")] == ["made"]
+    assert [s for _, s, _ in con.execute("CALL system.create_index()")] == ["there already"]
+    assert con.execute("SELECT * FROM T").fetchall() == [(1, "b")]
+
+
 def test_a_classic_journal_stays_as_it_is(con: Connection, admin: Any, journal: str) -> None:
     steps = adopt(con.session, "hr.depts", (), CLASSIC, run=False)
     assert any("CREATE INDEX" in step for step in steps)
