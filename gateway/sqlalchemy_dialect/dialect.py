@@ -100,12 +100,15 @@ class PalimpsestDialect(default.DefaultDialect):
 
     def create_connect_args(self, url: URL) -> tuple[list[Any], dict[str, Any]]:
         """The gateway's URL and keywords; without a path one temporary warehouse per engine."""
+        query = {k: v if isinstance(v, str) else v[-1] for k, v in url.query.items()}
+        keywords: dict[str, Any] = {k: query.pop(k) for k in sorted(_OURS & set(query))}
+        if "+" in url.drivername:
+            # A store that is a server: the rest of the URL is that of its own client library.
+            return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or url.port or url.username or url.password:
             raise exc.ArgumentError(
                 f"{url} names a host or user; use palimpsest:///relative or palimpsest:////absolute"
             )
-        query = {k: v if isinstance(v, str) else v[-1] for k, v in url.query.items()}
-        keywords: dict[str, Any] = {k: query.pop(k) for k in sorted(_OURS & set(query))}
         path = url.database or self._temporary_warehouse()
         text = f"palimpsest:///{quote(path)}"
         return [f"{text}?{urlencode(query)}" if query else text], keywords

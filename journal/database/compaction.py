@@ -196,6 +196,7 @@ def _stage(
         for h in inputs.heads
     }
     heads = sum(counted.values(), RowCounts())
+    replacing.check_heads(session, table, heads)
     rows = heads.total + sum(s.counts.total for s in inputs.segments)
     tables = inputs.tables(table)
     read = Volume(len(tables), rows, sum(pieces.size(session, t) for t in tables))

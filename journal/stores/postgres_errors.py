@@ -79,6 +79,11 @@ _LOGIN = re.compile(
 )
 
 
+_OF_A_JOURNAL = re.compile(
+    r"_palimpsest\.|relation \"(t\d+(x\d+)?(e\d+)?_(base|delta|history|head)|\w+_journal\b)"
+)
+
+
 def is_starting(message: str) -> bool:
     """True when a server takes no connections yet."""
     return "starting up" in message or ("recovery" in message and "not yet" in message)
@@ -90,6 +95,12 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
     if sqlstate is not None:
         code = _CODES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.STORE)
     text = message.strip().split("\nLINE ")[0].strip()
+    if sqlstate in {"42P01", "42703"} and _OF_A_JOURNAL.search(text):
+        return PalimpsestError(
+            Code.JOURNAL_SHAPE,
+            f"the database has not all of a journal any more: {text}",
+            advice="somebody changed its tables; restore them from a backup, or adopt it again",
+        )
     if code is Code.STORE_LOST:
         text = f"the connection to the server was lost: {text.splitlines()[0] if text else ''}"
     if code is Code.CANCELLED and "statement timeout" in text:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from journal.segment import Manifest
+from journal.segment import Manifest, RowCounts
 from journal.stores.postgres import PostgresSession
 from journal.version import Version
 
@@ -100,6 +100,16 @@ def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
     manifests = [Manifest.from_json(json.loads(text)) for (text,) in live]
     names = {s.id for m in manifests for s in m.segments}
     return frozenset(names | {r.name for r in retired(session, table_id)})
+
+
+def heads(session: PostgresSession, table_id: int) -> tuple[Manifest, RowCounts]:
+    """The manifest of a journal as the transaction sees it, and the rows its heads should hold."""
+    ((text, *counts),) = session.text(
+        "SELECT manifest, open_rows, closing_rows, tombstones FROM _palimpsest.journals"
+        " WHERE table_id = ?",
+        [table_id],
+    )
+    return Manifest.from_json(json.loads(text)), RowCounts(*counts)
 
 
 def replaced(session: PostgresSession, table_id: int, epoch: int, *, erased: bool = False) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
+from importlib.metadata import entry_points
 
 import psycopg
 import pytest
+import sqlalchemy
 
 import gateway
 from gateway.dbapi.connection import Connection
@@ -217,3 +219,19 @@ def test_numeric_of_a_postgres_client_has_any_number_of_digits(
     assert con.execute("SELECT n, p FROM t").fetchall() == [found]
     con.execute("CREATE TABLE u AS SELECT n FROM t")
     assert con.execute("SELECT n FROM u").fetchall() == [found[:1]]
+
+
+def test_sqlalchemy_takes_the_url_of_a_database(url: str) -> None:
+    known = {e.name for e in entry_points(group="sqlalchemy.dialects")}
+    if "palimpsest.postgresql" not in known:
+        pytest.skip("the package was installed before it had this dialect: run make setup")
+    engine = sqlalchemy.create_engine(f"{url}?application=reports&connect_timeout=5")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+        connection.exec_driver_sql("INSERT INTO t VALUES (1, 'one')")
+    inspector = sqlalchemy.inspect(engine)
+    assert inspector.default_schema_name == "public"
+    assert inspector.get_table_names() == ["t"]
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT b FROM public.t").scalar() == "one"
+    engine.dispose()

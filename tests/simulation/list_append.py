@@ -21,6 +21,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from tests.simulation.histories import Append, Read, Transaction, Values, find_anomalies
+from tests.support.upkeep import disturb
 
 ROLLBACK_SHARE = 0.1
 READ_SHARE = 0.5
@@ -131,7 +132,7 @@ def _flush(url: str, recorder: Recorder, stop: threading.Event) -> None:
         cursor = connection.cursor()
         while not stop.wait(FLUSH_PAUSE_S):
             try:
-                cursor.execute("CALL system.flush('sim.lists')")
+                cursor.execute(disturb(url, "sim.lists"))
             except gateway.Error as error:
                 recorder.complain(f"flush: {error.sqlstate}: {error}")
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.upkeep import disturb
 
 OPENING_BALANCE = 1000
 MAX_ATTEMPTS = 1000
@@ -129,7 +130,7 @@ def _watch(url: str, result: Result, accounts: int, stop: threading.Event) -> No
                 cursor.execute("SELECT sum(balance), count(*) FROM bank.accounts")
                 total, count = cursor.fetchall()[0]
                 if time.monotonic() > flushed + FLUSH_EVERY_S:
-                    cursor.execute("CALL system.flush('bank.accounts')")
+                    cursor.execute(disturb(url, "bank.accounts"))
                     flushed = time.monotonic()
             except gateway.Error as error:
                 result.unexpected.append(f"{error.sqlstate}: {error}")

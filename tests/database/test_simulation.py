@@ -1,0 +1,26 @@
+"""The simulations of the embedded store on a database, compactions amid them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.histories import find_anomalies
+from tests.simulation.list_append import run_workload
+from tests.simulation.transfers import run_transfers, wrong_balances
+
+
+@pytest.mark.timeout(240)
+def test_transfers_keep_the_sum(url: str) -> None:
+    result, balances = run_transfers(url, threads=4, transfers=25, accounts=20, seed=1)
+    assert result.unexpected == []
+    assert result.wrong_sums == []
+    assert result.transfers == 100
+    assert wrong_balances(result, balances) == {}
+
+
+@pytest.mark.timeout(240)
+def test_recorded_history_has_no_anomaly(url: str) -> None:
+    recorder, final = run_workload(url, threads=4, transactions=30, keys=6, seed=3)
+    assert recorder.unexpected == []
+    assert any(transaction.committed for transaction in recorder.history)
+    assert find_anomalies(recorder.history, final) == []
