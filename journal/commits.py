@@ -18,6 +18,8 @@ from journal.catalog import apply
 from journal.commit import Author, CommitRecord
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
+from journal.plain_rows import newest
+from journal.recent import Written, written_rows
 from journal.schema import CatalogSnapshot
 from journal.segment import RowCounts
 from journal.state import JournalState, TableState
@@ -71,7 +73,12 @@ class Commits:
         self._line.go(request, watcher, self._journal.commit_lock, self._serve)
         if request.error is not None:
             raise request.error
-        assert request.version is not None
+        if request.version is None:
+            raise PalimpsestError(
+                Code.OUTCOME_UNKNOWN,
+                "the thread that committed this transaction together with its own was interrupted",
+                advice="look in system.transactions whether it is there",
+            )
         return request.version
 
     def _serve(self, requests: Sequence[Request], watcher: Watcher) -> None:
@@ -121,7 +128,8 @@ class Commits:
                 section.transaction_row(writes, r.transaction.message, r.author, committed.catalog)
                 for r, writes in passed
             ]
-            self._finish(session, committed.catalog, appended.tables, rows, appended.rows, ())
+            written = written_rows(committed.catalog, appended.rows)
+            self._finish(session, committed.catalog, appended.tables, rows, written, ())
             self._records = records
             self._keep(r.transaction for r, _ in passed)
         for request, writes in passed:
@@ -157,15 +165,16 @@ class Commits:
             writes = section.restamped(journal.warehouse, session, transaction, clock, clock.floor)
             appended = section.append(journal.warehouse, session, committed, writes)
         row = section.transaction_row(writes, transaction.message, author, catalog)
-        self._finish(session, catalog, appended.tables, [row], appended.rows, writes)
+        written = written_rows(catalog, appended.rows)
+        self._finish(session, catalog, appended.tables, [row], written, writes)
         if catalog is not committed.catalog:
             refresh_views(session, catalog)
         self._records.append(CommitRecord(row.version, appended.rows))
         self._keep([transaction])
-        written = section.staged_files(writes)
+        files = section.staged_files(writes)
         if writes is not transaction.writes:
-            journal.forget_files(set(section.staged_files(transaction.writes)) - set(written))
-        for file in written:
+            journal.forget_files(set(section.staged_files(transaction.writes)) - set(files))
+        for file in files:
             journal.staged.discard(file.path)
             journal.checker.trust(file)
         return row.version
@@ -183,9 +192,8 @@ class Commits:
         with journal.nobody_begins() as others:
             # Whoever began before this is published may conflict with it later.
             guard.check_direct(journal, statement, appended, version)
-            rows: Mapping[int, Sequence[RowSet]] = statement.appended
-            if others and set(rows) != set(appended):
-                rows = direct.head_rows_at(session, committed, appended, version)
+            known = statement.appended
+            written = {i: newest(*known[i]) if i in known else None for i in appended}
             tables = {
                 table_id: replace(
                     committed.tables[table_id],
@@ -196,9 +204,10 @@ class Commits:
             }
             message = statement.transaction.message
             row = direct.direct_row(version, digest, message, author, committed.catalog, appended)
-            self._finish(session, committed.catalog, tables, [row], rows, ())
             if others:
+                rows = {i: direct.rows_at(statement, i, version) for i in appended}
                 self._records.append(CommitRecord(version, rows))
+            self._finish(session, committed.catalog, tables, [row], written, ())
             self._keep([statement.transaction])
 
     def _finish(
@@ -207,7 +216,7 @@ class Commits:
         catalog: CatalogSnapshot,
         tables: Mapping[int, TableState],
         rows: Sequence[rows_of.TransactionRow],
-        appended: Mapping[int, Sequence[RowSet]],
+        written: Written,
         writes: Sequence[StatementWrites],
     ) -> None:
         """Record what is appended already, commit, and publish what is true from now on."""
@@ -219,7 +228,7 @@ class Commits:
             rows_of.add_counter(session, table_id, name, value)
         rows_of.add_transactions(session, rows)
         state = committed.committed(rows[-1].version, catalog, tables)
-        journal.publish(session, state, appended)
+        journal.publish(session, state, written)
         journal.counters.recorded(counters)
 
     def _keep(self, over: Iterable[Transaction]) -> None:

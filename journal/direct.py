@@ -7,7 +7,8 @@ transaction is open that may conflict with it later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -25,6 +26,9 @@ from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.version import Version
 
+if TYPE_CHECKING:
+    from journal.statement import Statement
+
 _ROWS_MAX = 1 << 16
 """More than any bounded statement writes."""
 
@@ -35,7 +39,7 @@ def append_direct(
     table: Table,
     query: Query,
     parameters: Parameters,
-) -> tuple[int, MemoryRows | None]:
+) -> tuple[int, list[plain_rows.JournalRow] | None]:
     """Append a query's rows to a table's head; how many they were, and they where that is cheap."""
     head = committed.tables[table.id].manifest.heads[-1]
     plain = plain_rows.is_plain(table)
@@ -48,31 +52,26 @@ def append_direct(
     session.execute(insert[1], parameters)
     if not plain:
         return int(session.fetch_many(1)[0][0]), None
-    rows = plain_rows.of_values(session.fetch_many(_ROWS_MAX))
+    rows = session.fetch_many(_ROWS_MAX)
     assert len(rows) < _ROWS_MAX
-    return len(rows), plain_rows.in_memory(table, rows) if rows else None
+    return len(rows), plain_rows.of_values(table, rows)
 
 
-def head_rows_at(
-    session: DuckDBSession,
-    committed: JournalState,
-    table_ids: Iterable[int],
-    version: Version,
-) -> dict[int, tuple[RowSet, ...]]:
-    """The rows of one version in the newest heads, for the conflict checks of others."""
-    found: dict[int, tuple[RowSet, ...]] = {}
-    for table_id in table_ids:
-        table = committed.catalog.by_id(table_id)
-        assert table is not None
-        head = committed.tables[table_id].manifest.heads[-1]
-        number = version_value(table, exp.Literal.number(version))
-        either = exp.or_(
-            exp.EQ(this=column(table.format.version_column), expression=number),
-            exp.EQ(this=column(table.format.subsequent_column), expression=number.copy()),
-        )
-        rows = exp.select("*").from_(layout.head_table(table_id, head)).where(either)
-        found[table_id] = (MemoryRows(session.arrow(Query(rows, ()), {}), RowCounts()),)
-    return found
+def rows_at(statement: Statement, table_id: int, version: Version) -> tuple[RowSet, ...]:
+    """The rows that a direct statement has appended, for the conflict checks of others."""
+    if table_id in statement.appended:
+        table, rows = statement.appended[table_id]
+        return (plain_rows.in_memory(table, rows),)
+    found = statement.committed.catalog.by_id(table_id)
+    assert found is not None
+    head = statement.committed.tables[table_id].manifest.heads[-1]
+    number = version_value(found, exp.Literal.number(version))
+    either = exp.or_(
+        exp.EQ(this=column(found.format.version_column), expression=number),
+        exp.EQ(this=column(found.format.subsequent_column), expression=number.copy()),
+    )
+    query = exp.select("*").from_(layout.head_table(table_id, head)).where(either)
+    return (MemoryRows(statement.session.arrow(Query(query, ()), {}), RowCounts()),)
 
 
 def direct_row(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,13 @@ from journal.jobs.pins import Pins
 from journal.loading import load_journals
 from journal.plain_rows import Row
 from journal.plan import Keyed
-from journal.recent import RecentRows, only_moved, recalled
+from journal.recent import RecentRows, Written, only_moved, recalled
 from journal.removals import Removals
 from journal.schema import Table
 from journal.segment import Head, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
-from journal.stores.base import RowSet
 from journal.stores.duckdb import DuckDBSession, DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
@@ -204,18 +203,16 @@ class Journal:
         finally:
             self._finish(transaction)
 
-    def publish(
-        self, session: DuckDBSession, state: JournalState, rows: Mapping[int, Sequence[RowSet]]
-    ) -> None:
+    def publish(self, session: DuckDBSession, state: JournalState, written: Written) -> None:
         """Commit a session's transaction and let everybody see what is true from now on.
 
-        The caller holds the commit lock; ``rows`` are what was appended, by table.
+        The caller holds the commit lock.
         """
         try:
             with self._publish_lock:
                 session.commit()
                 if state.catalog is self.state.catalog:
-                    self.recent.take(state.version, rows, state.catalog)
+                    self.recent.take(state.version, written, state.catalog)
                 else:
                     self.recent.clear()
                 self.state = state

@@ -28,6 +28,10 @@ JournalRow = tuple[tuple[Any, ...], Version, Version | None]
 """Stored values, version and subsequent version."""
 
 
+_ENDS = (date.min, date.max)
+"""Within these days lies what the store gives for infinity; who is meant cannot be told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plain:
     """A plain type: its name in the store, and its values in Python and in Arrow."""
@@ -35,6 +39,12 @@ class Plain:
     name: str
     values: type
     arrow: pa.DataType
+
+    def has(self, value: object) -> bool:
+        """True for a value of the type; the ends of Python's calendar stand for what is beyond."""
+        if type(value) is not self.values:
+            return False
+        return not isinstance(value, date) or date(*value.timetuple()[:3]) not in _ENDS
 
     def array(self, values: Sequence[object]) -> pa.Array:
         """Values as the store would give them in Arrow."""
@@ -102,8 +112,12 @@ def outputs(table: Table) -> list[exp.Expr]:
     return found
 
 
-def of_values(rows: Iterable[Sequence[Any]]) -> list[JournalRow]:
-    """Journal rows from what a query of ``outputs`` gave."""
+def of_values(table: Table, rows: Sequence[Sequence[Any]]) -> list[JournalRow] | None:
+    """Journal rows from what a query of ``outputs`` gave; None for values that Python has not."""
+    kinds = [_plain(c.type) for c in table.stored]
+    for row in rows:
+        if not all(v is None or kind.has(v) for kind, v in zip(kinds, row, strict=False)):
+            return None
     return [(tuple(row[:-2]), row[-2], row[-1]) for row in rows]
 
 
@@ -140,7 +154,7 @@ def in_memory(table: Table, rows: Sequence[JournalRow]) -> MemoryRows:
 def as_stored(kind: str, value: object) -> Any:
     """A value as a column of a plain type holds it; None where the store must convert or refuse."""
     plain = plain_type(kind)
-    if plain is None or type(value) is not plain.values or (value != value):
+    if plain is None or not plain.has(value):
         return None
     if isinstance(value, datetime) and value.tzinfo is not None:
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import Any
 
 from journal.lookup import constant
@@ -30,6 +31,10 @@ _ROW_BYTES = 500
 _ROWS_MAX = 1000
 """Commits and statements of more rows are not taken in."""
 _VERSIONS_MAX = 4
+
+
+Written = Mapping[int, Mapping[Key, Row] | None]
+"""The newest state of each key that a commit wrote, by table; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +80,15 @@ class RecentRows:
         found = self._rows.get((table.id, tuple(row.values[names.index(k)] for k in table.key)))
         return found is not None and found.kept[-1].since > snapshot
 
-    def take(
-        self, version: Version, rows: Mapping[int, Sequence[RowSet]], catalog: CatalogSnapshot
-    ) -> None:
+    def take(self, version: Version, written: Written, catalog: CatalogSnapshot) -> None:
         """Take in what a commit wrote, before anybody can begin at ``version``."""
-        for table_id, sets in rows.items():
+        for table_id, rows in written.items():
             table = catalog.by_id(table_id)
-            written = None if table is None else newest_rows(table, sets)
-            if table is None or written is None:
+            if table is None or rows is None:
                 self.forget(table_id)
                 continue
-            each = _ROW_BYTES + sum(s.rows.nbytes for s in sets if isinstance(s, MemoryRows))
-            for key, row in written.items():
-                self._put(table, key, _Kept(version, row), each)
+            for key, row in rows.items():
+                self._put(table, key, _Kept(version, row))
         while self._bytes > self._bytes_max and self._rows:
             self._drop(next(iter(self._rows)))
 
@@ -102,7 +103,8 @@ class RecentRows:
         self._held.clear()
         self._bytes = 0
 
-    def _put(self, table: Table, key: Key, kept: _Kept, each: int) -> None:
+    def _put(self, table: Table, key: Key, kept: _Kept) -> None:
+        each = _ROW_BYTES + sum(map(getsizeof, kept.row.values or ()))
         place = (table.id, key)
         before = self._rows.pop(place, None)
         versions: tuple[_Kept, ...] = (kept,)
@@ -163,6 +165,17 @@ def _row(recent: RecentRows, transaction: Transaction, table: Table, key: Key) -
     if own is None:
         return None
     return own.get(key) or recent.find(table, key, transaction.snapshot.version)
+
+
+def written_rows(
+    catalog: CatalogSnapshot, rows: Mapping[int, Sequence[RowSet]]
+) -> dict[int, dict[Key, Row] | None]:
+    """What a commit wrote, by table."""
+    found: dict[int, dict[Key, Row] | None] = {}
+    for table_id, sets in rows.items():
+        table = catalog.by_id(table_id)
+        found[table_id] = None if table is None else newest_rows(table, sets)
+    return found
 
 
 def newest_rows(table: Table, sets: Sequence[RowSet]) -> dict[Key, Row] | None:

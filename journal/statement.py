@@ -11,6 +11,7 @@ from journal.appending import append_rows, few_rows
 from journal.commit import Author
 from journal.direct import append_direct
 from journal.exporting import export_rows
+from journal.plain_rows import JournalRow
 from journal.plan import Export, Guard, Query, Stage
 from journal.schema import Table
 from journal.segment import RowCounts
@@ -39,7 +40,7 @@ class Statement:
         self._journal = journal
         self._open = True
         self._shown: set[int] = set()
-        self.appended: dict[int, tuple[RowSet, ...]] = {}
+        self.appended: dict[int, tuple[Table, list[JournalRow]]] = {}
         """What was appended directly and is known, by table."""
         self.session = session
         self.committed = committed
@@ -105,7 +106,7 @@ class Statement:
         """Append a query's rows to the table's head; how many they were."""
         total, rows = append_direct(self.session, self.committed, table, query, parameters)
         if rows is not None:
-            self.appended[table.id] = (*self.appended.get(table.id, ()), rows)
+            self.appended[table.id] = (table, rows)
         return total
 
     def commit_direct(
