@@ -19,6 +19,8 @@ FILES = 400
 _VECTOR = 2048
 VISITOR_GROUPS = 50
 ACCOUNT_GROUPS = 27
+CROWD = 1200
+"""At least so many accounts share the files they are in: enough for a batch of a thousand."""
 DESCRIPTOR = "visitor FPP 0.001, account FPP 0.0001"
 CREATE = (
     "CREATE TABLE visits (k BIGINT PRIMARY KEY, visitor VARCHAR, account VARCHAR, url VARCHAR,"
@@ -60,7 +62,8 @@ def rows(count: int, rows_per_file: int) -> str:
     file = f"(i // {rows_per_file})"
     distinct = max(1, rows_per_file // 3)
     visitor = f"md5(({file} % {VISITOR_GROUPS} * 1000003 + hash(i) % {distinct})::VARCHAR)"
-    account = f"'acct-' || ({file} % {ACCOUNT_GROUPS}) || '-' || (hash(i, 9) % {distinct})"
+    crowd = max(CROWD, distinct)
+    account = f"'acct-' || ({file} % {ACCOUNT_GROUPS}) || '-' || (hash(i, 9) % {crowd})"
     return (
         f"SELECT i AS k, {visitor} AS visitor, {account} AS account, {_OTHERS}"
         f" FROM range({count}) r(i)"

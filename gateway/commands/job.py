@@ -70,9 +70,9 @@ def command(
 ) -> None:
     """Run a job of KIND on TABLES.
 
-    Kinds are compact, purge, retain, backup, restore, verify, vacuum and those that installed
-    packages add. Every run is a row in system.jobs. A table that fails stops none of the
-    others; the exit code is then 1.
+    Kinds are compact, purge, access, retain, backup, restore, verify, vacuum and those that
+    installed packages add. Every run is a row in system.jobs. A table that fails stops none of
+    the others; the exit code is then 1.
 
     \b
     Examples:

@@ -16,6 +16,7 @@ GROUP = "palimpsest.jobs"
 OURS = {
     "compact": "gateway.jobs.compact",
     "purge": "gateway.jobs.purge",
+    "access": "gateway.jobs.access",
     "retain": "gateway.jobs.retain",
     "backup": "gateway.jobs.backup",
     "restore": "gateway.jobs.restore",

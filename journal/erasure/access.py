@@ -7,6 +7,7 @@ made in memory, so that nothing of it lies on the disk in plain text.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -42,21 +43,18 @@ class Found:
     why: str = ""
 
 
-def collect(
-    journal: Journal,
-    subjects: Subjects,
-    passphrase: str,
-    expires: datetime,
-    by: str,
-) -> tuple[bytes, list[Found]]:
-    """An encrypted package of JSON and Parquet, and what is in it by table."""
+def gather(
+    journal: Journal, subjects: Subjects, only: Collection[int] | None = None
+) -> tuple[dict[str, bytes], list[Found]]:
+    """The files of a package, and what is in it by table; of all tables, or ``only`` some."""
     files: dict[str, bytes] = {}
     told: list[Found] = []
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
             scope = load_scope(statement.session)
-            for table in sorted(transaction.catalog.tables(), key=lambda t: t.name.key):
+            tables = [t for t in transaction.catalog.tables() if only is None or t.id in only]
+            for table in sorted(tables, key=lambda t: t.name.key):
                 why = scope.why_not(table.name)
                 rows = None if why else _versions(journal, statement, table, subjects)
                 if rows is None:
@@ -67,6 +65,22 @@ def collect(
                     files |= _files(str(table.name), rows)
     finally:
         journal.rollback(transaction)
+    return files, told
+
+
+def collect(
+    journal: Journal,
+    subjects: Subjects,
+    passphrase: str,
+    expires: datetime,
+    by: str,
+    only: Collection[int] | None = None,
+) -> tuple[bytes, list[Found]]:
+    """An encrypted package of JSON and Parquet, and what is in it by table.
+
+    Raises ERASURE if no table in question identifies people so.
+    """
+    files, told = gather(journal, subjects, only)
     if all(f.why for f in told):
         raise PalimpsestError(
             Code.ERASURE,

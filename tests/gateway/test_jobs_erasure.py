@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.jobs.schedule import triggered
+from journal.erasure.package import open_package
 from journal.recovery import unlisted_files
 from journal.verification import verify
 from tests.support.client import Client
@@ -98,3 +100,29 @@ def test_no_record_of_a_run_names_anybody(run: Client) -> None:
     run(f"CALL system.restore('t', backup => 'b1', where => 'email = ''{TOKEN}''')")
     (row,) = run("SELECT options, log::VARCHAR FROM system.jobs WHERE kind = 'restore'")
     assert TOKEN not in str(row)
+
+
+def test_access_is_a_job_too(run: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cryptography")
+    passphrase = "several words that nobody guesses"
+    monkeypatch.setenv("PALIMPSEST_PASSPHRASE", passphrase)
+    people, packages = tmp_path / "ids.csv", tmp_path / "packages"
+    people.write_text(f"email\n{TOKEN}\n")
+    packages.mkdir()
+    run(f"UPDATE t SET ds = NULL WHERE email = '{TOKEN}'")
+    call = f"CALL system.access('t', subjects => '{people}', to => '{packages}', days => 3"
+    assert report(run, f"{call}, dry_run => true)")["written"]["rows"] == 2
+    assert not list(packages.iterdir())
+    done = report(run, f"{call})")
+    (file,) = packages.iterdir()
+    assert done["details"]["package"] == str(file)
+    package = open_package(file.read_bytes(), passphrase, datetime.now(UTC))
+    lines = package.files["main.t.jsonl"].decode().splitlines()
+    assert [json.loads(line)["ds"] for line in lines] == ["2020-01-05", None]
+    recorded = str(run("SELECT * FROM system.jobs WHERE kind = 'access'"))
+    assert TOKEN not in recorded
+    assert passphrase not in recorded
+    run("CREATE TABLE plain (id INT PRIMARY KEY)")
+    assert report(run, call.replace("'t'", "'plain'") + ")")["state"] == "nothing"
+    assert run.error(call.replace(str(packages), str(run.root)) + ")")[0] == "PAL-507"
+    assert run.error("CALL system.access('t')")[0] == "PAL-222"

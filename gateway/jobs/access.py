@@ -1,0 +1,101 @@
+"""The kind ``access``: what a table holds about people, as an encrypted package in a folder.
+
+Who they are stands in a CSV file whose columns are types of identifiers, and the passphrase in
+PALIMPSEST_PASSPHRASE: what a job is given is recorded in ``system.jobs``, and neither may be there.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from gateway.erasing import subjects_of
+from gateway.jobs.context import JobContext, JobKind
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport, Volume
+
+_PASSPHRASE = "PALIMPSEST_PASSPHRASE"
+_DAYS = 30
+
+
+def _run(context: JobContext) -> JobReport:
+    from journal.erasure.access import collect, gather
+
+    subjects = _subjects(context)
+    files, (told,) = gather(context.journal, subjects, [context.table.id])
+    if told.why or not told.rows:
+        return _report(context, "nothing", told.why or "no row names them")
+    if context.dry_run:
+        return _report(context, "planned", "", Volume(len(files), told.rows))
+    target = _folder(context) / f"{told.table}-{context.job_id}.package"
+    days = context.number("days") or _DAYS
+    expires = context.moment + timedelta(days=days)
+    by = context.session.user or "somebody"
+    data, (told,) = collect(
+        context.journal,
+        subjects,
+        os.environ.get(_PASSPHRASE, ""),
+        expires,
+        by,
+        [context.table.id],
+    )
+    try:
+        target.write_bytes(data)
+    except OSError as error:
+        raise _unusable(f"cannot write {target}: {error.strerror or error}") from error
+    return _report(context, "done", "", Volume(1, told.rows, len(data)), str(target))
+
+
+def _subjects(context: JobContext) -> dict[str, list[str]]:
+    name = context.text("subjects")
+    if name is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            "the job access needs to know whom it is about",
+            advice="give subjects=FILE: a CSV file whose columns are types of identifiers",
+        )
+    try:
+        return subjects_of([], Path(name).read_text().splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unusable(f"cannot read {name}: {error}") from error
+
+
+def _folder(context: JobContext) -> Path:
+    folder = Path(context.text("to") or ".")
+    inside = folder.resolve().is_relative_to(context.journal.root.resolve())
+    if inside or not folder.is_dir():
+        raise _unusable(f"{folder} is no folder outside the warehouse")
+    return folder
+
+
+def _unusable(message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.FILE_ACCESS, message, advice="name a file that can be read, and a folder to write to"
+    )
+
+
+def _report(
+    context: JobContext,
+    state: str,
+    why: str,
+    written: Volume = Volume(),  # noqa: B008 - a frozen value
+    package: str | None = None,
+) -> JobReport:
+    return JobReport(
+        id=context.job_id,
+        kind="access",
+        table=str(context.table.name),
+        state=state,
+        why=why,
+        written=written,
+        details={"package": package},
+    )
+
+
+KIND = JobKind(
+    "access",
+    "an encrypted package of what a table holds about people",
+    _run,
+    ("subjects", "to", "days"),
+)
