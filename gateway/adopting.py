@@ -42,6 +42,6 @@ def _database(session: Session) -> DatabaseJournal:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"tables are adopted in databases, this is the warehouse {session.journal.place}",
-            advice="connect to a database server; palimpsest import loads files into a warehouse",
+            advice="adopt Parquet files with --from, and eject to them with --to",
         )
     return session.journal

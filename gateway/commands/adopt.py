@@ -1,19 +1,27 @@
-"""``palimpsest adopt``: take over a table that a database has already."""
+"""``palimpsest adopt``: take over a table that a database has already, or Parquet files."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
 from gateway.errors import mapping
+from gateway.shell.leaving import adopt_files
 
 
 @click.command("adopt")
 @click.argument("table")
 @click.option("--key", metavar="COLUMNS", help="Its key, where the database declares none: a,b")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    help="In an embedded warehouse: the Parquet file or folder that becomes TABLE.",
+)
 @click.option("--suffix", default="_journal", show_default=True, help="What journals end with.")
 @click.option(
     "--version-column", default="version_number", show_default=True, help="When a row was written."
@@ -30,6 +38,7 @@ from gateway.errors import mapping
 def command(
     table: str,
     key: str | None,
+    source: Path | None,
     suffix: str,
     version_column: str,
     subsequent_column: str,
@@ -37,25 +46,32 @@ def command(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Take TABLE of a PostgreSQL database into the gateway's care; no row is copied.
+    """Take a table that there is already into the gateway's care.
 
-    If there is a journal of the classic convention beside it (TABLE_journal), the journal stays as
-    it is, and classic tools go on reading it. A plain table becomes the journal's first rows, and a
-    view takes its place.
+    In a PostgreSQL database no row is copied; in an embedded warehouse the rows of Parquet files
+    are, and the files stay as they are.
+
+    If a database has a journal of the classic convention beside it (TABLE_journal), the journal
+    stays as it is, and classic tools go on reading it. A plain table becomes the journal's first
+    rows, and a view takes its place.
 
     \b
     Examples:
       palimpsest adopt hr.depts -w palimpsest+postgresql://localhost/company --dry-run
       palimpsest adopt hr.depts --key deptno -w palimpsest+postgresql://localhost/company
+      palimpsest adopt hr.depts --key deptno --from lake/depts
     """
-    with connected(access, "adopt", as_json=as_json) as connection:
+    names = (suffix, version_column, subsequent_column)
+    keys = tuple(k.strip() for k in key.split(",")) if key else ()
+    with connected(access, "adopt", as_json=as_json, make=source is not None) as connection:
         with failing(as_json=as_json), mapping():
-            # Loaded here, for it needs the driver of the database.
-            from gateway.adopting import adopt
+            if source is not None:
+                steps = adopt_files(connection, table, source, keys, run=not dry_run)
+            else:
+                # Loaded here, for it needs the driver of the database.
+                from gateway.adopting import adopt
 
-            names = (suffix, version_column, subsequent_column)
-            keys = tuple(k.strip() for k in key.split(",")) if key else ()
-            steps = adopt(connection.session, table, keys, names, run=not dry_run)
+                steps = adopt(connection.session, table, keys, names, run=not dry_run)
     tell(steps, dry_run=dry_run, as_json=as_json)
 
 

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from gateway.commands.adopt import tell
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
 from gateway.errors import mapping
+from gateway.shell.leaving import eject_files
 
 
 @click.command("eject")
 @click.argument("table")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="From an embedded warehouse: where the Parquet files go.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @JSON_OPTION
 @access_options
-def command(table: str, dry_run: bool, as_json: bool, access: Access) -> None:
-    """Make TABLE of a PostgreSQL database a plain table of its current rows.
+def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, access: Access) -> None:
+    """Leave TABLE as a plain one of its current rows, outside of the gateway's care.
 
-    Its history stays beside it: an adopted journal as it is, another one as TABLE_history.
+    Its history stays beside it: an adopted journal as it is, another one as TABLE_history. From an
+    embedded warehouse both go to Parquet files. UNDROP TABLE brings the table back.
 
     \b
     Examples:
       palimpsest eject hr.depts -w palimpsest+postgresql://localhost/company --dry-run
       palimpsest eject hr.depts -w palimpsest+postgresql://localhost/company
+      palimpsest eject hr.depts --to lake/depts
     """
     with connected(access, "eject", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            # Loaded here, for it needs the driver of the database.
-            from gateway.adopting import eject
+            if folder is not None:
+                steps = eject_files(connection, table, folder, run=not dry_run)
+            else:
+                # Loaded here, for it needs the driver of the database.
+                from gateway.adopting import eject
 
-            steps = eject(connection.session, table, run=not dry_run)
+                steps = eject(connection.session, table, run=not dry_run)
     tell(steps, dry_run=dry_run, as_json=as_json)

@@ -1,0 +1,101 @@
+"""Coming to an embedded warehouse with Parquet files, and leaving it with Parquet files.
+
+A warehouse has no plain tables of others, so what is adopted are files, and what is ejected are
+two: the current rows, and every row of the journal. Both can be undone: the files that were adopted
+stay as they are, and UNDROP TABLE brings an ejected table back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlglot import exp
+
+from gateway.dbapi.connection import Connection
+from gateway.procedures import embedded
+from gateway.shell.files import export_rows, import_file, run, table_name
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import Table, TableName
+
+HISTORY_SUFFIX = "_history"
+
+
+def adopt_files(
+    connection: Connection, table: str, place: Path, key: Sequence[str], *, run: bool
+) -> list[str]:
+    """Make a table of a Parquet file or folder, or only say what that would do."""
+    import pyarrow.parquet as pq
+
+    embedded(connection.session, "adopting files")
+    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
+    if not files:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"{place} holds no Parquet files",
+            advice="name a file, or a folder with files that end in .parquet",
+        )
+    name = table_name(connection, table)
+    rows = sum(pq.read_metadata(f).num_rows for f in files)
+    keyed = f"key {', '.join(key)}" if key else "no key, so rows get hidden ids"
+    steps = [
+        f"{name} is made with the columns of {len(files)} files, {keyed}",
+        f"their {rows} rows become its first versions; the files are copied and stay as they are",
+        f"DROP TABLE {name} undoes it",
+    ]
+    if run:
+        pattern = str(place / "**" / "*.parquet") if place.is_dir() else str(place)
+        import_file(connection, pattern, table, create=True, key=key)
+    return steps
+
+
+def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) -> list[str]:
+    """Leave a table's rows and its journal as Parquet files, or only say what that would do."""
+    journal = embedded(connection.session, "ejecting to files")
+    name = table_name(connection, table)
+    found = journal.state.catalog.get(name)
+    if not isinstance(found, Table):
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"table {name} does not exist",
+            advice="SHOW TABLES lists what there is",
+        )
+    current = folder / f"{name.name}.parquet"
+    history = folder / f"{name.name}{HISTORY_SUFFIX}.parquet"
+    steps = [
+        f"{current} holds the current rows of {name}",
+        f"{history} holds every row of its journal",
+        f"{name} is dropped; UNDROP TABLE brings it back",
+    ]
+    if run:
+        _leave(connection, found, {found.name: current, found.journal_name: history})
+    return steps
+
+
+def _leave(connection: Connection, table: Table, files: dict[TableName, Path]) -> None:
+    """Write and drop in one transaction; raises SERIALIZATION if others wrote meanwhile."""
+    session = connection.session
+    journal = embedded(session, "ejecting to files")
+    session.begin()
+    try:
+        for name, path in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            export_rows(connection, str(_place(name).sql(dialect=session.dialect)), path)
+        run(connection, exp.Drop(tables=[_place(table.name)], kind="TABLE")).close()
+        with journal.commit_lock:
+            assert session.transaction is not None
+            if session.transaction.is_pinned(table.id, journal.state):
+                raise PalimpsestError(
+                    Code.SERIALIZATION,
+                    f"others have written to {table.name} while it was ejected",
+                    advice="eject it again when nobody writes to it",
+                )
+            session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _place(name: TableName) -> exp.Table:
+    return exp.Table(this=ident(name.name), db=ident(name.schema))

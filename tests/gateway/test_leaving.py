@@ -1,0 +1,59 @@
+"""Adopting Parquet files into a warehouse, and ejecting a table as Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import gateway
+from gateway.errors import mapping
+from gateway.shell.leaving import adopt_files, eject_files
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A folder of two Parquet files."""
+    folder = tmp_path / "lake" / "depts"
+    for number in range(2):
+        (folder / f"part={number}").mkdir(parents=True)
+        names = ["Sales", "Ops"]
+        rows = pa.table({"deptno": [2 * number, 2 * number + 1], "name": names})
+        pq.write_table(rows, folder / f"part={number}" / "rows.parquet")
+    return folder
+
+
+def test_a_folder_of_files_becomes_a_table_and_leaves_as_two(tmp_path: Path, lake: Path) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}", autocommit=True) as con:
+        con.execute("CREATE SCHEMA hr")
+        told = adopt_files(con, "hr.depts", lake, ["deptno"], run=False)
+        assert any("4 rows" in step for step in told)
+        assert con.execute("SHOW TABLES IN hr").fetchall() == []
+        adopt_files(con, "hr.depts", lake, ["deptno"], run=True)
+        con.execute("UPDATE hr.depts SET name = 'Service' WHERE deptno = 0")
+        con.execute("DELETE FROM hr.depts WHERE deptno = 3")
+        before = con.execute("SELECT deptno, name FROM hr.depts ORDER BY deptno").fetchall()
+        with pytest.raises(gateway.IntegrityError):
+            con.execute("INSERT INTO hr.depts (deptno) VALUES (1)")
+        out = tmp_path / "out"
+        assert eject_files(con, "hr.depts", out, run=False)
+        assert not out.exists()
+        eject_files(con, "hr.depts", out, run=True)
+        assert con.execute("SHOW TABLES IN hr").fetchall() == []
+        left = pq.read_table(out / "depts.parquet").select(["deptno", "name"]).sort_by("deptno")
+        assert [tuple(row.values()) for row in left.to_pylist()] == before
+        assert pq.read_table(out / "depts_history.parquet").num_rows == 4 + 2 + 2
+        con.execute("UNDROP TABLE hr.depts")
+        assert con.execute("SELECT deptno, name FROM hr.depts ORDER BY deptno").fetchall() == before
+
+
+def test_what_cannot_be_adopted_or_ejected(tmp_path: Path) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}", autocommit=True) as con:
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(gateway.Error) as raised, mapping():
+            adopt_files(con, "t", tmp_path / "empty", [], run=True)
+        assert "no Parquet files" in str(raised.value)
+        with pytest.raises(gateway.ProgrammingError), mapping():
+            eject_files(con, "t", tmp_path / "out", run=True)
