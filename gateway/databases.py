@@ -1,6 +1,7 @@
 """URLs of database servers, and the journals they name opened in this process.
 
-    palimpsest+postgresql://user:password@host:port/database?pool=8
+    palimpsest+postgresql://user:password@host:port/database
+    palimpsest+hive://user:password@host:port/database?auth=NOSASL&catalog=sqlite:///catalog.db
 
 What follows ``palimpsest+`` is the client library's own URL; options of the gateway are taken out
 of its query. The driver is imported when the first such URL is opened.
@@ -11,10 +12,11 @@ from __future__ import annotations
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from gateway.executor import Executor
+from gateway.hive_servers import SCHEME, opened_hive
 from journal.errors import Code, PalimpsestError
 
 PREFIX = "palimpsest+"
-SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres")
+SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres", SCHEME)
 _OPTIONS = ("connect_timeout", "pool", "statement_timeout")
 _FORSAKEN_US = 24 * 3600 * 1_000_000
 
@@ -35,6 +37,8 @@ def split_url(url: str) -> tuple[str, dict[str, str]]:
 
 def opened(url: str) -> Executor:
     """An executor over the journals of a database; its catalog is made where there is none."""
+    if url.startswith(f"{SCHEME}:"):
+        return opened_hive(url)
     conninfo, options = split_url(url)
     try:
         from journal.database.journal import DatabaseJournal, drop_staged

@@ -22,15 +22,18 @@ SEALED = (Tier.BASE, Tier.DELTA)
 
 
 def by_file(table: Table, state: TableState) -> frozenset[Tier]:
-    """The sealed tiers of a table that can be read file by file: none while rows are hidden."""
+    """The sealed tiers of a table that can be read file by file: none while rows are hidden.
+
+    What has no size is no file, but a place within another store.
+    """
     fields = fields_of(table)
     if state.manifest.masks or not all(_kept(kind) for _, kind in fields):
         return frozenset()
     found: set[Tier] = set()
     other: set[Tier] = set()
     for segment in state.manifest.segments:
-        # Only embedded warehouses keep segments in files.
-        (found if segment.files and segment.fields == fields else other).add(segment.tier)
+        mine = segment.fields == fields and segment.bytes > 0
+        (found if mine else other).add(segment.tier)
     return frozenset(t for t in found - other if t in SEALED)
 
 

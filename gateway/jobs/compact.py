@@ -5,6 +5,7 @@ Asked for, it works in all changes; with ``mode => 'auto'`` it does what the lim
 
 from __future__ import annotations
 
+from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
@@ -45,4 +46,5 @@ KIND = JobKind(
     _run,
     ("mode",),
     _run_on_database,
+    in_spark.compact,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -90,7 +91,8 @@ class JobKind:
     """A kind of job: found by its name, among ours or under the entry points ``palimpsest.jobs``.
 
     ``options`` names the arguments it takes besides the table. ``run`` is for embedded warehouses,
-    ``on_database`` for databases, whose rows only their server can work on.
+    ``on_database`` for databases, whose rows only their server can work on, ``on_hive`` for Spark
+    behind a Thrift server.
     """
 
     name: str
@@ -98,15 +100,23 @@ class JobKind:
     run: Callable[[JobContext], JobReport]
     options: tuple[str, ...] = ()
     on_database: Callable[[JobContext], JobReport] | None = None
+    on_hive: Callable[[JobContext], JobReport] | None = None
 
     def on(self, journal: OpenJournal) -> Callable[[JobContext], JobReport]:
         """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""
         if isinstance(journal, Journal):
             return self.run
-        if self.on_database is None:
+        on_server = self.on_hive if _is_hive(journal) else self.on_database
+        if on_server is None:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"the job {self.name} needs an embedded warehouse, this store is {journal.place}",
-                advice="docs/postgresql.md says which jobs a database has",
+                advice="docs/postgresql.md and docs/hive.md say which jobs a server has",
             )
-        return self.on_database
+        return on_server
+
+
+def _is_hive(journal: OpenJournal) -> bool:
+    """True for the journals of a Hive store; where its module is not loaded there are none."""
+    module = sys.modules.get("journal.hive.journal")
+    return module is not None and isinstance(journal, module.HiveJournal)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
@@ -109,4 +110,5 @@ KIND = JobKind(
     _run,
     ("retain", "versions", "backups"),
     _run_on_database,
+    in_spark.vacuum,
 )

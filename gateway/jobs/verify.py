@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
@@ -21,6 +22,10 @@ def _run_on_database(context: JobContext) -> JobReport:
     from journal.database.verification import verify as verify_database
 
     return _report(context, verify_database(context.database, only={context.table.id}))
+
+
+def _run_on_hive(context: JobContext) -> JobReport:
+    return _report(context, in_spark.verified(context))
 
 
 def _report(context: JobContext, found: Verification) -> JobReport:
@@ -43,4 +48,4 @@ def _report(context: JobContext, found: Verification) -> JobReport:
     )
 
 
-KIND = JobKind("verify", "check a table's files and rows", _run, (), _run_on_database)
+KIND = JobKind("verify", "check a table's files and rows", _run, (), _run_on_database, _run_on_hive)

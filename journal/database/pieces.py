@@ -17,6 +17,7 @@ from journal.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.row_layout import rows_in_layout
 from journal.wall_clock import wall_clock_us
 
 STAGED = "s"
@@ -187,7 +188,7 @@ def _closing_rows(table: Table, inputs: Inputs) -> exp.Query:
 
 
 def _keys(table: Table, source: exp.Table, fields: Fields) -> list[exp.Expr]:
-    shown = layout.rows_in_layout(table, source, fields).selects
+    shown = rows_in_layout(table, source, fields).selects
     by_name = {e.alias_or_name: e.unalias() for e in shown}
     return [
         exp.alias_(by_name[name].copy(), f"{_KEY}{i}", quoted=True)

@@ -28,6 +28,7 @@ from journal.state import JournalState, TableState
 from journal.stores import postgres_jobs as rows_of
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.row_layout import fields_of
 from journal.version import Version
 
 _TRIES = 60
@@ -115,7 +116,7 @@ def settle(journal: DatabaseJournal, table: Table) -> Settled:
         last = state.manifest.heads[-1]
         if not layout.count_rows(session, now, layout.head_table(now.id, last)).total:
             return state
-        manifest = state.manifest.with_head(layout.fields_of(now))
+        manifest = state.manifest.with_head(fields_of(now))
         layout.create_head(session, now, manifest.heads[-1])
         return replace(state, manifest=replace(manifest, epoch=manifest.epoch + 1))
 

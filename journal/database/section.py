@@ -34,6 +34,7 @@ from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_jobs import replaced, was_erased
 from journal.stores.postgres_rows import show_rows, staged_table
 from journal.stores.postgres_takeover import TAKEN, take_over
+from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
 
@@ -172,7 +173,7 @@ def _append(
 def _with_definition(
     session: PostgresSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
-    fields = layout.fields_of(table)
+    fields = fields_of(table)
     if flat.is_flat(table):
         return _with_flat(old, table, version)
     if old is None:
@@ -193,11 +194,11 @@ def _with_definition(
 
 def _with_flat(old: TableState | None, table: Table, version: Version) -> TableState:
     """A flat journal keeps the columns it was adopted with."""
-    fields = layout.fields_of(table)
+    fields = fields_of(table)
     if old is None:
         manifest = flat.flat_manifest(fields, version)
         return TableState(manifest, version, RowCounts(), (table,))
-    if any(layout.fields_of(t) != fields for t in old.layouts):
+    if any(fields_of(t) != fields for t in old.layouts):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{table.name} has an adopted journal, whose columns stay as they are",

@@ -17,8 +17,9 @@ from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_layout import fields_of, refresh_tiers
+from journal.stores.postgres_layout import refresh_tiers
 from journal.stores.postgres_rows import held_query, memory_rows, show_rows, stage_rows
+from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
 from journal.version import Version
 

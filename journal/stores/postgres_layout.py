@@ -14,19 +14,15 @@ from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
-from journal.schema import Column, Table
+from journal.schema import Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
-from journal.sql import cast, data_type
+from journal.sql import data_type
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_text import rendered
+from journal.stores.row_layout import fields_of, rows_in_layout
 
 _DIALECT = "duckdb"
-
-
-def fields_of(table: Table) -> Fields:
-    """Physical names and types of a table's journal rows."""
-    return tuple((c.physical, c.type) for c in table.stored)
 
 
 def head_table(table_id: int, head: Head) -> exp.Table:
@@ -94,34 +90,6 @@ def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) ->
         if sources:
             bodies = [rows_in_layout(table, source, fields) for source, fields in sources]
             create_view(session, name, union_all(bodies))
-
-
-def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
-    """Rows of a relation with columns ``fields`` in the table's present columns and types."""
-    written = dict(fields)
-    outputs: list[exp.Expr] = []
-    for stored in table.stored:
-        kind = written.get(stored.physical)
-        value: exp.Expr = column(stored.physical, "p")
-        if kind is None:
-            value = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
-            for later in (*stored.earlier_types, stored.type):
-                value = cast(value, later)
-        elif kind != stored.type:
-            # Rows that no reader of this layout sees may hold values that its type cannot hold.
-            for later in _types_since(stored, kind):
-                value = exp.TryCast(this=value, to=data_type(later))
-        outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
-    for name in (table.format.version_column, table.format.subsequent_column):
-        outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
-    return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
-
-
-def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
-    """The types through which values written as ``kind`` became what the column shows now."""
-    if kind not in stored.earlier_types:
-        return (stored.type,)
-    return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)
 
 
 def create_view(

@@ -17,9 +17,10 @@ from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.postgres import PostgresSession, Shown
-from journal.stores.postgres_layout import count_rows, fields_of, rows_in_layout
+from journal.stores.postgres_layout import count_rows
 from journal.stores.postgres_text import Text, rendered
 from journal.stores.postgres_types import column_type
+from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import VersionType
 
 _INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond')"

@@ -124,9 +124,9 @@ def test_each_driver_has_one_home() -> None:
     homes = {
         "duckdb": r"journal/stores/duckdb\w*\.py",
         "psycopg": r"journal/stores/postgres\w*\.py",
-        "pyhive": r"journal/stores/spark_thrift\w*\.py",
+        "pyhive": r"journal/stores/hive\w*\.py",
         "pyspark": r"spark_compaction/session\.py",
-        "sqlalchemy": r"gateway/sqlalchemy_dialect\w*(\.py|/.*)",
+        "sqlalchemy": r"gateway/sqlalchemy_dialect\w*(\.py|/.*)|journal/stores/sql_\w+\.py",
         "pandas": r"gateway/dbapi/\w+\.py",
     }
     strays = []

@@ -19,7 +19,7 @@ from gateway.dbapi.connection import Connection
 ACCOUNTS = 12
 OPENING_BALANCE = 1000
 AGAIN = ("40001", "08006", "08001", "08007", "23505")
-GIVE_UP_S = 120.0
+GIVE_UP_S = 300.0
 
 
 def transfer(connection: Connection, number: str, rng: random.Random) -> None:

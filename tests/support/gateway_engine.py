@@ -59,6 +59,8 @@ class GatewayEngine:
         self._url = url
         if url.startswith("palimpsest+postgresql:"):
             self.name = "gateway+postgres"
+        elif url.startswith("palimpsest+hive:"):
+            self.name = "gateway+hive"
         self._dialect = dialect
         self._sessions: dict[str, GatewaySession] = {}
         self._maintenance: Connection | None = None

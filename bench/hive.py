@@ -1,0 +1,97 @@
+"""What the gateway costs on a Thrift Server: single-row INSERTs, and scans beside plain PyHive.
+
+    python -m bench.hive [--rows 1000] [--scan-rows 200000] [--runs 7]
+
+``PALIMPSEST_THRIFT_SERVER=host:port`` names a server; else one is started. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import gateway
+from gateway.dbapi.connection import Connection
+from journal.hive.journal import HiveJournal
+from journal.stores.hive import HiveConnection
+from tests.support.thrift_server import shared
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of one run."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def inserts(con: Connection, rows: int) -> dict[str, float]:
+    """Single-row INSERTs in one transaction beside one INSERT of the same rows."""
+    for name in ("single", "many"):
+        con.execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY, v VARCHAR)")
+        con.execute(f"INSERT INTO {name} VALUES (-1, 'first')")
+    values = ", ".join(f"({i}, 'row {i}')" for i in range(rows))
+    many = timed(lambda: con.execute(f"INSERT INTO many VALUES {values}"))
+
+    def one_by_one() -> None:
+        con.execute("BEGIN")
+        for i in range(rows):
+            con.execute("INSERT INTO single VALUES (?, ?)", [i, f"row {i}"])
+        con.execute("COMMIT")
+
+    single = timed(one_by_one)
+    return {"rows": rows, "many_s": many, "single_s": single, "ratio": single / many}
+
+
+def scans(con: Connection, rows: int, runs: int) -> dict[str, float]:
+    """A scan through the gateway beside the text it sends, sent by the driver alone."""
+    con.execute("CREATE TABLE big (k BIGINT, v DOUBLE)")
+    con.execute(f"INSERT INTO big SELECT i, i * 0.5 FROM range({rows}) r(i)")
+    sql = "SELECT k % 10 AS g, sum(v) AS s FROM big GROUP BY k % 10"
+    sent: list[str] = []
+    journal = con.session.journal
+    assert isinstance(journal, HiveJournal)
+    execute = HiveConnection.execute
+
+    def listening(self: HiveConnection, text: str) -> None:
+        sent.append(text)
+        execute(self, text)
+
+    HiveConnection.execute = listening  # type: ignore[method-assign]
+    con.execute(sql).fetchall()
+    con.execute(sql).fetchall()
+    HiveConnection.execute = execute  # type: ignore[method-assign]
+    with journal.store.connection() as plain:
+        pairs = [
+            (
+                timed(lambda: con.execute(sql).fetchall()),
+                timed(lambda: plain.run(sent[-1])),
+            )
+            for _ in range(runs)
+        ]
+    through, direct = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return {"rows": rows, "gateway_s": through, "direct_s": direct, "ratio": through / direct}
+
+
+def main() -> None:
+    """Run both, and print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--scan-rows", type=int, default=200_000)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, shared(Path(folder)) as server:
+        url = server.url(f"b{uuid.uuid4().hex[:8]}_", Path(folder) / "catalog.db", views="off")
+        with gateway.connect(url, autocommit=True) as con:
+            found = {"inserts": inserts(con, options.rows)}
+            found["scans"] = scans(con, options.scan_rows, options.runs)
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The jobs of Hive stores, which run in Spark; the driver is imported when one runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.jobs.context import JobContext
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport, Volume
+from journal.verification import Verification
+from spark_compaction import planner
+
+if TYPE_CHECKING:
+    from journal.hive.journal import HiveJournal
+
+
+def _journal(context: JobContext) -> HiveJournal:
+    from journal.hive.journal import HiveJournal
+
+    assert isinstance(context.session.journal, HiveJournal)
+    return context.session.journal
+
+
+def compact(context: JobContext) -> JobReport:
+    """Work changes into the base; ``auto`` does it when the table's limits ask for it."""
+    from journal.hive.compaction import GRACE_US, Asked
+    from journal.hive.compaction import compact as compact_table
+
+    mode, table, journal = context.text("mode") or "major", context.table, _journal(context)
+    if mode not in {"major", "auto"}:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"a Hive store has no compaction in mode {mode}",
+            advice="use major, or auto, which does it when the table's limits ask for it",
+        )
+    _, committed = journal.look()
+    state, limits = committed.tables[table.id], planner.Slo.of(table)
+    wanted = planner.due(state.manifest, limits, journal.clock.now(), state.head_counts)
+    if mode == "auto" and wanted is None:
+        why = "within the limits of the table"
+        return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
+    grace_us = context.grace_us(GRACE_US)
+    asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
+    return compact_table(journal, asked)
+
+
+def verified(context: JobContext) -> Verification:
+    """What is wrong with a table's journal."""
+    from journal.hive.upkeep import HiveUpkeep
+
+    return HiveUpkeep(_journal(context)).verify(only={context.table.id})
+
+
+def vacuum(context: JobContext) -> JobReport:
+    """Drop what was retired and what transactions left that never committed."""
+    from journal.hive import cleaning
+
+    if context.options.keys():
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "in a Hive store vacuum takes no options",
+            advice="what is retired stays as long as the table's BACKUP policy says",
+        )
+    journal, gone = _journal(context), list[str]()
+    if not context.dry_run:
+        with journal.store.connection() as connection:
+            gone += cleaning.reap(journal, connection)
+            gone += cleaning.remove_forsaken(journal, connection)
+    return JobReport(
+        id=context.job_id,
+        kind="vacuum",
+        table=str(context.table.name),
+        state="planned" if context.dry_run else "done",
+        removed=Volume(len(gone), 0, 0),
+        details={"dropped": gone},
+    )

@@ -1,0 +1,72 @@
+"""Removes from Hive what nobody reads: retired segments, and what ended gateways left behind.
+
+A partition that no manifest lists and that is not retired was written by a transaction that did not
+commit; it goes once it is older than any transaction may be. What is listed is never touched.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import PalimpsestError
+from journal.hive.journal import HiveJournal
+from journal.stores import hive_layout as layout
+from journal.stores import sql_catalog as rows_of
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_text import rendered
+
+FORSAKEN_US = 24 * 3600 * 1_000_000
+"""How old rows must be that no transaction can be about to commit."""
+
+
+def reap(journal: HiveJournal, connection: HiveConnection) -> list[str]:
+    """Drop the retired segments whose grace is over; their paths."""
+    with journal.catalog.reading() as reading:
+        retired = rows_of.load_retired(reading)
+    due = [path for path, until in retired.items() if until <= journal.now()]
+    done: list[str] = []
+    for path in due:
+        try:
+            connection.execute(rendered(layout.drop_rows(journal.names, path)))
+        except PalimpsestError:
+            # It stays retired, and is dropped the next time.
+            continue
+        done.append(path)
+    if done:
+        with journal.catalog.writing(rows_of.RETIRED) as writing:
+            rows_of.forget_retired(writing, done)
+    return done
+
+
+def remove_forsaken(
+    journal: HiveJournal, connection: HiveConnection, older_us: int = FORSAKEN_US
+) -> list[str]:
+    """Drop partitions and tables of transactions that ended without a word; what they were."""
+    limit = journal.now() - older_us
+    _, state = journal.look()
+    with journal.catalog.reading() as reading:
+        known = set(rows_of.load_retired(reading)) | journal.staged
+    for found in state.tables.values():
+        known |= {s.files[0].path for s in found.manifest.segments}
+    gone: list[str] = []
+    for name in connection.tables_of(journal.names.own):
+        if name.startswith(journal.names.staging):
+            if _made_us(name.removeprefix(journal.names.staging)) < limit:
+                drop = exp.Drop(tables=[journal.names.table(name)], kind="TABLE", exists=True)
+                connection.execute(rendered(drop))
+                gone.append(name)
+            continue
+        if not name.startswith(journal.names.journals):
+            continue
+        for segment in connection.partitions_of(journal.names.own, name):
+            path = f"{name}/{segment}"
+            if path not in known and _made_us(segment.lstrip("s")) < limit:
+                connection.execute(rendered(layout.drop_rows(journal.names, path)))
+                gone.append(path)
+    return gone
+
+
+def _made_us(name: str) -> int:
+    """When a segment or table was made, as its name tells; the distant future where it does not."""
+    number = name.partition("_")[0]
+    return int(number) if number.isdigit() else 1 << 62

@@ -1,0 +1,367 @@
+"""The journals of a Hive store, open in this process; other processes may have them open too.
+
+    statement   catalog: what is committed -> queries in Spark, or here
+    commit      leases -> checks -> append in Spark -> one transaction of the catalog
+
+The store has no transactions, so the catalog's are the only ones: a partition is part of a journal
+once the catalog lists it. A client's transaction holds no connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.commit import Author, staged_files
+from journal.database.numbers import DatabaseNumbers
+from journal.database.seen import SeenStates
+from journal.errors import Code, PalimpsestError
+from journal.hive import section
+from journal.hive.buffers import Buffers
+from journal.hive.held_segments import HeldSegments
+from journal.hive.leases import Leases
+from journal.hive.session import HiveSession
+from journal.hive.statement import HiveStatement
+from journal.hive.views import PublicViews
+from journal.plan import STORE_SCHEMA
+from journal.schema import Table
+from journal.segment import Fields, RowCounts, SegmentFile
+from journal.state import JournalState
+from journal.stores import duckdb_maintenance
+from journal.stores import hive_layout as layout
+from journal.stores import sql_catalog as rows_of
+from journal.stores.catalog_format import StateRow
+from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.stores.hive import HiveConnection, HiveStore
+from journal.stores.hive_text import rendered
+from journal.stores.row_layout import fields_of
+from journal.stores.sql_engine import CatalogConnection, CatalogDatabase
+from journal.transaction import Transaction
+from journal.turns import UNWATCHED, Watcher
+from journal.version import HybridClock, Version
+from journal.wall_clock import wall_clock_us
+
+_FILL_TRANSACTIONS = "INSERT INTO _palimpsest.transactions SELECT * FROM palimpsest_transactions"
+_CONFIRM_TRIES = 20
+_CONFIRM_PAUSE_S = 0.5
+_GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
+
+
+class HiveJournal:
+    """See the module's head; one per process and store."""
+
+    def __init__(
+        self,
+        store: HiveStore,
+        catalog: CatalogDatabase,
+        names: layout.Names,
+        *,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        lease_s: float = 15.0,
+        held_rows: int = 0,
+        has_views: bool = True,
+    ) -> None:
+        self.store = store
+        self.catalog = catalog
+        self.held = HeldSegments()
+        self.buffers = Buffers()
+        self.held_rows = held_rows
+        self.now = wall_us
+        self._new_id = new_id
+        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._ready: set[str] = set()
+        self.staged: set[str] = set()
+        self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of)
+        with catalog.writing() as connection:
+            store_id = rows_of.open_catalog(connection, new_id())
+            row, state = self.look_in(connection)
+        self.names = replace(names, store=store_id[:8])
+        self.clock = HybridClock(wall_us, max(state.version, row.settled))
+        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
+        self.leases = Leases(catalog, wall_us, lease_s)
+        self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
+        self.local = DuckDBStore(Path(":memory:"), {})
+        _make_catalog(self.local)
+
+    @property
+    def state(self) -> JournalState:
+        """What is committed, as far as this process knows."""
+        return self._seen.newest
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return False
+
+    @property
+    def in_memory(self) -> None:
+        """No rows: other processes write them too."""
+
+    @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section; appending takes too long for that."""
+        return False
+
+    @property
+    def place(self) -> str:
+        """The store, for people."""
+        return self.store.server.shown
+
+    def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
+        with self.catalog.writing(rows_of.COUNTERS) as connection:
+            return rows_of.reserve(connection, table_id, name, size, start)
+
+    def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
+        with self.catalog.writing(rows_of.COUNTERS) as connection:
+            rows_of.skip_past(connection, table_id, name, value, increment)
+
+    def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
+        """What is committed, as a transaction of the catalog sees it."""
+        row = rows_of.state_row(connection)
+        return row, self._seen.at(connection, row)
+
+    def look(self) -> tuple[StateRow, JournalState]:
+        """What is committed now."""
+        with self.catalog.reading() as connection:
+            return self.look_in(connection)
+
+    def keep(self, row: StateRow, state: JournalState) -> None:
+        """Remember what this process has committed itself."""
+        self.clock.settle(state.version)
+        self._seen.keep(row, state)
+        if self.views is not None:
+            self.views.request(state)
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now.
+
+        One that the client did not ask for begins with its first statement, which comes at once.
+        """
+        if explicit:
+            self.look()
+        transaction = Transaction(self.state, read_only, explicit, message)
+        if not explicit:
+            with self._lock:
+                self._fresh.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> HiveStatement:
+        """Start a statement of a transaction; close what is returned.
+
+        A later one reads at the transaction's snapshot anyway, so it need not ask what is new.
+        """
+        with self._lock:
+            is_fresh = transaction in self._fresh
+            self._fresh.discard(transaction)
+        if not is_fresh:
+            return HiveStatement(self, self.state, transaction)
+        _, committed = self.look()
+        transaction.snapshot = committed
+        transaction.catalog = committed.catalog
+        return HiveStatement(self, committed, transaction)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        files = [file for rows in transaction.abandoned for file in rows.files]
+        transaction.abandoned.clear()
+        self.forget_files(files)
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Drop the partitions of rows that were not committed."""
+        gone = [file.path for file in files if file.path in self.staged]
+        self.staged.difference_update(gone)
+        self.drop_segments(gone)
+
+    def drop_segments(self, paths: Iterable[str]) -> None:
+        """Drop partitions that no manifest lists; what cannot be dropped now is cleaned later."""
+        listed = list(paths)
+        if not listed:
+            return
+        with suppress(PalimpsestError), self.store.connection() as connection:
+            for path in listed:
+                connection.execute(rendered(layout.drop_rows(self.names, path)))
+
+    def drop_tables(self, names: Iterable[str]) -> None:
+        """Drop tables of staged rows."""
+        listed = list(names)
+        if not listed:
+            return
+        with suppress(PalimpsestError), self.store.connection() as connection:
+            for name in listed:
+                table = self.names.table(name)
+                drop = exp.Drop(tables=[table], kind="TABLE", exists=True)
+                connection.execute(rendered(drop))
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        return self._reserve(0, "table_ids", 1, 1)
+
+    def new_staging_name(self) -> str:
+        """A name for a table of staged rows, which tells when it was made."""
+        return f"{self.names.staging}{self.now()}_{self._new_id()[:8]}"
+
+    def new_segment(
+        self, table: Table, connection: HiveConnection, fields: Fields | None = None
+    ) -> str:
+        """The path of a new partition, whose table is there when this returns."""
+        written = fields_of(table) if fields is None else fields
+        name = layout.journal_table(self.names, table, written)
+        if name not in self._ready:
+            self.ensure_database(connection)
+            connection.execute(rendered(layout.create_journal(self.names, table, written)))
+            self._ready.add(name)
+        segment = f"s{self.now()}_{self._new_id()[:8]}"
+        path = layout.segment_path(self.names, table, written, segment)
+        self.staged.add(path)
+        return path
+
+    def ensure_database(self, connection: HiveConnection) -> None:
+        """Make the store's own database, unless it is there."""
+        if "" not in self._ready:
+            made = exp.Table(db=exp.to_identifier(self.names.own, quoted=True))
+            connection.execute(rendered(exp.Create(this=made, kind="SCHEMA", exists=True)))
+            self._ready.add("")
+
+    def count_rows(self, connection: HiveConnection, table: Table, path: str) -> RowCounts:
+        """Rows of each kind in a partition."""
+        rows = layout.rows_of(self.names, [path])
+        rows.set("expressions", layout.kinds_of(table))
+        ((total, opens, tombstones),) = connection.run(rendered(rows))
+        return RowCounts(opens, total - opens - tombstones, tombstones)
+
+    def commit(
+        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+    ) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            with self.statement(transaction) as statement, watcher.watching(statement.session):
+                written = section.write(self, transaction, author, statement)
+            self.staged.difference_update(f.path for f in staged_files(transaction.writes))
+            return written.state.version
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def was_committed(self, version: Version, error: PalimpsestError) -> bool:
+        """Ask the catalog what became of a commit; raises ``error`` when it does not answer."""
+        for _ in range(_CONFIRM_TRIES):
+            try:
+                with self.catalog.writing(rows_of.STATE) as connection:
+                    return rows_of.was_committed(connection, version)
+            except PalimpsestError as failed:
+                if failed.code not in _GONE:
+                    raise error from failed
+            time.sleep(_CONFIRM_PAUSE_S)
+        raise error
+
+    @contextmanager
+    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> Iterator[HiveStatement]:
+        """Never called: see ``takes_direct``."""
+        yield from _no_direct()
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack.
+        """
+        while True:
+            with self.catalog.writing(rows_of.STATE) as connection:
+                _, committed = self.look_in(connection)
+                if not rows_of.is_held_by_another(connection, section.ORDER, "", self.now()):
+                    settled = min(point, self.clock.now())
+                    rows_of.settle(connection, settled)
+                    break
+            time.sleep(_CONFIRM_PAUSE_S / 10)
+        self.clock.settle(settled)
+        return committed.version == seen.version
+
+    def show_catalog(self, local: DuckDBSession, until: Version) -> None:
+        """Let queries of a local session read the catalog's relations."""
+        with self.catalog.reading() as connection:
+            found = rows_of.load_transactions(connection, 0)
+        rows = [r for r in found if r.version <= until]
+        shown = pa.table(
+            {
+                "version": pa.array([r.version for r in rows], pa.int64()),
+                "first_version": pa.array([r.first_version for r in rows], pa.int64()),
+                "committed_at": pa.array([r.version for r in rows], pa.timestamp("us", "UTC")),
+                "user_name": pa.array([r.user for r in rows], pa.string()),
+                "application": pa.array([r.application for r in rows], pa.string()),
+                "statements": pa.array([r.statements for r in rows], pa.int32()),
+                "statement_digest": pa.array([r.digest for r in rows], pa.string()),
+                "message": pa.array([r.message for r in rows], pa.string()),
+                "tables": pa.array([list(r.tables) for r in rows], pa.list_(pa.string())),
+                "rows_written": pa.array([r.rows for r in rows], pa.int64()),
+            }
+        )
+        local.show_arrow("palimpsest_transactions", shown)
+        local.text(_FILL_TRANSACTIONS)
+
+    @contextmanager
+    def reading_session(self) -> Iterator[HiveSession]:
+        """A session for what reads no journal."""
+        with self.statement(Transaction(self.state)) as statement:
+            yield statement.session
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[DuckDBSession]:
+        """A session that may write to the relations of jobs, which this process keeps."""
+        session = self.local.acquire()
+        session.begin()
+        try:
+            yield session
+        finally:
+            session.rollback()
+            self.local.release(session)
+
+    def close(self) -> None:
+        """Let go of the connections; open transactions are lost."""
+        if self.views is not None:
+            self.views.finish()
+        self.store.close()
+        self.local.close()
+        self.catalog.close()
+
+
+def _no_direct() -> Iterator[HiveStatement]:
+    raise AssertionError("a Hive store takes no direct writes")
+
+
+def _make_catalog(local: DuckDBStore) -> None:
+    """The relations of the catalog that statements may name; those of jobs are this process's."""
+    session = local.acquire()
+    session.text(f"CREATE SCHEMA {STORE_SCHEMA}")
+    session.text(
+        f"CREATE TABLE {STORE_SCHEMA}.transactions (version BIGINT, first_version BIGINT,"
+        " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR,"
+        " statements INTEGER, statement_digest VARCHAR, message VARCHAR, tables VARCHAR[],"
+        " rows_written BIGINT)"
+    )
+    duckdb_maintenance.ensure(session)
+    local.release(session)

@@ -1,0 +1,377 @@
+"""One statement's session on a Hive store: what reads journals runs in Spark, all else right here.
+
+    query --reads a journal? --yes--> Spark, own rows inlined --> rows
+                              --no--> DuckDB in this process  --> rows
+
+So rows that a transaction has not committed are small local relations, and a statement that reads
+no journal costs no round trip. It decides nothing about versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.hive.held_segments import HeldSegments
+from journal.hive.queries import (
+    CATALOG,
+    HELD,
+    as_json,
+    is_cte,
+    names_of,
+    put_in_place,
+    renamed,
+)
+from journal.hive.tiers import SeenTiers
+from journal.plan import STORE_SCHEMA, Query
+from journal.relations import column, ident
+from journal.schema import fold
+from journal.segment import Fields
+from journal.stores.base import Parameters, ResultColumn
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_rows import show_rows
+from journal.stores.hive import HiveConnection, HiveStore, Row
+from journal.stores.hive_rows import HeldRelation, held_relation
+from journal.stores.hive_text import rendered
+from journal.stores.hive_types import Kind, kind_of
+
+_PLAIN = {
+    "BOOLEAN_TYPE": "boolean",
+    "TINYINT_TYPE": "tinyint",
+    "SMALLINT_TYPE": "smallint",
+    "INT_TYPE": "int",
+    "BIGINT_TYPE": "bigint",
+    "FLOAT_TYPE": "float",
+    "DOUBLE_TYPE": "double",
+    "STRING_TYPE": "string",
+    "BINARY_TYPE": "binary",
+    "DATE_TYPE": "date",
+    "NULL_TYPE": "void",
+}
+"""Types that the server's word for them tells whole."""
+_INCOMING = "incoming_rows"
+
+
+class HiveSession:
+    """See the module's head; inside one stay in the store."""
+
+    def __init__(
+        self,
+        store: HiveStore,
+        local: DuckDBSession,
+        tiers: SeenTiers,
+        segments: HeldSegments,
+        held_rows: int,
+        supply: Callable[[DuckDBSession], None],
+    ) -> None:
+        self._store = store
+        self.local = local
+        self._tiers = tiers
+        self._segments = segments
+        self._held_rows = held_rows
+        self._supply: Callable[[DuckDBSession], None] | None = supply
+        self._remote: dict[str, exp.Query] = {}
+        self._held: dict[str, HeldRelation] = {}
+        self._names: set[str] = set()
+        self._shown: set[str] = set()
+        self._connection: HiveConnection | None = None
+        self._kinds: list[tuple[str, Kind]] | None = None
+        self._zone: str | None = None
+
+    @property
+    def connection(self) -> HiveConnection:
+        """The connection to the server, made when it is first needed."""
+        if self._connection is None:
+            self._connection = self._store.acquire()
+        zone = self._zone or "UTC"
+        if self._connection.zone != zone:
+            self._connection.execute(_set_zone(zone))
+            self._connection.zone = zone
+        return self._connection
+
+    def begin(self) -> None:
+        self.local.begin()
+
+    def commit(self) -> None:
+        self.local.commit()
+
+    def rollback(self) -> None:
+        self.local.rollback()
+
+    def close(self) -> None:
+        """Give the connection back."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._store.release(connection)
+
+    def is_remote(self, ast: exp.Expr) -> bool:
+        """True for a query that Spark must run."""
+        return any(self._place(table) is not None for table in ast.find_all(exp.Table))
+
+    def here(self, query: Query, rows_max: int | None = None) -> Query | None:
+        """A query as it runs in the gateway; None where Spark must run it.
+
+        What reads a journal runs here if the segments it reads have at most ``rows_max`` rows.
+        """
+        if not self.is_remote(query.ast):
+            if any(fold(t.db) == STORE_SCHEMA for t in query.ast.find_all(exp.Table)):
+                self._catalog()
+            return query
+        limit = self._held_rows if rows_max is None else rows_max
+        if not limit:
+            return None
+        kept: tuple[Query, frozenset[str]] | None = query.__dict__.get("_hive_here")
+        if kept is None:
+            kept = query.__dict__["_hive_here"] = renamed(query)
+        found = [(name, self._tiers.find(name)) for name in sorted(kept[1])]
+        segments = [s for _, tier in found if tier is not None for s in tier[1]]
+        if any(fold(t.name) in self._remote for t in query.ast.find_all(exp.Table)):
+            return None
+        if sum(s.counts.total for s in segments) > limit:
+            return None
+        if any(f"{HELD}{name}" not in self._shown for name, _ in found):
+            # DuckDB takes no relation while a result waits to be read on.
+            self.local.text("SELECT 1")
+        for name, tier in found:
+            if tier is not None and f"{HELD}{name}" not in self._shown:
+                rows = self._segments.rows(self, self._tiers.names, *tier)
+                show_rows(self.local, tier[0], f"{HELD}{name}", rows)
+                self._shown.add(f"{HELD}{name}")
+        return kept[0]
+
+    def _place(self, table: exp.Table) -> exp.Query | None:
+        """What Spark reads for a relation; None for one that is local, or is the client's own."""
+        if fold(table.db) == STORE_SCHEMA:
+            return None if table.name in CATALOG else self._tiers.in_spark(table.name)
+        if table.db or is_cte(table):
+            return None
+        return self._remote.get(fold(table.name))
+
+    def put_remote(self, name: str, rows: exp.Query) -> None:
+        """Let queries read rows that are in Spark as relation ``name``."""
+        self._remote[fold(name)] = rows
+
+    def _text(self, ast: exp.Expr, parameters: Parameters) -> str:
+        return rendered(self.in_spark(ast), parameters)
+
+    def in_spark(self, ast: exp.Expr) -> exp.Expr:
+        """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
+        holder = exp.Paren(this=ast.copy())
+        for table in list(holder.find_all(exp.Table)):
+            place = self._place(table)
+            rows = self._local_rows(table) if place is None else self._inlined(place.copy())
+            if rows is not None:
+                put_in_place(table, rows)
+        found = holder.this
+        assert isinstance(found, exp.Expr)
+        found.pop()
+        return found
+
+    def _inlined(self, rows: exp.Query) -> exp.Query:
+        """Rows in Spark, of which some may be in the gateway."""
+        for table in list(rows.find_all(exp.Table)):
+            held = self._local_rows(table)
+            if held is not None:
+                put_in_place(table, held)
+        return rows
+
+    def _local_rows(self, table: exp.Table) -> exp.Query | None:
+        if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
+            self._catalog()
+            return held_relation(self.local, f"{STORE_SCHEMA}.{table.name}").query()
+        if table.db or is_cte(table) or fold(table.name) not in self._names:
+            return None
+        name = fold(table.name)
+        held = self._held.get(name)
+        if held is None:
+            held = self._held[name] = held_relation(self.local, table.name)
+        return held.query()
+
+    def _catalog(self) -> None:
+        """Make the catalog's own relations readable, once."""
+        supply, self._supply = self._supply, None
+        if supply is not None:
+            # DuckDB takes no relation while a result waits to be read on.
+            self.local.text("SELECT 1")
+            supply(self.local)
+
+    def execute(self, query: Query, parameters: Parameters) -> None:
+        here = self.here(query)
+        if here is None:
+            self._run(query, parameters)
+            return
+        self._kinds = None
+        self.local.execute(here, parameters)
+
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        self.execute(query, parameters)
+
+    def _run(self, query: Query, parameters: Parameters) -> None:
+        text = self._text(query.ast, parameters)
+        kinds: list[Kind] | None = query.__dict__.get("_hive_kinds")
+        if kinds is not None and any(k.is_nested for k in kinds):
+            text = self._text(as_json(query.ast, kinds), parameters)
+        self.connection.execute(text)
+        described = self.connection.described()
+        if kinds is None:
+            kinds = [kind_of(_PLAIN[kind]) for _, kind in described if kind in _PLAIN]
+            if len(kinds) < len(described):
+                kinds = [kind_of(kind) for _, kind in self._described(text)]
+                if any(k.is_nested for k in kinds):
+                    self.connection.execute(self._text(as_json(query.ast, kinds), parameters))
+                else:
+                    self.connection.execute(text)
+            query.__dict__["_hive_kinds"] = kinds
+        names = list(names_of(query.ast)) or [""] * len(described)
+        labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
+        self._kinds = list(zip(labels, kinds, strict=True))
+
+    def _described(self, text: str) -> list[tuple[str, str]]:
+        rows = self.connection.run(f"DESCRIBE QUERY {text}")
+        return [(str(row[0]), str(row[1])) for row in rows]
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        self._catalog()
+        return self.local.text(sql, values)
+
+    def columns(self) -> list[ResultColumn]:
+        if self._kinds is None:
+            return self.local.columns()
+        return [ResultColumn(name, kind.name) for name, kind in self._kinds]
+
+    def fetch_many(self, size: int) -> list[Row]:
+        if self._kinds is None:
+            return self.local.fetch_many(size)
+        return self._converted(self.connection.fetch(size))
+
+    def _converted(self, rows: Sequence[Row]) -> list[Row]:
+        assert self._kinds is not None
+        if all(kind.convert is None for _, kind in self._kinds):
+            return [tuple(row) for row in rows]
+        return list(zip(*self._columns_of(rows), strict=True))
+
+    def _columns_of(self, rows: Sequence[Row]) -> list[list[Any]]:
+        assert self._kinds is not None
+        columns = zip(*rows, strict=True) if rows else ([] for _ in self._kinds)
+        return [k.values(list(c)) for (_, k), c in zip(self._kinds, columns, strict=True)]
+
+    def rest_as_arrow(self) -> pa.Table:
+        if self._kinds is None:
+            return self.local.rest_as_arrow()
+        columns = self._columns_of(self.connection.fetch_all())
+        return _arrow(self._kinds, columns)
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        self.execute(query, parameters)
+        return self.rest_as_arrow()
+
+    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+        return self.arrow(query, parameters).to_reader()
+
+    def arrow_rows(self, table: pa.Table) -> list[Row]:
+        return self.local.arrow_rows(table)
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        return self.local.arrow_columns(table)
+
+    def row(self, query: Query, parameters: Parameters) -> Row:
+        self.execute(query, parameters)
+        (found,) = self.fetch_many(2)
+        return tuple(found)
+
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        here = self.here(query)
+        if here is not None:
+            return self.local.describe(here, parameters)
+        found = self._described(self._text(query.ast, parameters))
+        names = list(names_of(query.ast)) or [""] * len(found)
+        return [
+            ResultColumn(given or name, kind_of(kind).name)
+            for given, (name, kind) in zip(names, found, strict=False)
+        ]
+
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        here = self.here(query)
+        if here is not None:
+            return self.local.explain(here, parameters, analyze=analyze)
+        text = self._text(query.ast, parameters)
+        if analyze:
+            self.connection.run(text)
+        return "\n".join(str(row[0]) for row in self.connection.run(f"EXPLAIN FORMATTED {text}"))
+
+    def use_zone(self, name: str | None) -> None:
+        self.local.use_zone(name)
+        self._zone = name
+
+    def count(self, name: str) -> int:
+        counted = exp.select(exp.Count(this=exp.Star())).from_(exp.to_table(name))
+        return int(self.row(Query(counted, ()), {})[0])
+
+    def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        """Keep a query's rows, which are few, in the gateway."""
+        here = self.here(query)
+        if here is None:
+            self.show_arrow(name, self.arrow(query, parameters))
+            return
+        self.local.stage(name, here, parameters)
+        self._names.add(fold(name))
+        self._held.pop(fold(name), None)
+
+    def show_arrow(self, name: str, rows: pa.Table) -> None:
+        self.local.show_arrow(name, rows)
+        self.note_local(name)
+
+    def note_local(self, name: str) -> None:
+        """Let queries that run in Spark read a relation of the local session too."""
+        self._names.add(fold(name))
+        self._held.pop(fold(name), None)
+
+    def from_spark(self, ast: exp.Query) -> pa.Table:
+        """The rows of a query over the store's own tables."""
+        self._run(Query(ast, ()), {})
+        try:
+            return self.rest_as_arrow()
+        finally:
+            self._kinds = None
+
+    def typed(self, rows: pa.Table, columns: Fields) -> pa.Table:
+        """Rows that came from Spark in exactly the types of a journal's columns."""
+        self.local.show_arrow(_INCOMING, rows)
+        try:
+            outputs = [
+                exp.alias_(exp.cast(column(name), kind, dialect="duckdb"), ident(name))
+                for name, kind in columns
+            ]
+            return self.local.arrow(Query(exp.select(*outputs).from_(_INCOMING), ()), {})
+        finally:
+            self.local.hide(_INCOMING)
+
+    def interrupt(self) -> None:
+        self.local.interrupt()
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+
+    def track_progress(self) -> None:
+        """The server does not tell how far a query is."""
+
+    def progress(self) -> float | None:
+        return None
+
+
+def _arrow(kinds: Sequence[tuple[str, Kind]], columns: Sequence[list[Any]]) -> pa.Table:
+    try:
+        arrays = [
+            pa.array(values, kind.arrow) for (_, kind), values in zip(kinds, columns, strict=True)
+        ]
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise PalimpsestError(Code.DATA, f"a value does not fit its type: {error}") from error
+    return pa.table(arrays, names=[name for name, _ in kinds])
+
+
+def _set_zone(zone: str) -> str:
+    return f"SET TIME ZONE {exp.Literal.string(zone).sql(dialect='spark')}"

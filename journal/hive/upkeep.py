@@ -1,0 +1,87 @@
+"""What journals in Hive need besides statements: nothing by itself, checks on request."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from journal.errors import PalimpsestError
+from journal.hive.journal import HiveJournal
+from journal.hive.statement import HiveStatement
+from journal.row_checks import row_checks
+from journal.schema import Table
+from journal.segment import RowCounts, Segment
+from journal.state import TableState
+from journal.stores import hive_layout as layout
+from journal.stores.base import Progress
+from journal.stores.hive_text import rendered
+from journal.verification import Problem, Verification
+
+
+class HiveUpkeep:
+    """Every commit is a segment of its own, so there is nothing to seal."""
+
+    def __init__(self, journal: HiveJournal) -> None:
+        self._journal = journal
+
+    def request(self, table_id: int, rows_max: int) -> None:
+        """Nothing: there are no heads."""
+
+    def seal(self, table_id: int) -> tuple[Segment, ...]:
+        """Nothing is sealed, but the views say what is committed when this returns."""
+        if self._journal.views is not None:
+            _, state = self._journal.look()
+            self._journal.views.refresh(state)
+        return ()
+
+    def verify(
+        self, progress: Progress | None = None, only: Container[int] | None = None
+    ) -> Verification:
+        """Check counts against rows, and rows against the rules of a journal; repairs nothing.
+
+        Of all journals, or of those of some tables, given by id.
+        """
+        report = Verification()
+        transaction = self._journal.begin(read_only=True)
+        with self._journal.statement(transaction) as statement:
+            listed = sorted(statement.committed.tables.items())
+            states = [(i, state) for i, state in listed if only is None or i in only]
+            for done, (table_id, state) in enumerate(states):
+                table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
+                report.tables += 1
+                report.problems += self._problems(statement, table, state, report)
+                if progress is not None:
+                    progress((done + 1) / len(states))
+        return report
+
+    def _problems(
+        self, statement: HiveStatement, table: Table, state: TableState, report: Verification
+    ) -> list[Problem]:
+        name = str(table.name)
+        found: list[Problem] = []
+        report.segments += len(state.manifest.segments)
+        try:
+            counted = self._counted(statement, table, state)
+            for segment in state.manifest.segments:
+                rows = counted.get(segment.id, RowCounts())
+                report.rows += rows.total
+                if rows != segment.counts:
+                    told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
+                    found.append(Problem("count", name, told))
+            version = statement.committed.version
+            for kind, message in row_checks(statement.session, table, state, version):
+                found.append(Problem(kind, name, message))
+        except PalimpsestError as error:
+            found.append(Problem("unreadable", name, error.message))
+        return found
+
+    def _counted(
+        self, statement: HiveStatement, table: Table, state: TableState
+    ) -> dict[str, RowCounts]:
+        counted: dict[str, RowCounts] = {}
+        for query in layout.counts(self._journal.names, table, state.manifest):
+            for name, total, opens, tombstones in statement.session.connection.run(rendered(query)):
+                counted[name] = RowCounts(opens, total - opens - tombstones, tombstones)
+        return counted
+
+    def close(self) -> None:
+        """Nothing runs in the background."""

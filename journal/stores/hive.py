@@ -1,0 +1,316 @@
+"""HiveServer2 and Spark's Thrift Server: connections that run text and give back columns.
+
+The only module that imports pyhive. A connection is used by one thread at a time; only
+``interrupt`` may come from another. What the text means is decided above it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyhive import exc, hive
+from sqlglot import exp as expressions
+from TCLIService import ttypes
+from thrift.Thrift import TException
+from thrift.transport import TSocket, TSSLSocket, TTransport
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
+
+Row = tuple[Any, ...]
+_FETCH_ROWS = 10_000
+_PAUSES_S = (0.002, 0.005, 0.01, 0.02, 0.05)
+_RUNNING = {
+    ttypes.TOperationState.INITIALIZED_STATE,
+    ttypes.TOperationState.PENDING_STATE,
+    ttypes.TOperationState.RUNNING_STATE,
+}
+_LOST = (TTransport.TTransportException, TException, OSError, EOFError, AssertionError)
+_IDLE_MAX = 8
+_CHECK_AFTER_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How to reach a server; ``repr`` does not show the password."""
+
+    host: str
+    port: int
+    user: str
+    database: str
+    auth: str = "NONE"
+    password: str | None = field(default=None, repr=False)
+    kerberos_service: str | None = None
+    ssl: bool = False
+    ca_file: str | None = None
+    connect_timeout_s: float = 10.0
+    statement_timeout_ms: int = 0
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The server, for people."""
+        return f"{self.database} on {self.host}:{self.port}"
+
+
+class HiveConnection:
+    """One session of the server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._operation: Any = None
+        self._asked_to_stop = threading.Event()
+        self.zone = "UTC"
+        self.used_at = time.monotonic()
+        self.is_usable = True
+        self._connection = _connected(server)
+        self._cursor = self._connection.cursor(arraysize=_FETCH_ROWS)
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.OperationalError as error:
+            raise self._told(error) from error
+        except _LOST as error:
+            self.is_usable = False
+            raise lost(str(error) or type(error).__name__) from error
+
+    def _told(self, error: exc.OperationalError) -> PalimpsestError:
+        if self._asked_to_stop.is_set():
+            return cancelled()
+        status = getattr(error.args[0], "status", None) if error.args else None
+        said = getattr(status, "errorMessage", None) or str(error)
+        if "Invalid SessionHandle" in said:
+            self.is_usable = False
+            return lost(said)
+        return translate(said)
+
+    def execute(self, sql: str) -> None:
+        """Run a statement to its end; its rows are fetched later.
+
+        Raises CANCELLED after ``interrupt`` or the statement's time, STORE_LOST when the server is
+        gone.
+        """
+        self._asked_to_stop.clear()
+        with self._mapped():
+            self._cursor.execute(sql, async_=True)
+            self._operation = self._cursor._operationHandle
+            try:
+                self._wait()
+            finally:
+                self._operation = None
+
+    def _wait(self) -> None:
+        limit_ms = self._server.statement_timeout_ms
+        until = time.monotonic() + limit_ms / 1000 if limit_ms else None
+        turn = 0
+        while True:
+            found = self._cursor.poll(get_progress_update=False)
+            if found.operationState not in _RUNNING:
+                break
+            if until is not None and time.monotonic() > until:
+                self._cursor.cancel()
+                raise stopped(limit_ms)
+            if self._asked_to_stop.is_set():
+                self._cursor.cancel()
+                raise cancelled()
+            time.sleep(_PAUSES_S[min(turn, len(_PAUSES_S) - 1)])
+            turn += 1
+        if self._asked_to_stop.is_set():
+            raise cancelled()
+        if found.operationState != ttypes.TOperationState.FINISHED_STATE:
+            raise translate(found.errorMessage or "the server stopped the statement")
+
+    def described(self) -> list[tuple[str, str]]:
+        """Name and type of each column of the statement executed last."""
+        with self._mapped():
+            return [(d[0], d[1]) for d in self._cursor.description or ()]
+
+    def fetch(self, size: int) -> list[Row]:
+        """The next rows; fewer at the end."""
+        with self._mapped():
+            return list(self._cursor.fetchmany(size))
+
+    def fetch_all(self) -> list[Row]:
+        """All rows that are left."""
+        with self._mapped():
+            return list(self._cursor.fetchall()) if self._cursor.description else []
+
+    def run(self, sql: str) -> list[Row]:
+        """Run a statement and hold its rows."""
+        self.execute(sql)
+        return self.fetch_all()
+
+    def has_relation(self, database: str, name: str) -> bool:
+        """True if a database has a table or view of that name."""
+        return name in self.tables_of(database, name)
+
+    def tables_of(self, database: str, like: str = "*") -> list[str]:
+        """The tables and views of a database; none where there is no such database."""
+        try:
+            rows = self.run(f"SHOW TABLES IN {_quoted(database)} LIKE {_text(like)}")
+        except PalimpsestError as error:
+            if error.code is not Code.UNKNOWN_SCHEMA:
+                raise
+            return []
+        return [str(row[1]) for row in rows]
+
+    def partitions_of(self, database: str, table: str) -> list[str]:
+        """The values of a table's only partition column."""
+        rows = self.run(f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}")
+        return [str(row[0]).partition("=")[2] for row in rows]
+
+    def interrupt(self) -> None:
+        """Stop whatever runs, from another thread."""
+        self._asked_to_stop.set()
+        operation = self._operation
+        if operation is None:
+            return
+        # The thread that waits holds this connection's line, so the word goes over another one.
+        with contextlib.suppress(PalimpsestError, exc.Error, *_LOST):
+            other = _connected(self._server)
+            try:
+                other.client.CancelOperation(ttypes.TCancelOperationReq(operation))
+            finally:
+                other.close()
+
+    def close(self) -> None:
+        """Close the session."""
+        self.is_usable = False
+        try:
+            with contextlib.suppress(exc.Error, *_LOST):
+                self._connection.close()
+        finally:
+            # Where the server is gone the driver leaves its end open.
+            self._connection._transport.close()
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _text(value: str) -> str:
+    return expressions.Literal.string(value).sql(dialect="spark")
+
+
+def _connected(server: Server) -> Any:
+    try:
+        socket = _socket(server)
+        found = hive.connect(
+            username=server.user,
+            database=server.database,
+            configuration=dict(server.configuration),
+            thrift_transport=_wrapped(server, socket),
+        )
+        # A statement may take long; whether the peer is there is what TCP finds out.
+        socket.setTimeout(None)
+        return found
+    except exc.OperationalError as error:
+        status = getattr(error.args[0], "status", None) if error.args else None
+        found = translate(getattr(status, "errorMessage", None) or str(error))
+        if found.code is Code.UNKNOWN_SCHEMA:
+            raise PalimpsestError(
+                Code.STORE_LOGIN,
+                f"the server has no database {server.database}",
+                advice="create it, or name another in the URL",
+            ) from error
+        raise found from error
+    except _LOST as error:
+        raise unreachable(str(error) or type(error).__name__) from error
+    except ImportError as error:
+        raise PalimpsestError(
+            Code.DRIVER_MISSING,
+            f"auth={server.auth} needs a package that is not installed: {error.name}",
+            advice="pip install kerberos, or use another auth",
+        ) from error
+
+
+def _socket(server: Server) -> Any:
+    """A socket that waits only so long for a host that does not answer."""
+    if server.ssl:
+        socket = TSSLSocket.TSSLSocket(server.host, server.port, ca_certs=server.ca_file)
+    else:
+        socket = TSocket.TSocket(server.host, server.port)
+    socket.setTimeout(server.connect_timeout_s * 1000)
+    return socket
+
+
+def _wrapped(server: Server, socket: Any) -> Any:
+    if server.auth == "NOSASL":
+        return TTransport.TBufferedTransport(socket)
+    import thrift_sasl
+
+    mechanism = "GSSAPI" if server.auth == "KERBEROS" else "PLAIN"
+    return thrift_sasl.TSaslClientTransport(
+        lambda: hive.get_installed_sasl(
+            host=server.host,
+            sasl_auth=mechanism,
+            service=server.kerberos_service,
+            username=server.user,
+            password=server.password or "x",
+        ),
+        mechanism,
+        socket,
+    )
+
+
+class HiveStore:
+    """A server, and the connections of this process that are idle; thread-safe."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._idle: list[HiveConnection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def acquire(self) -> HiveConnection:
+        """A connection for one thread; give it back with ``release``."""
+        while True:
+            with self._lock:
+                found = self._idle.pop() if self._idle else None
+            if found is None:
+                return HiveConnection(self.server)
+            if time.monotonic() - found.used_at < _CHECK_AFTER_S:
+                return found
+            try:
+                found.run("SELECT 1")
+            except PalimpsestError:
+                found.close()
+                continue
+            return found
+
+    def release(self, connection: HiveConnection) -> None:
+        """Take a connection back."""
+        connection.used_at = time.monotonic()
+        with self._lock:
+            if connection.is_usable and not self._closed and len(self._idle) < _IDLE_MAX:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[HiveConnection]:
+        """A connection for a while."""
+        found = self.acquire()
+        try:
+            yield found
+        finally:
+            self.release(found)
+
+    def forget_idle(self) -> None:
+        """Close what is idle: after one connection was lost the others are suspect."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._closed = True
+        self.forget_idle()

@@ -1,0 +1,121 @@
+"""Errors of HiveServer2 and Spark as errors of the project; the driver stays outside.
+
+Spark names its errors by condition (``[TABLE_OR_VIEW_NOT_FOUND]``) and often by SQLSTATE; what a
+server says besides, stack traces above all, is left out. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from journal.errors import Code, PalimpsestError
+
+_CONDITION = re.compile(r"\[([A-Z0-9_]+)(?:\.([A-Z0-9_]+))?\]\s*")
+_STATE = re.compile(r"SQLSTATE:\s*([0-9A-Z]{5})")
+_CONDITIONS = {
+    "TABLE_OR_VIEW_NOT_FOUND": Code.UNKNOWN_TABLE,
+    "UNRESOLVED_COLUMN": Code.UNKNOWN_COLUMN,
+    "AMBIGUOUS_REFERENCE": Code.AMBIGUOUS_COLUMN,
+    "UNRESOLVED_ROUTINE": Code.UNKNOWN_FUNCTION,
+    "SCHEMA_NOT_FOUND": Code.UNKNOWN_SCHEMA,
+    "TABLE_OR_VIEW_ALREADY_EXISTS": Code.DUPLICATE_TABLE,
+    "DATATYPE_MISMATCH": Code.TYPE_MISMATCH,
+    "DIVIDE_BY_ZERO": Code.DIVISION_BY_ZERO,
+    "CAST_INVALID_INPUT": Code.CONVERSION,
+    "CAST_OVERFLOW": Code.OUT_OF_RANGE,
+    "ARITHMETIC_OVERFLOW": Code.OUT_OF_RANGE,
+    "BINARY_ARITHMETIC_OVERFLOW": Code.OUT_OF_RANGE,
+    "NUMERIC_VALUE_OUT_OF_RANGE": Code.OUT_OF_RANGE,
+    "MISSING_AGGREGATION": Code.GROUPING,
+    "MISSING_GROUP_BY": Code.GROUPING,
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": Code.CARDINALITY,
+    "PARSE_SYNTAX_ERROR": Code.BIND,
+    "WRONG_NUM_ARGS": Code.UNKNOWN_FUNCTION,
+    "NUM_COLUMNS_MISMATCH": Code.COLUMN_COUNT,
+    "UNSUPPORTED_FEATURE": Code.NOT_SUPPORTED,
+    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY": Code.NOT_SUPPORTED,
+    "PATH_NOT_FOUND": Code.SEGMENT_DAMAGED,
+    "FAILED_READ_FILE": Code.SEGMENT_DAMAGED,
+    "WRONG_COMMAND_FOR_OBJECT_TYPE": Code.WRONG_OBJECT,
+}
+_CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
+_SAID = (
+    (re.compile(r"No space left on device|disk quota", re.I), Code.STORE_WRITE),
+    (re.compile(r"FileNotFoundException|does not exist.*\.parquet", re.I), Code.SEGMENT_DAMAGED),
+    (re.compile(r"Permission denied|AccessControlException|not allowed", re.I), Code.STORE_GRANT),
+    (re.compile(r"OutOfMemoryError|GC overhead", re.I), Code.OUT_OF_MEMORY),
+    (re.compile(r"\bcancell?ed\b", re.I), Code.CANCELLED),
+    (re.compile(r"timed out|timeout", re.I), Code.CANCELLED),
+)
+_LOGIN = re.compile(
+    r"Bad status|Error validating the login|authentication|unauthori[sz]ed|GSS|SASL|Kerberos"
+    r"|Login failed|PLAIN auth failed",
+    re.I,
+)
+_ADVICE = {
+    Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
+    Code.OUT_OF_RANGE: "use a wider type",
+    Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
+    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.GROUPING: "add the column to GROUP BY, or aggregate it",
+    Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
+    Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
+    Code.STORE_GRANT: "grant the user what it needs; docs/hive.md lists it",
+    Code.STORE_LOGIN: "check user, password and the option auth of the URL",
+    Code.STORE_UNREACHABLE: "check host, port and auth, and that the server runs",
+    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.SEGMENT_DAMAGED: "restore the files of the journal from a backup",
+}
+
+
+def translate(message: str) -> PalimpsestError:
+    """The project's error for what a server says of a failed statement."""
+    text = message.partition("org.apache.hive.service.cli.HiveSQLException:")[2] or message
+    text = text.removeprefix("Error running query:").removeprefix("Error operating").strip()
+    found = _CONDITION.search(text)
+    code = None
+    if found is not None:
+        code = _CONDITIONS.get(found.group(1))
+        if found.group(2) == "SCALAR_SUBQUERY_TOO_MANY_ROWS":
+            code = Code.CARDINALITY
+        text = text[found.end() :]
+        text = _CONDITION.sub("", text)
+    text = re.sub(r"^(\S*Exception:\s*)+", "", text.strip())
+    state = _STATE.search(message)
+    if code is None:
+        code = next((c for pattern, c in _SAID if pattern.search(message)), None)
+    if code is None and state is not None:
+        code = _CLASSES.get(state.group(1)[:2])
+    text = _STATE.sub("", text.split("\n")[0].split("== SQL")[0]).strip(" .;:")
+    text = re.sub(r":\d+:\d+$", "", text).strip(" .;")
+    code = code or Code.STORE
+    return PalimpsestError(code, text or "the statement failed", advice=_ADVICE.get(code, ""))
+
+
+def lost(message: str) -> PalimpsestError:
+    """The connection to the server is gone."""
+    text = f"the connection to the server was lost: {' '.join(message.split())}"
+    return PalimpsestError(Code.STORE_LOST, text, advice=_ADVICE[Code.STORE_LOST])
+
+
+def unreachable(message: str) -> PalimpsestError:
+    """A connection could not be made."""
+    text = " ".join(message.split())
+    code = Code.STORE_LOGIN if _LOGIN.search(text) else Code.STORE_UNREACHABLE
+    return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
+
+
+def stopped(timeout_ms: int) -> PalimpsestError:
+    """A statement took longer than it may."""
+    return PalimpsestError(
+        Code.CANCELLED,
+        f"the statement took longer than statement_timeout ({timeout_ms} ms) and was stopped",
+        advice=_ADVICE[Code.CANCELLED],
+    )
+
+
+def cancelled() -> PalimpsestError:
+    """A statement was stopped from outside."""
+    return PalimpsestError(
+        Code.CANCELLED, "the statement was cancelled", advice=_ADVICE[Code.CANCELLED]
+    )

@@ -1,0 +1,204 @@
+"""How a journal lies in Hive: Parquet tables partitioned by segment, one per set of columns.
+
+    company_palimpsest.j0f3a_t1_3f2a90bc / palimpsest_segment=s1732..   one partition per segment
+    hr.depts, hr.depts_journal                                           views, for whoever reads
+
+A segment names its table and its partition; every read lists its partitions, so what no manifest
+lists is not read. Builds AST of Spark's; runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from sqlglot import exp
+
+from journal.relations import column, ident, union_all, version_type
+from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
+from journal.segment import Fields, Manifest, SegmentFile, Tier
+from journal.stores.hive_types import spark_type
+from journal.stores.row_layout import fields_of, rows_in_layout
+
+PARTITION = "palimpsest_segment"
+"""The column by which journals are partitioned."""
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The store's names: of its own database, and of those that clients see.
+
+    ``prefix`` goes before the database of every schema; ``database`` is that of the default one.
+    ``store`` is part of the names of the store's own tables, so that those of another catalog over
+    the same metastore are never taken for ours.
+    """
+
+    database: str
+    prefix: str = ""
+    store: str = ""
+
+    @property
+    def own(self) -> str:
+        """The database that holds the journals."""
+        return f"{self.prefix}{self.database}_palimpsest"
+
+    def schema(self, schema: str) -> str:
+        """The database of a logical schema."""
+        if fold(schema) == DEFAULT_SCHEMA:
+            return self.prefix + self.database
+        return self.prefix + plain_name(schema)
+
+    def shown(self, name: TableName) -> exp.Table:
+        """The relation everybody sees under a logical name."""
+        return exp.table_(ident(plain_name(name.name)), db=ident(self.schema(name.schema)))
+
+    @property
+    def journals(self) -> str:
+        """What names of journals begin with."""
+        return f"j{self.store}_"
+
+    @property
+    def staging(self) -> str:
+        """What names of tables of staged rows begin with."""
+        return f"w{self.store}_"
+
+    def table(self, name: str) -> exp.Table:
+        """A table of the store's own."""
+        return exp.table_(ident(name), db=ident(self.own))
+
+
+def plain_name(name: str) -> str:
+    """A name as the metastore takes it: lower case; others get a checksum for what they lose."""
+    folded = fold(name)
+    if _PLAIN.fullmatch(folded):
+        return folded
+    kept = re.sub(r"[^a-z0-9_]", "_", folded)
+    return f"{kept}_{zlib.crc32(folded.encode()):08x}"
+
+
+def journal_fields(table: Table, fields: Fields) -> Fields:
+    """The columns of a table of journal rows that were written as ``fields``."""
+    ends = version_type(table)
+    return (*fields, (table.format.version_column, ends), (table.format.subsequent_column, ends))
+
+
+def journal_table(names: Names, table: Table, fields: Fields) -> str:
+    """The name of the store's table for rows with these columns; the same for the same columns."""
+    text = repr(journal_fields(table, fields))
+    return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}"
+
+
+def segment_path(names: Names, table: Table, fields: Fields, segment_id: str) -> str:
+    """What stands for a segment's only file: the table and the partition it lies in."""
+    return f"{journal_table(names, table, fields)}/{segment_id}"
+
+
+def create_journal(names: Names, table: Table, fields: Fields) -> exp.Create:
+    """Makes the table for rows with these columns, unless it is there."""
+    columns = [
+        exp.ColumnDef(this=ident(n), kind=exp.DataType.build(spark_type(k), dialect="spark"))
+        for n, k in journal_fields(table, fields)
+    ]
+    text = exp.DataType.build("string", dialect="spark")
+    columns.append(exp.ColumnDef(this=ident(PARTITION), kind=text))
+    target = names.table(journal_table(names, table, fields))
+    properties = [
+        exp.FileFormatProperty(this=exp.Var(this="PARQUET")),
+        exp.PartitionedByProperty(this=exp.Schema(expressions=[ident(PARTITION)])),
+    ]
+    return exp.Create(
+        this=exp.Schema(this=target, expressions=columns),
+        kind="TABLE",
+        exists=True,
+        properties=exp.Properties(expressions=properties),
+    )
+
+
+def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:
+    """Appends rows, in the order of the table's columns, to the partition of a segment."""
+    target, segment = _place(names, path)
+    target.set("partition", _partition(segment))
+    return exp.Insert(this=target, expression=rows)
+
+
+def drop_rows(names: Names, path: str) -> exp.Expr:
+    """Drops the partition of a segment, if it is there."""
+    target, segment = _place(names, path)
+    drop = exp.DropPartition(expressions=[_partition(segment)], exists=True)
+    return exp.Alter(this=target, kind="TABLE", actions=[drop])
+
+
+def _place(names: Names, path: str) -> tuple[exp.Table, str]:
+    name, _, segment = path.partition("/")
+    return names.table(name), segment
+
+
+def _partition(segment: str) -> exp.Partition:
+    same = exp.EQ(this=exp.column(ident(PARTITION)), expression=exp.Literal.string(segment))
+    return exp.Partition(expressions=[same])
+
+
+def rows_of(names: Names, paths: Iterable[str]) -> exp.Select:
+    """All rows of segments that lie in one table."""
+    listed = list(paths)
+    target, _ = _place(names, listed[0])
+    wanted = [exp.Literal.string(path.partition("/")[2]) for path in listed]
+    return exp.select("*").from_(target).where(exp.In(this=column(PARTITION), expressions=wanted))
+
+
+def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[str]) -> exp.Query:
+    """Rows of segments of one table in the present columns of ``table``."""
+    source = rows_of(names, paths)
+    if fields == fields_of(table):
+        ends = (table.format.version_column, table.format.subsequent_column)
+        columns = [column(n) for n, _ in fields] + [column(n) for n in ends]
+        source.set("expressions", columns)
+        return source
+    return rows_in_layout(table, source.subquery(), fields)  # type: ignore[arg-type]
+
+
+def tier_rows(names: Names, table: Table, manifest: Manifest, tier: Tier) -> exp.Query:
+    """The rows of one tier in the present columns of ``table``; it has at least one segment."""
+    found = [(s.files[0].path, s.fields) for s in manifest.in_tier(tier)]
+    return staged_rows(names, table, found)
+
+
+def staged_rows(names: Names, table: Table, found: Sequence[tuple[str, Fields]]) -> exp.Query:
+    """The rows of segments, given by path and columns, in the present columns of ``table``."""
+
+    def place(item: tuple[str, Fields]) -> tuple[str, Fields]:
+        return item[0].partition("/")[0], item[1]
+
+    pieces = [
+        rows_in_table(names, table, fields, [path for path, _ in group])
+        for (_, fields), group in groupby(sorted(found, key=place), key=place)
+    ]
+    return union_all(pieces)
+
+
+def kinds_of(table: Table) -> list[exp.Expr]:
+    """Counts of all rows of a journal, of open rows and of tombstones."""
+    end, start = column(table.format.subsequent_column), column(table.format.version_column)
+    opened = exp.Is(this=end.copy(), expression=exp.Null())
+    ended = exp.EQ(this=end.copy(), expression=start.copy())
+    return [exp.Count(this=exp.Star()), exp.CountIf(this=opened), exp.CountIf(this=ended)]
+
+
+def counts(names: Names, table: Table, manifest: Manifest) -> list[exp.Select]:
+    """Queries for the rows of each kind in each segment, one per table they lie in."""
+    paths = sorted(s.files[0].path for s in manifest.segments)
+    found: list[exp.Select] = []
+    for _, group in groupby(paths, key=lambda path: path.partition("/")[0]):
+        query = rows_of(names, group)
+        query.set("expressions", [column(PARTITION), *kinds_of(table)])
+        found.append(query.group_by(column(PARTITION)))
+    return found
+
+
+def segment_file(path: str, rows: int) -> SegmentFile:
+    """What a segment lists of its partition; its bytes are the store's to look after."""
+    return SegmentFile(path, 0, rows, 0)

@@ -1,0 +1,112 @@
+"""Canonical AST (DuckDB's dialect) as Spark's text; what Spark cannot say is refused.
+
+    copy -> clauses written out -> parameters as literals -> types and functions mapped -> text
+
+Thrift carries no parameters, so values become literals of the tree, which sqlglot writes; no text
+of a client's is ever pasted. Pure: no driver.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.base import Parameters
+from journal.stores.hive_functions import change_function
+from journal.stores.hive_types import DIALECT, mapped_type, microseconds
+from journal.stores.postgres_select import prepare_selects
+
+
+def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
+    """The text of a tree, which is left as it is, with the values of its parameters."""
+    tree = prepare_selects(ast.copy())
+    holder = exp.Paren(this=tree)
+    for node in list(holder.walk()):
+        if isinstance(node, exp.Placeholder):
+            node.replace(literal((parameters or {})[node.name]))
+        elif isinstance(node, exp.Identifier):
+            node.set("quoted", True)
+        elif isinstance(node, exp.CTE):
+            node.set("materialized", None)
+    for node in reversed(list(holder.find_all(exp.Expr))):
+        if isinstance(node, exp.DataType):
+            mapped_type(node)
+            continue
+        replacement = change_function(node)
+        if replacement is not None:
+            node.replace(replacement)
+    return written(holder.this)
+
+
+def written(tree: exp.Expr) -> str:
+    """The text of a tree that is in Spark's terms already."""
+    try:
+        return str(tree.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE))
+    except UnsupportedError as error:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a Hive store cannot run this: {str(error).rstrip('.')}",
+            advice="write it in terms that Spark has",
+        ) from error
+
+
+def literal(value: Any) -> exp.Expr:
+    """A Python value as a literal of Spark's; raises DATA for what it cannot hold."""
+    match value:
+        case None:
+            return exp.Null()
+        case bool():
+            return exp.Boolean(this=value)
+        case int():
+            size = exp.Literal.number(abs(value))
+            return exp.Neg(this=size) if value < 0 else size
+        case float():
+            return _cast(repr(value), "DOUBLE")
+        case Decimal():
+            return _decimal(value)
+        case str():
+            return exp.Literal.string(value)
+        case bytes() | bytearray() | memoryview():
+            return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(bytes(value).hex())])
+        case datetime.datetime() if value.tzinfo is not None:
+            number = literal(microseconds(value))
+            return exp.Anonymous(this="timestamp_micros", expressions=[number])
+        case datetime.datetime():
+            return _cast(value.isoformat(sep=" "), "TIMESTAMP_NTZ")
+        case datetime.date():
+            return _cast(value.isoformat(), "DATE")
+        case datetime.time() | uuid.UUID():
+            return exp.Literal.string(str(value))
+        case list() | tuple():
+            return exp.Anonymous(this="array", expressions=[literal(v) for v in value])
+        case dict():
+            parts: list[exp.Expr] = []
+            for key, member in value.items():
+                parts += [exp.Literal.string(str(key)), literal(member)]
+            return exp.Anonymous(this="named_struct", expressions=parts)
+        case _:
+            raise PalimpsestError(
+                Code.DATA,
+                f"a Hive store takes no value of type {type(value).__name__}",
+                advice="give a number, text, bytes, a date, a timestamp, a list or a dict",
+            )
+
+
+def _decimal(value: Decimal) -> exp.Expr:
+    if not value.is_finite():
+        return _cast(str(value), "DOUBLE")
+    text = format(value, "f")
+    digits = text.lstrip("-").replace(".", "")
+    scale = len(text.partition(".")[2])
+    return _cast(text, f"DECIMAL({max(len(digits), scale, 1)}, {scale})")
+
+
+def _cast(text: str, kind: str) -> exp.Expr:
+    to = exp.DataType.build(kind, dialect=DIALECT)
+    return exp.Cast(this=exp.Literal.string(text), to=to)

@@ -1,0 +1,216 @@
+"""Types: the canonical dialect's as Spark's, Spark's as the canonical dialect's, and their values.
+
+What Spark has no type for is refused, except where a wider one holds every value. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+
+DIALECT = "spark"
+_T = exp.DType
+_WIDER: dict[exp.DType, tuple[exp.DType, tuple[int, ...]]] = {
+    _T.UTINYINT: (_T.SMALLINT, ()),
+    _T.USMALLINT: (_T.INT, ()),
+    _T.UINT: (_T.BIGINT, ()),
+    _T.UBIGINT: (_T.DECIMAL, (20, 0)),
+    _T.INT128: (_T.DECIMAL, (38, 0)),
+    _T.UUID: (_T.TEXT, ()),
+    _T.TIME: (_T.TEXT, ()),
+    _T.TIMESTAMP_S: (_T.TIMESTAMPNTZ, ()),
+    _T.TIMESTAMP_MS: (_T.TIMESTAMPNTZ, ()),
+    _T.TIMESTAMP: (_T.TIMESTAMPNTZ, ()),
+    _T.JSON: (_T.TEXT, ()),
+}
+_REFUSED = {
+    _T.UINT128: "UHUGEINT",
+    _T.BIGNUM: "BIGNUM",
+    _T.UNION: "UNION types",
+    _T.ENUM: "ENUM types",
+    _T.TIMESTAMP_NS: "nanosecond timestamps",
+    _T.BIT: "BIT strings",
+    _T.INTERVAL: "INTERVAL columns",
+    _T.TIMETZ: "TIME WITH TIME ZONE",
+    _T.VARIANT: "VARIANT types",
+}
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def mapped_type(node: exp.DataType) -> None:
+    """Make a type Spark's own, in place; raises NOT_SUPPORTED where it has none."""
+    refused = _REFUSED.get(node.this)
+    if refused is not None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a Hive store has no {refused}",
+            advice="use a type that Spark has: a wider number, text, an array, map or struct",
+        )
+    wider = _WIDER.get(node.this)
+    if wider is not None:
+        kind, arguments = wider
+        node.set("this", kind)
+        literals = [exp.DataTypeParam(this=exp.Literal.number(a)) for a in arguments]
+        node.set("expressions", literals)
+    elif node.this in {_T.VARCHAR, _T.CHAR, _T.TEXT, _T.NCHAR}:
+        node.set("this", _T.TEXT)
+        node.set("expressions", None)
+
+
+@lru_cache(maxsize=4096)
+def spark_type(kind: str) -> str:
+    """A type, canonical text, as Spark writes it."""
+    holder = exp.Paren(this=exp.DataType.build(kind, dialect="duckdb", copy=True))
+    for part in list(holder.find_all(exp.DataType)):
+        mapped_type(part)
+    return str(holder.this.sql(dialect=DIALECT))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of Spark: its canonical name, its Arrow type, and how its values arrive."""
+
+    name: str
+    arrow: pa.DataType
+    is_nested: bool = False
+    convert: Callable[[Any], Any] | None = None
+
+    def values(self, column: list[Any]) -> list[Any]:
+        """Python values of what arrived, nulls kept."""
+        convert = self.convert
+        return column if convert is None else [None if v is None else convert(v) for v in column]
+
+
+@lru_cache(maxsize=4096)
+def kind_of(text: str) -> Kind:
+    """What a type is, given as Spark describes it."""
+    base = text.partition("(")[0].strip().lower()
+    found = _KINDS.get(base)
+    if found is not None:
+        return found
+    if base == "decimal":
+        precision, scale = (int(n) for n in text.partition("(")[2].rstrip(")").split(","))
+        return Kind(
+            f"DECIMAL({precision},{scale})", pa.decimal128(precision, scale), convert=_decimal
+        )
+    if base.startswith(("array", "map", "struct")):
+        node = exp.DataType.build(text, dialect=DIALECT)
+        decode = _decoder(node)
+        return Kind(
+            _name(node), _arrow(node), True, lambda v: decode(json.loads(v, parse_float=Decimal))
+        )
+    return Kind("VARCHAR", pa.string(), convert=str)
+
+
+def _decimal(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(str(value))
+
+
+def _date(value: Any) -> datetime.date:
+    return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
+
+
+def _naive(value: Any) -> datetime.datetime:
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None)
+    return datetime.datetime.fromisoformat(str(value)).replace(tzinfo=None)
+
+
+def _instant(value: Any) -> datetime.datetime:
+    found = value
+    if not isinstance(found, datetime.datetime):
+        found = datetime.datetime.fromisoformat(str(value))
+    return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)
+
+
+_KINDS = {
+    "boolean": Kind("BOOLEAN", pa.bool_()),
+    "tinyint": Kind("TINYINT", pa.int8()),
+    "smallint": Kind("SMALLINT", pa.int16()),
+    "int": Kind("INTEGER", pa.int32()),
+    "bigint": Kind("BIGINT", pa.int64()),
+    "float": Kind("FLOAT", pa.float32(), convert=float),
+    "double": Kind("DOUBLE", pa.float64(), convert=float),
+    "string": Kind("VARCHAR", pa.string()),
+    "varchar": Kind("VARCHAR", pa.string()),
+    "char": Kind("VARCHAR", pa.string()),
+    "void": Kind("INTEGER", pa.int32()),
+    "binary": Kind("BLOB", pa.binary()),
+    "date": Kind("DATE", pa.date32(), convert=_date),
+    "timestamp_ntz": Kind("TIMESTAMP", pa.timestamp("us"), convert=_naive),
+    "timestamp": Kind("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant),
+}
+
+
+def _leaf(node: exp.DataType) -> Kind:
+    return kind_of(node.sql(dialect=DIALECT).replace(" ", "").lower())
+
+
+def _members(node: exp.DataType) -> list[tuple[str, exp.DataType]]:
+    return [(d.name, d.args["kind"]) for d in node.expressions]
+
+
+def _name(node: exp.DataType) -> str:
+    match node.this:
+        case _T.ARRAY:
+            return f"{_name(node.expressions[0])}[]"
+        case _T.MAP:
+            key, value = node.expressions
+            return f"MAP({_name(key)}, {_name(value)})"
+        case _T.STRUCT:
+            inner = ", ".join(
+                f"{exp.to_identifier(n).sql('duckdb')} {_name(k)}" for n, k in _members(node)
+            )
+            return f"STRUCT({inner})"
+        case _:
+            return _leaf(node).name
+
+
+def _arrow(node: exp.DataType) -> pa.DataType:
+    match node.this:
+        case _T.ARRAY:
+            return pa.list_(_arrow(node.expressions[0]))
+        case _T.MAP:
+            key, value = node.expressions
+            return pa.map_(_arrow(key), _arrow(value))
+        case _T.STRUCT:
+            return pa.struct([pa.field(n, _arrow(k)) for n, k in _members(node)])
+        case _:
+            return _leaf(node).arrow
+
+
+def _decoder(node: exp.DataType) -> Callable[[Any], Any]:
+    """Makes values of what JSON says, null included."""
+    match node.this:
+        case _T.ARRAY:
+            inner = _decoder(node.expressions[0])
+            return lambda v: None if v is None else [inner(x) for x in v]
+        case _T.MAP:
+            key, value = (_decoder(e) for e in node.expressions)
+            return lambda v: None if v is None else {key(k): value(x) for k, x in v.items()}
+        case _T.STRUCT:
+            members = [(n, _decoder(k)) for n, k in _members(node)]
+            return lambda v: None if v is None else {n: d(v.get(n)) for n, d in members}
+        case _T.BINARY | _T.VARBINARY:
+            return lambda v: None if v is None else base64.b64decode(v)
+        case _T.INT | _T.BIGINT | _T.SMALLINT | _T.TINYINT:
+            return lambda v: None if v is None else int(v)
+        case _:
+            convert = _leaf(node).convert
+            return lambda v: v if v is None or convert is None else convert(v)
+
+
+def microseconds(moment: datetime.datetime) -> int:
+    """An instant as microseconds since 1970."""
+    return (moment - _EPOCH) // datetime.timedelta(microseconds=1)

@@ -1,0 +1,158 @@
+"""The database of a catalog that lies beside its store: SQLite in a file, or a server's.
+
+With ``sql_catalog`` the only module that imports SQLAlchemy. A transaction here is short: one that
+reads sees one moment, one that writes excludes every other writer from its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from journal.errors import Code, PalimpsestError
+
+CatalogConnection = Connection
+"""A connection inside a transaction of the catalog."""
+_BUSY_S = 30.0
+_CONNECTIONS = 16
+
+
+class CatalogDatabase:
+    """An open catalog database; thread-safe."""
+
+    def __init__(self, url: str) -> None:
+        self._url = _parsed(url)
+        self._is_sqlite = self._url.get_backend_name() == "sqlite"
+        if self._is_sqlite and self._url.database in {None, "", ":memory:"}:
+            raise _bad_url("a catalog in memory would be lost with the process")
+        self._engine = self._made()
+
+    @property
+    def shown(self) -> str:
+        """Where the catalog is, without passwords, for people."""
+        return self._url.render_as_string(hide_password=True)
+
+    def _made(self) -> Engine:
+        options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
+        if self._is_sqlite:
+            options["connect_args"] = {"timeout": _BUSY_S, "check_same_thread": False}
+            options["poolclass"] = QueuePool
+        try:
+            engine = sa.create_engine(self._url, pool_pre_ping=not self._is_sqlite, **options)
+        except (ImportError, NoSuchModuleError) as error:
+            raise PalimpsestError(
+                Code.DRIVER_MISSING,
+                f"the catalog's database needs a driver that is not installed: {error}",
+                advice="install it, or give ?catalog=sqlite:///file",
+            ) from error
+        if self._is_sqlite:
+            sa.event.listen(engine, "connect", _prepare_sqlite)
+            sa.event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment and changes nothing."""
+        options = {} if self._is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with _mapped(), self._engine.connect() as found:
+            connection = found.execution_options(**options)
+            with connection.begin() as transaction:
+                yield connection
+                transaction.rollback()
+
+    @contextmanager
+    def writing(self, *exclusive: sa.Table) -> Iterator[Connection]:
+        """A transaction that commits at the end; others wait that change ``exclusive`` tables.
+
+        Raises OUTCOME_UNKNOWN if the connection is cut during COMMIT.
+        """
+        with _mapped(), self._engine.connect() as found:
+            connection = found.execution_options(palimpsest_begin="BEGIN IMMEDIATE")
+            transaction = connection.begin()
+            try:
+                if not self._is_sqlite:
+                    for table in exclusive:
+                        name = connection.dialect.identifier_preparer.format_table(table)
+                        connection.exec_driver_sql(f"LOCK TABLE {name} IN EXCLUSIVE MODE")
+                yield connection
+            except BaseException:
+                if transaction.is_active:
+                    transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                if error.connection_invalidated:
+                    raise unknown_outcome(str(error.orig)) from error
+                raise
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._engine.dispose()
+
+
+def unknown_outcome(message: str) -> PalimpsestError:
+    """The catalog's connection was cut while COMMIT was under way."""
+    return PalimpsestError(
+        Code.OUTCOME_UNKNOWN,
+        f"the connection to the catalog was lost during COMMIT: {message}",
+        advice="the transaction is committed or rolled back as a whole; palimpsest log tells which",
+    )
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as error:
+        raise _bad_url("SQLAlchemy cannot read it") from error
+
+
+def _bad_url(why: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.URL,
+        f"the URL of the catalog will not do: {why}",
+        advice="give ?catalog=sqlite:///file.db or ?catalog=postgresql+psycopg://user@host/db",
+    )
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    how = connection.get_execution_options().get("palimpsest_begin", "BEGIN")
+    connection.exec_driver_sql(how)
+
+
+@contextmanager
+def _mapped() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        raise _translated(error) from error
+    except SQLAlchemyError as error:
+        raise PalimpsestError(Code.STORE, f"the catalog failed: {error}") from error
+
+
+def _translated(error: DBAPIError) -> PalimpsestError:
+    said = " ".join(str(error.orig).split())
+    code, advice = Code.STORE, ""
+    if "readonly" in said or "read-only" in said:
+        code, advice = Code.STORE_READ_ONLY, "give the process the right to write the catalog"
+    elif "full" in said:
+        code, advice = Code.STORE_WRITE, "free space; nothing was changed"
+    elif "locked" in said:
+        code, advice = Code.STORE_UNREACHABLE, "another process holds the catalog; try again"
+    elif isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError):
+        code, advice = Code.STORE_UNREACHABLE, "check the catalog's URL, and that its server runs"
+    return PalimpsestError(code, f"the catalog failed: {said}", advice=advice)

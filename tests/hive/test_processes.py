@@ -1,0 +1,90 @@
+"""Two gateway processes on one Hive store: nothing is lost, nothing is seen by halves.
+
+Processes move money between accounts while one of them is killed and the server is restarted.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.database.transfer_child import ACCOUNTS, OPENING_BALANCE
+from tests.support.thrift_server import ThriftServer
+
+PROCESSES = 2
+THREADS = 2
+
+
+@pytest.fixture
+def url(url: str) -> str:
+    """Small tables are read in the gateway, so that the time goes into commits."""
+    return f"{url}&held_rows=10000&lease=3"
+
+
+@pytest.fixture
+def con(url: str) -> Iterator[Connection]:
+    with gateway.connect(url, autocommit=True) as found:
+        yield found
+
+
+def _start(url: str, name: str, transfers: int, log: Path, root: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.database.transfer_child", url, name]
+    command += [str(THREADS), str(transfers), str(log)]
+    return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE)
+
+
+def _open_bank(con: Connection) -> None:
+    con.execute("CREATE SCHEMA bank")
+    con.execute("CREATE TABLE bank.accounts (k INTEGER PRIMARY KEY, balance BIGINT NOT NULL)")
+    con.execute(
+        "CREATE TABLE bank.ledger (id VARCHAR PRIMARY KEY, payer INTEGER, payee INTEGER,"
+        " amount BIGINT)"
+    )
+    rows = [(k, OPENING_BALANCE) for k in range(ACCOUNTS)]
+    con.executemany("INSERT INTO bank.accounts VALUES (?, ?)", rows)
+
+
+def _sum(con: Connection) -> None:
+    found = con.execute("SELECT sum(balance), count(*) FROM bank.accounts").fetchall()
+    assert found == [(ACCOUNTS * OPENING_BALANCE, ACCOUNTS)]
+
+
+@pytest.mark.timeout(900)
+def test_transfers_while_a_gateway_is_killed_and_the_server_restarted(
+    con: Connection, url: str, tmp_path: Path, root: Path, server: ThriftServer
+) -> None:
+    _open_bank(con)
+    log = tmp_path / "log"
+    victim = _start(url, "victim", 10_000, log, root)
+    others = [_start(url, f"p{i}", 2, log, root) for i in range(PROCESSES)]
+    deadline = time.monotonic() + 300
+    while con.execute("SELECT count(*) FROM bank.ledger").fetchall()[0][0] < 3:
+        _sum(con)
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    victim.kill()
+    victim.communicate()
+    if server.pid is not None:
+        server.stop()
+        server.launch()
+    while any(child.poll() is None for child in others):
+        _sum(con)
+        time.sleep(0.5)
+    said = [(child.returncode, child.communicate()[1]) for child in others]
+    assert said == [(0, b"")] * PROCESSES
+    ledger = con.execute("SELECT id, payer, payee, amount FROM bank.ledger").fetchall()
+    expected = Counter(dict.fromkeys(range(ACCOUNTS), OPENING_BALANCE))
+    for _, payer, payee, amount in ledger:
+        expected[payer] -= amount
+        expected[payee] += amount
+    assert dict(con.execute("SELECT k, balance FROM bank.accounts").fetchall()) == dict(expected)
+    assert set(log.read_text().split()) <= {row[0] for row in ledger}
+    assert con.session.executor.sealer.verify().is_clean

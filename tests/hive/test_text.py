@@ -1,0 +1,58 @@
+"""Values and names on their way into Spark's SQL: nothing gets lost, nothing gets out."""
+
+from __future__ import annotations
+
+import json
+
+import sqlglot
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from journal.schema import TableName
+from journal.stores.base import ResultColumn
+from journal.stores.hive_layout import Names, plain_name
+from journal.stores.hive_rows import HeldRelation
+from journal.stores.hive_text import literal, rendered
+
+
+def read_back(sql: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, read="spark")
+
+
+@given(st.text())
+def test_a_text_is_one_literal_with_the_same_content(value: str) -> None:
+    sql = rendered(exp.select(literal(value)))
+    (found,) = read_back(sql).selects
+    assert isinstance(found, exp.Literal)
+    assert found.is_string
+    assert found.this == value
+
+
+@given(st.integers())
+def test_a_number_is_itself(value: int) -> None:
+    (found,) = read_back(rendered(exp.select(literal(value)))).selects
+    assert int(found.sql()) == value
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.text()), min_size=2, max_size=2)))
+def test_held_rows_are_one_literal_of_json(rows: list[list[str | None]]) -> None:
+    columns = (ResultColumn("a", "VARCHAR"), ResultColumn("odd `name'", "VARCHAR"))
+    sql = rendered(HeldRelation(columns, rows).query())
+    call = next(
+        node
+        for node in read_back(sql).find_all(exp.Func)
+        if node.sql_name().lower() == "from_json" or node.name.lower() == "from_json"
+    )
+    text = call.find(exp.Literal)
+    assert text is not None
+    assert json.loads(text.this) == rows
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_names_are_what_the_metastore_takes_and_do_not_meet(one: str, other: str) -> None:
+    names = Names("company", "p_")
+    first, second = (names.shown(TableName("hr", name)).name for name in (one, other))
+    assert set(first) <= set("abcdefghijklmnopqrstuvwxyz0123456789_")
+    assert (first == second) == (one.casefold() == other.casefold())
+    assert plain_name("depts") == "depts"

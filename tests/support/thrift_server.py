@@ -1,0 +1,200 @@
+"""A Spark Thrift Server for tests: the one in pyspark, its metastore in a folder of its own.
+
+Starting it takes long, so the workers of one test run share one: whoever needs it first starts it,
+whoever ends last stops it. ``PALIMPSEST_THRIFT_SERVER=host:port`` names one that runs already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.postgres import free_port
+from tests.support.spark import why_no_spark
+
+RUNNING = "PALIMPSEST_THRIFT_SERVER"
+REQUIRED = "PALIMPSEST_REQUIRE_HIVE"
+_START_S = 600.0
+_CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+_CONF = {
+    # Tests ask many small questions: what pays off for long queries only is left out.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.enabled": "false",
+    "spark.log.level": "WARN",
+}
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.system.durability=test"
+
+
+class Missing(Exception):
+    """Why no server can be had here."""
+
+
+@dataclass
+class ThriftServer:
+    """A running server, or one that was."""
+
+    folder: Path
+    port: int
+    host: str = "127.0.0.1"
+    pid: int | None = None
+
+    @staticmethod
+    def start() -> ThriftServer:
+        """Start a server; raises Missing where that cannot be."""
+        reason = why_no_spark() or _why_no_jar()
+        if reason is not None:
+            raise Missing(reason)
+        folder = Path(tempfile.mkdtemp(prefix="palimpsest-hive-"))
+        server = ThriftServer(folder, free_port())
+        server.launch()
+        return server
+
+    def launch(self) -> None:
+        """Start it; also after it was stopped or killed."""
+        home = _home()
+        folder = self.folder
+        java = f"{_JAVA} -Dderby.system.home={folder} -Dderby.stream.error.file={folder}/derby.log"
+        conf = {
+            **_CONF,
+            "spark.sql.warehouse.dir": f"{folder}/warehouse",
+            "spark.driver.extraJavaOptions": java,
+            "spark.local.dir": f"{folder}/local",
+        }
+        settings = {
+            "hive.server2.thrift.port": str(self.port),
+            "hive.server2.thrift.bind.host": self.host,
+            "hive.server2.authentication": "NOSASL",
+            "hive.metastore.warehouse.dir": f"{folder}/warehouse",
+        }
+        command = [str(home / "bin" / "spark-submit"), "--class", _CLASS, "--master", "local[2]"]
+        command += ["--driver-memory", "768m"]
+        command += [part for k, v in conf.items() for part in ("--conf", f"{k}={v}")]
+        command += [part for k, v in settings.items() for part in ("--hiveconf", f"{k}={v}")]
+        with (folder / "server.log").open("ab") as log:
+            started = subprocess.Popen(
+                [*command, "spark-internal"],
+                cwd=folder,
+                env={**os.environ, "SPARK_HOME": str(home)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.pid = started.pid
+        deadline = time.monotonic() + _START_S
+        while not self.answers():
+            if time.monotonic() > deadline or started.poll() is not None:
+                said = (folder / "server.log").read_text()[-300:]
+                raise Missing(f"the server does not start: {said}")
+            time.sleep(0.2)
+        # It is waited for by whoever stops it, which may be another process.
+        started.returncode = 0
+
+    def answers(self) -> bool:
+        """True when the server takes connections."""
+        with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), 1):
+            return True
+        return False
+
+    def stop(self, *, how: signal.Signals = signal.SIGKILL) -> None:
+        """Stop the server as a crash would, or politely with SIGTERM."""
+        pid, self.pid = self.pid, None
+        if pid is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, how)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+        while self.answers():
+            time.sleep(0.05)
+
+    def remove(self) -> None:
+        """Stop it and remove everything."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self, prefix: str, catalog: Path | str, **options: str) -> str:
+        """The gateway's URL of a store of its own on this server."""
+        where = catalog if isinstance(catalog, str) else f"sqlite:///{catalog}"
+        # A cold server on a busy machine takes long over its first session.
+        told = {"auth": "NOSASL", "prefix": prefix, "catalog": where, "connect_timeout": "120"}
+        told |= options
+        query = "&".join(f"{k}={v}" for k, v in told.items())
+        return f"palimpsest+hive://tester@{self.host}:{self.port}/default?{query}"
+
+
+def _home() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _why_no_jar() -> str | None:
+    if importlib.util.find_spec("pyhive") is None:
+        return "pyhive is not installed: pip install 'palimpsest-gateway[hive]'"
+    if not list((_home() / "jars").glob("spark-hive-thriftserver_*.jar")):
+        return "this pyspark has no Thrift Server"
+    return None
+
+
+@contextlib.contextmanager
+def shared(folder: Path) -> Iterator[ThriftServer]:
+    """The server of a test run; ``folder`` is the run's own. Skips where none can be had."""
+    running = os.environ.get(RUNNING)
+    if running:
+        host, _, port = running.partition(":")
+        yield ThriftServer(folder, int(port), host)
+        return
+    place = folder / "thrift-server.json"
+    with _locked(folder):
+        try:
+            told = json.loads(place.read_text()) if place.exists() else _started()
+        except Missing as reason:
+            if os.environ.get(REQUIRED):
+                raise
+            pytest.skip(f"no Spark Thrift Server here: {reason}")
+        told["users"] += 1
+        place.write_text(json.dumps(told))
+    server = ThriftServer(Path(told["folder"]), told["port"], pid=told["pid"])
+    try:
+        yield server
+    finally:
+        with _locked(folder):
+            told = json.loads(place.read_text())
+            told["users"] -= 1
+            place.write_text(json.dumps(told))
+            if told["users"] == 0:
+                place.unlink()
+                server.remove()
+
+
+def _started() -> dict[str, Any]:
+    server = ThriftServer.start()
+    return {"folder": str(server.folder), "port": server.port, "pid": server.pid, "users": 0}
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / "thrift-server.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
