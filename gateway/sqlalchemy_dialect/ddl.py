@@ -179,7 +179,7 @@ class PalimpsestTypeCompiler(compiler.GenericTypeCompiler):
 
     def visit_enum(self, type_: Any, **kw: Any) -> str:
         """ENUM with its values, or text where the type asks for it."""
-        if not type_.native_enum:
+        if not type_.native_enum or not self.dialect.supports_native_enum:
             return "VARCHAR"
         return self.visit_ENUM(type_, **kw)
 

@@ -104,6 +104,7 @@ class PalimpsestDialect(default.DefaultDialect):
         keywords: dict[str, Any] = {k: query.pop(k) for k in sorted(_OURS & set(query))}
         if "+" in url.drivername:
             # A store that is a server: the rest of the URL is that of its own client library.
+            self.supports_native_enum = False
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or url.port or url.username or url.password:
             raise exc.ArgumentError(

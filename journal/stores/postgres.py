@@ -72,7 +72,6 @@ class PostgresSession:
         self._chunks: Iterator[Rows] | None = None
         self._ahead: Rows = []
         self._names: tuple[str, ...] = ()
-        self._described: list[_Output] | None = None
         self._staged: dict[str, list[str]] = {}
         self._epoch_of: EpochOf = unreplaced
         self.backend = connection.info.backend_pid
@@ -128,7 +127,6 @@ class PostgresSession:
         """Let go of a result that nobody reads on."""
         chunks, self._chunks = self._chunks, None
         self._ahead = []
-        self._described = None
         if isinstance(chunks, Generator):
             chunks.close()
 
@@ -157,8 +155,6 @@ class PostgresSession:
             self._finish()
             chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
             first = next(chunks, [])
-        # Of a result without rows the client library tells nothing, so the server is asked.
-        self._described = None if first else self._outputs(query)
         self._ahead, self._chunks = first, chunks
         self._names = text.names or self._names_of(query)
 
@@ -211,8 +207,6 @@ class PostgresSession:
 
     def _shape(self) -> list[_Output]:
         """The columns of the query that was executed last."""
-        if self._described is not None:
-            return self._described
         described = self._cursor.description or []
         names = self._names or ("",) * len(described)
         return [

@@ -96,6 +96,16 @@ _TABLES = (
         " AS $$ BEGIN RAISE EXCEPTION 'could not serialize access: the journal was compacted"
         " since this transaction began' USING ERRCODE = '40001', HINT = 'run it again'; END $$"
     ),
+    # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
+    (
+        "CREATE FUNCTION _palimpsest.json_at(value json, place text) RETURNS json LANGUAGE sql"
+        " IMMUTABLE AS $$ SELECT CASE WHEN place LIKE '$%' THEN"
+        " jsonb_path_query_first(value::jsonb, place::jsonpath)::json ELSE value -> place END $$"
+    ),
+    (
+        "CREATE FUNCTION _palimpsest.json_text_at(value json, place text) RETURNS text"
+        " LANGUAGE sql IMMUTABLE AS $$ SELECT _palimpsest.json_at(value, place) #>> '{}' $$"
+    ),
     # PostgreSQL has ANY_VALUE since version 16.
     (
         "CREATE FUNCTION _palimpsest.earlier(kept anyelement, other anyelement)"

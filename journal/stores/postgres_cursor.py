@@ -11,7 +11,10 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.abc import PQGen
+from psycopg.generators import fetch
+from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
 
 _CHUNK_ROWS = 1000
@@ -39,6 +42,28 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
             finally:
                 if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
                     self._leave()
+
+    def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
+        """The next chunk; None at the end.
+
+        Of a result without rows the library would forget the columns.
+        """
+        result: PGresult | None = yield from fetch(self._pgconn)
+        if result is None:
+            return None
+        if result.status == ExecStatus.TUPLES_CHUNK:
+            self.pgresult = result
+            self._tx.set_pgresult(result, set_loaders=first)
+            if first:
+                self._make_row = self._make_row_maker()
+            return result
+        if result.status != ExecStatus.TUPLES_OK:
+            self._raise_for_result(result)
+        if first:
+            self.pgresult = result
+        while result is not None:
+            result = yield from fetch(self._pgconn)
+        return None
 
     def _leave(self) -> None:
         """Cancel the query and read off what the server has sent already."""

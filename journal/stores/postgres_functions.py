@@ -102,6 +102,21 @@ def _try_cast(node: exp.Expr) -> exp.Expr | None:
     return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
 
 
+def _json_at(name: str) -> Change:
+    """A place in JSON that a parameter names; literal ones sqlglot knows how to write."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        place = node.expression
+        if not isinstance(place, exp.Parameter):
+            return None
+        value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.JSON))
+        text = exp.Cast(this=place, to=exp.DataType(this=exp.DType.TEXT))
+        call = exp.Anonymous(this=name, expressions=[value, text])
+        return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+
+    return change
+
+
 def _is_nan(node: exp.Expr) -> exp.Expr | None:
     double = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.DOUBLE))
     nan = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType(this=exp.DType.DOUBLE))
@@ -147,6 +162,8 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.AnyValue: _ANY,
     exp.Cast: _bytes,
     exp.IgnoreNulls: _ignore_nulls,
+    exp.JSONExtract: _json_at("json_at"),
+    exp.JSONExtractScalar: _json_at("json_text_at"),
     exp.TryCast: _try_cast,
     exp.IsNan: _is_nan,
     exp.Struct: _refused("STRUCT values", "use columns of their own, or JSON"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import TextLoader
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import PostgresSession
@@ -113,6 +114,9 @@ class PostgresStore:
                     connect_timeout=patience_s,
                     options=self._options(),
                 )
+                for kind in ("json", "jsonb"):
+                    # JSON is text to clients, whichever store holds it.
+                    connection.adapters.register_loader(kind, TextLoader)
                 return PostgresSession(connection)
             except psycopg.Error as error:
                 if not is_starting(str(error)) or time.monotonic() > deadline:

@@ -72,6 +72,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     names = _result_names(ast)
     tree = ast.copy()
     tree = prepare_selects(tree)
+    _type_asked(tree)
     parameters: list[str] = []
     epochs: dict[int, int] = {}
     for node in list(tree.walk()):
@@ -113,6 +114,20 @@ def refusal(what: str, advice: str = "") -> PalimpsestError:
         f"a PostgreSQL store cannot run this: {what}",
         advice=advice or "write it in terms that PostgreSQL has",
     )
+
+
+def _type_asked(tree: exp.Expr) -> None:
+    """Give parameters a type of which only is asked whether they are NULL.
+
+    The server cannot tell the type of such a one, when its value is NULL, and refuses it.
+    """
+    found: dict[str, list[exp.Placeholder]] = {}
+    for node in tree.find_all(exp.Placeholder):
+        found.setdefault(node.name, []).append(node)
+    for nodes in found.values():
+        asked = nodes[0].find_ancestor(exp.Is)
+        if len(nodes) == 1 and asked is not None and asked.this.unnest() is nodes[0]:
+            asked.set("this", exp.Cast(this=nodes[0], to=exp.DataType(this=exp.DType.TEXT)))
 
 
 def _name_epoch(node: exp.Table, epoch_of: EpochOf, epochs: dict[int, int]) -> None:

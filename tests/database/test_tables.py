@@ -235,3 +235,16 @@ def test_sqlalchemy_takes_the_url_of_a_database(url: str) -> None:
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT b FROM public.t").scalar() == "one"
     engine.dispose()
+
+
+def test_json_is_text_and_nulls_need_no_type(con: Connection) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, j JSON)")
+    con.execute("INSERT INTO t VALUES (1, ?)", ['{"key": [1, 2]}'])
+    assert con.execute("SELECT j FROM t").fetchall() == [('{"key": [1, 2]}',)]
+    places = "SELECT json_extract(j, ?), j ->> ?, j -> '$.key[0]' FROM t"
+    assert con.execute(places, ['$."key"[1]', "key"]).fetchall() == [("2", "[1, 2]", "1")]
+    asked = "SELECT a FROM t WHERE CASE WHEN (? IS NOT NULL) THEN ? ELSE a END = a"
+    assert con.execute(asked, [None, None]).fetchall() == [(1,)]
+    nothing = con.execute("SELECT a FROM t WHERE ? IS NOT NULL", [None])
+    assert [name for name, *_ in nothing.description or ()] == ["a"]
+    assert nothing.fetchall() == []
