@@ -95,5 +95,5 @@ def settled_version(journal: Journal, table_id: int) -> Version:
         empty = not journal.state.tables[table_id].head_counts.total
     if empty:
         return before
-    sealed = seal(journal, table_id)
-    return max((s.max_version for s in sealed), default=before)
+    # Rows that came in bulk are segments at once, and may be newer than what was in the heads.
+    return max([before, *(s.max_version for s in seal(journal, table_id))])

@@ -301,3 +301,17 @@ def test_a_held_person_stays(table: Client) -> None:
     table(f"RELEASE HOLD '{hold}'")
     retain(table)
     assert table(f"SELECT id FROM t WHERE {EXPIRED}") == []
+
+
+def test_rows_that_came_in_bulk_after_others_are_judged_and_backed_up(run: Client) -> None:
+    run("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, n INT)")
+    run("ALTER TABLE t SET POLICY (RETENTION = 30 DAYS ON COLUMN ds)")
+    run("INSERT INTO t VALUES (1, DATE '1999-01-01', 1)")
+    run("SET memory_rows = 5")
+    run("INSERT INTO t SELECT i, DATE '1999-01-01', 0 FROM range(2, 50) r(i)")
+    run("CALL system.backup('t', name => 'all')")
+    assert run("SELECT rows FROM system.backups WHERE name = 'all'") == [(49,)]
+    run("INSERT INTO t VALUES (100, DATE '1999-01-01', 1)")
+    run("INSERT INTO t SELECT i, DATE '1999-01-01', 0 FROM range(101, 150) r(i)")
+    assert retain(run).removed.rows == 99
+    assert is_whole(run)
