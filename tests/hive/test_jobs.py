@@ -8,7 +8,7 @@ from gateway.dbapi.connection import Connection
 from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:

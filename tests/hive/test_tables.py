@@ -11,7 +11,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:

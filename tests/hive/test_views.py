@@ -11,7 +11,7 @@ from gateway.dbapi.connection import Connection
 from journal.stores.hive import HiveConnection, Server
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
