@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.contract.sqlalchemy_suite.exclusions import EXCLUDED, reason_against
+from tests.contract.sqlalchemy_suite.running import run_suite
 
-HERE = Path("tests") / "contract" / "sqlalchemy_suite"
 PASSED_MIN = 1_300
 EXCLUDED_MAX = 40
 
 
 @pytest.fixture(scope="module")
 def report(root: Path, tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
-    """The suite's result as JUnit XML; it runs apart, since its plugin rules a whole process."""
+    """The suite's result on an embedded warehouse."""
     folder = tmp_path_factory.mktemp("suite")
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", str(HERE / "suite.py"),
-            "-c", str(HERE / "setup.cfg"), "--rootdir", str(HERE),
-            "-p", "tests.contract.sqlalchemy_suite.plugin",
-            "-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:warnings",
-            "--dburi", f"palimpsest:///{folder / 'warehouse'}",
-            "--junitxml", str(folder / "report.xml"), "-q", "--tb=short",
-        ],
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        pytest.fail("\n".join(done.stdout.splitlines()[-60:]) + done.stderr[-2000:])
-    suite = ElementTree.parse(folder / "report.xml").getroot().find("testsuite")  # noqa: S314
-    assert suite is not None
-    return suite
+    return run_suite(root, folder, f"palimpsest:///{folder / 'warehouse'}")
 
 
 def test_nearly_all_of_it_runs_and_passes(report: ElementTree.Element) -> None:
