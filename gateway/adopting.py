@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from gateway.procedures import database
 from gateway.session import Session
 from journal.commit import Author
 from journal.database.adoption import Adoption, planned
 from journal.database.adoption import adopt as adopt_table
 from journal.database.adoption import eject as eject_table
-from journal.database.journal import DatabaseJournal
-from journal.errors import Code, PalimpsestError
 from journal.schema import JournalFormat, TableName
+
+_NOT_HERE = "adopt Parquet files with --from, and eject to them with --to"
 
 
 def adopt(
@@ -18,14 +19,16 @@ def adopt(
     """Adopt a table, or only say what that would do; ``names``: suffix and version columns."""
     suffix, start, end = names
     asked = Adoption(_name(session, table), key, JournalFormat(suffix, start, end))
-    journal = _database(session)
+    journal = database(session, _NOT_HERE)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
     return list(plan.steps)
 
 
 def eject(session: Session, table: str, *, run: bool) -> list[str]:
     """Eject a table, or only say what that would do."""
-    return eject_table(_database(session), _name(session, table), _author(session), run=run)
+    return eject_table(
+        database(session, _NOT_HERE), _name(session, table), _author(session), run=run
+    )
 
 
 def _name(session: Session, table: str) -> TableName:
@@ -35,13 +38,3 @@ def _name(session: Session, table: str) -> TableName:
 
 def _author(session: Session) -> Author:
     return Author(session.user, session.settings.application)
-
-
-def _database(session: Session) -> DatabaseJournal:
-    if not isinstance(session.journal, DatabaseJournal):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"tables are adopted in databases, this is the warehouse {session.journal.place}",
-            advice="adopt Parquet files with --from, and eject to them with --to",
-        )
-    return session.journal

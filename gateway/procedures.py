@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from journal.database.journal import DatabaseJournal
 
 
+_INSTEAD = "docs/index.md says what each store can"
+
+
 def find_tables(session: Session, name: str | None) -> list[Table]:
     """The table of that name, or all tables."""
     catalog = session.journal.state.catalog
@@ -41,15 +44,15 @@ def embedded(session: Session, what: str) -> Journal:
     return session.journal
 
 
-def database(session: Session) -> DatabaseJournal:
+def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
     """The journals of a database, for what a warehouse does in another way."""
     from journal.database.journal import DatabaseJournal
 
     if not isinstance(session.journal, DatabaseJournal):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"this needs a database, and {session.journal.place} is none",
-            advice="docs/index.md says what each store can",
+            f"this needs a database server, and {session.journal.place} is none",
+            advice=instead,
         )
     return session.journal
 

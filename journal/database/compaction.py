@@ -33,7 +33,6 @@ from journal.segment import RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
 from journal.version import Version
 
 GRACE_US = 24 * 3600 * 1_000_000
@@ -69,12 +68,7 @@ class _Run:
 def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
     """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
     table = asked.table
-    if is_flat(table):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{table.name} has an adopted journal, which stays as it is",
-            advice="eject the table and adopt it again as a plain one: then it can be compacted",
-        )
+    replacing.refuse_adopted(table, "eject the table and adopt it again, as a plain one")
     run = _Run(asked)
     started = time.monotonic()
     inputs = _planned(journal, table)

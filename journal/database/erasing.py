@@ -35,7 +35,6 @@ from journal.stores import postgres_jobs as rows_of
 from journal.stores import postgres_layout as layout
 from journal.stores.duckdb_erasure import put_erasure
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
 from journal.version import Version
 
 _ROUNDS_MAX = 5
@@ -55,12 +54,7 @@ class Wanted:
 def erase(journal: DatabaseJournal, wanted: Wanted) -> Request:
     """Erase rows; the receipt. Raises JOB_BUSY and what the server raises, with nothing changed."""
     table = wanted.table
-    if is_flat(table):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{table.name} has an adopted journal, which stays as it is",
-            advice="eject the table, and remove the rows from the journal that is left",
-        )
+    replacing.refuse_adopted(table, "eject the table, and remove the rows from what is left")
     now = journal.clock.now()
     target = Target(table.id, str(table.name), Outcome.PENDING)
     request = Request(

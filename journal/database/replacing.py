@@ -28,6 +28,7 @@ from journal.state import JournalState, TableState
 from journal.stores import postgres_jobs as rows_of
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 
@@ -56,6 +57,16 @@ class Why:
     job_id: str
     kind: str
     grace_us: int
+
+
+def refuse_adopted(table: Table, advice: str) -> None:
+    """Raise NOT_SUPPORTED for a journal of the classic convention, which stays as it is."""
+    if is_flat(table):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, which stays as it is",
+            advice=advice,
+        )
 
 
 @contextmanager
