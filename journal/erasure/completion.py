@@ -18,7 +18,7 @@ from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
 from journal.jobs import retired
 from journal.journal import Journal
-from journal.recovery import unlisted_files
+from journal.recovery import is_staged, unlisted_files
 from journal.state import TableState
 from journal.stores import duckdb_erasure as rows_of
 from journal.stores.duckdb import DuckDBSession, Reopen
@@ -42,8 +42,10 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
             files = _leftovers(journal)
 
             def scrub(file: Path, reopen: Reopen) -> None:
+                # Now that nobody writes, every file that a transaction will still need is staged.
                 for path in files:
-                    path.unlink(missing_ok=True)
+                    if not is_staged(journal, str(path.relative_to(journal.root))):
+                        path.unlink(missing_ok=True)
                 session = reopen(copy_live)
                 _settle_in(journal, session)
 

@@ -567,3 +567,25 @@ def test_killed_at_any_step_a_rerun_finishes(
     assert _holders(run) == []
     assert _others(run, [version]) == before
     assert audit.verify(journal).problems == ()
+
+
+def test_a_file_that_a_transaction_has_just_written_stays(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _people(run)
+    _submit(run, MAIL)
+    journal = _journal(run)
+    (live, *_) = run.files()
+    name = f"{live.parent.parent.relative_to(run.root)}/fresh/part_0.parquet"
+    path = run.root / name
+    path.parent.mkdir()
+    path.write_bytes(live.read_bytes())
+    when_idle = journal.store.when_idle
+
+    def later(action: Any, wait_s: float) -> bool:
+        journal.staged.add(name)
+        return when_idle(action, wait_s)
+
+    monkeypatch.setattr(journal.store, "when_idle", later)
+    assert _purge(run).requests[0].state is State.COMPLETED
+    assert path.exists()

@@ -271,13 +271,17 @@ class _History:
         Where a retention has removed the rows that named them first, a key need not be erased.
         """
         named = [(k, r) for _, rows in replayed for k, r in rows.items() if r[1] in self.erased]
-        there = {k for (k,) in self.run("SELECT DISTINCT k FROM t FOR SYSTEM_TIME ALL")}
+        there = self._keys_there()
         keys = {k for k, row in named if self._stays(row) or k not in there}
 
         def without(rows: Rows) -> Rows:
             return {k: r for k, r in rows.items() if k not in keys and self._stays(r)}
 
         return without
+
+    def _keys_there(self) -> set[int]:
+        """Keys of which any version is left: an erased one has none."""
+        return {k for (k,) in self.run("SELECT DISTINCT k FROM t FOR SYSTEM_TIME ALL")}
 
     def _stays(self, row: Row) -> bool:
         """False for a row whose date is past."""
@@ -289,6 +293,7 @@ class _History:
             "SELECT version, message FROM system.transactions WHERE message IS NOT NULL"
             " ORDER BY version"
         )
+        there = self._keys_there()
         states: list[tuple[int, Rows]] = [(0, {})]
         restores = iter(self.restores)
         for version, message in commits:
@@ -298,7 +303,11 @@ class _History:
             elif message in self.log.effects:
                 effects = self.log.effects[message]
                 if message in self.log.bumped:
-                    kept = {k: r for k, r in effects.items() if r is not None and self._stays(r)}
+                    kept = {
+                        k: r
+                        for k, r in effects.items()
+                        if k in there and r is not None and self._stays(r)
+                    }
                     assert all(r[2] == rows[k][2] + 1 for k, r in kept.items()), "a lost update"
                 for key, row in effects.items():
                     rows.pop(key, None)
