@@ -48,7 +48,7 @@ def _refuse(holder: exp.Expr) -> None:
 
 
 def _refused(what: str, advice: str) -> PalimpsestError:
-    return PalimpsestError(Code.NOT_SUPPORTED, f"a PostgreSQL store has no {what}", advice=advice)
+    return PalimpsestError(Code.NOT_SUPPORTED, f"this store has no {what}", advice=advice)
 
 
 def _name_sources(holder: exp.Expr) -> None:
@@ -170,7 +170,7 @@ def _expand_stars(select: exp.Select) -> None:
         if columns is None:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                "a PostgreSQL store has no EXCLUDE, REPLACE or RENAME behind a star",
+                "this store has no EXCLUDE, REPLACE or RENAME behind a star",
                 advice="list the columns",
             )
         changed = True
