@@ -16,6 +16,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.hive.journal import HiveJournal
 from tests.database.transfer_child import ACCOUNTS, OPENING_BALANCE
 from tests.support.thrift_server import ThriftServer
 
@@ -83,6 +84,8 @@ def test_transfers_while_a_gateway_is_killed_and_the_server_restarted(
     if server.pid is not None:
         server.stop()
         server.launch()
+        assert isinstance(con.session.journal, HiveJournal)
+        con.session.journal.store.forget_idle()
     while any(child.poll() is None for child in others):
         _sum(con)
         time.sleep(0.5)
