@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.plan import STORE_SCHEMA
+from journal.plan import P_SNAPSHOT, STORE_SCHEMA
 from journal.relations import column, ident
 from journal.schema import TableName
 from rewriter.names import missing_relation
@@ -67,7 +67,12 @@ def system_relation(name: TableName, node: exp.Table) -> tuple[str | None, exp.Q
     if name.key[0] == "system" and name.key[1] in STORED:
         shown = STORED[name.key[1]]
         outputs = [exp.alias_(column(old), ident(new)) for old, new in shown.items()]
-        return None, exp.select(*outputs).from_(exp.table_(name.key[1], db=STORE_SCHEMA))
+        rows = exp.select(*outputs).from_(exp.table_(name.key[1], db=STORE_SCHEMA))
+        if name.key[1] == "transactions":
+            # Like the tables: what others commit is not seen before the next transaction.
+            snapshot = exp.Placeholder(this=P_SNAPSHOT)
+            rows = rows.where(exp.LTE(this=column("version"), expression=snapshot))
+        return None, rows
     relation = SUPPLIED.get(name.key)
     if relation is None:
         known = [f"{s}.{n}" for s, n in (*SUPPLIED, *(("system", t) for t in STORED))]

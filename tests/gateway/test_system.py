@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +179,17 @@ def test_refusals(con: Connection, sql: str, sqlstate: str) -> None:
     with pytest.raises(gateway.Error) as caught:
         con.execute(sql)
     assert caught.value.sqlstate == sqlstate
+
+
+def test_transactions_are_those_of_the_snapshot(tmp_path: Path) -> None:
+    url = f"palimpsest:///{tmp_path / 'w'}"
+    ask = "SELECT max(version) FROM system.transactions"
+    with gateway.connect(url) as reader, gateway.connect(url, autocommit=True) as writer:
+        writer.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+        reader.execute("BEGIN READ ONLY")
+        before = rows(reader, ask)
+        writer.execute("INSERT INTO t VALUES (1)")
+        assert rows(reader, ask) == before
+        assert rows(reader, "SELECT count(*) FROM t") == [(0,)]
+        reader.execute("COMMIT")
+        assert rows(reader, ask) > before
