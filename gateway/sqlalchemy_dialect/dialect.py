@@ -102,7 +102,7 @@ class PalimpsestDialect(default.DefaultDialect):
         """The gateway's URL and keywords; without a path one temporary warehouse per engine."""
         query = {k: v if isinstance(v, str) else v[-1] for k, v in url.query.items()}
         keywords: dict[str, Any] = {k: query.pop(k) for k in sorted(_OURS & set(query))}
-        if "+" in url.drivername:
+        if url.drivername.partition("+")[2] not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
             self.supports_native_enum = False
             return [url.set(query=query).render_as_string(hide_password=False)], keywords

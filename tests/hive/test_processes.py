@@ -18,16 +18,23 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.hive.journal import HiveJournal
 from tests.database.transfer_child import ACCOUNTS, OPENING_BALANCE
-from tests.support.thrift_server import ThriftServer
+from tests.support.thrift_server import ThriftServer, own
 
 PROCESSES = 2
 THREADS = 2
 
 
 @pytest.fixture
-def url(url: str) -> str:
+def server() -> Iterator[ThriftServer]:
+    """A server of the test's own, since it is restarted."""
+    with own() as found:
+        yield found
+
+
+@pytest.fixture
+def url(server: ThriftServer, tmp_path: Path) -> str:
     """Small tables are read in the gateway, so that the time goes into commits."""
-    return f"{url}&held_rows=10000&lease=3"
+    return server.url("p_", tmp_path / "catalog.db", views="off", held_rows="10000", lease="3")
 
 
 @pytest.fixture
@@ -81,11 +88,10 @@ def test_transfers_while_a_gateway_is_killed_and_the_server_restarted(
         time.sleep(0.1)
     victim.kill()
     victim.wait()
-    if server.pid is not None:
-        server.stop()
-        server.launch()
-        assert isinstance(con.session.journal, HiveJournal)
-        con.session.journal.store.forget_idle()
+    server.stop()
+    server.launch()
+    assert isinstance(con.session.journal, HiveJournal)
+    con.session.journal.store.forget_idle()
     while any(child.poll() is None for child in others):
         _sum(con)
         time.sleep(0.5)

@@ -29,7 +29,7 @@ from tests.support.spark import why_no_spark
 
 RUNNING = "PALIMPSEST_THRIFT_SERVER"
 REQUIRED = "PALIMPSEST_REQUIRE_HIVE"
-_START_S = 600.0
+_START_S, _STOP_S = 600.0, 60.0
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _CONF = {
     # Tests ask many small questions: what pays off for long queries only is left out.
@@ -124,7 +124,8 @@ class ThriftServer:
             os.killpg(pid, how)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
-        while self.answers():
+        deadline = time.monotonic() + _STOP_S
+        while self.answers() and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def remove(self) -> None:
@@ -155,6 +156,21 @@ def _why_no_jar() -> str | None:
     if not list((_home() / "jars").glob("spark-hive-thriftserver_*.jar")):
         return "this pyspark has no Thrift Server"
     return None
+
+
+@contextlib.contextmanager
+def own() -> Iterator[ThriftServer]:
+    """A server that a test may stop, as the shared one has other users. Skips where none is."""
+    try:
+        server = ThriftServer.start()
+    except Missing as reason:
+        if os.environ.get(REQUIRED):
+            raise
+        pytest.skip(f"no Spark Thrift Server here: {reason}")
+    try:
+        yield server
+    finally:
+        server.remove()
 
 
 @contextlib.contextmanager
