@@ -78,14 +78,15 @@ def cast(value: exp.Expr, kind: str) -> exp.Expr:
 
 def data_type(kind: str) -> exp.DataType:
     """A type from its SQL text."""
-    return _data_type(kind).copy()
+    found, is_simple = _data_type(kind)
+    return exp.DataType(**found.args) if is_simple else found.copy()
 
 
 @lru_cache(maxsize=4096)
-def _data_type(kind: str) -> exp.DataType:
-    if kind == _ANY_NUMBER:
-        return exp.DataType(this=exp.DType.DECIMAL)
-    return exp.DataType.build(kind, dialect=_DIALECT)
+def _data_type(kind: str) -> tuple[exp.DataType, bool]:
+    """The type, and whether it holds no nodes of its own."""
+    found = exp.DataType.build(kind, dialect=_DIALECT)
+    return found, not any(isinstance(v, (exp.Expr, list)) for v in found.args.values())
 
 
 def expression(text: str) -> exp.Expr:
