@@ -85,6 +85,8 @@ def data_type(kind: str) -> exp.DataType:
 @lru_cache(maxsize=4096)
 def _data_type(kind: str) -> tuple[exp.DataType, bool]:
     """The type, and whether it holds no nodes of its own."""
+    if kind == _ANY_NUMBER:
+        return exp.DataType(this=exp.DType.DECIMAL), True
     found = exp.DataType.build(kind, dialect=_DIALECT)
     return found, not any(isinstance(v, (exp.Expr, list)) for v in found.args.values())
 
