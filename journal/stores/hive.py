@@ -7,6 +7,7 @@ The only module that imports pyhive. A connection is used by one thread at a tim
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,9 @@ from thrift.transport import TSocket, TSSLSocket, TTransport
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
+
+# Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
+logging.getLogger("thrift").addHandler(logging.NullHandler())
 
 Row = tuple[Any, ...]
 _FETCH_ROWS = 10_000
