@@ -54,11 +54,14 @@ def test_words_of_statements_are_names_elsewhere() -> None:
     [("REPLACE INTO t VALUES (1);", "mysql"), ("CALL system.flush('a;b');", "duckdb")],
 )
 def test_a_long_script_takes_time_in_proportion(statement: str, dialect: str) -> None:
-    def seconds(count: int) -> float:
-        text = statement * count
-        started = time.process_time()
+    def once(text: str, count: int) -> float:
+        started = time.thread_time()
         assert len(parse(text, dialect, LIMITS, placeholders=False)) == count
-        return time.process_time() - started
+        return time.thread_time() - started
+
+    def seconds(count: int) -> float:
+        # The best of three: whatever else the process does, a collection of garbage say, is not it.
+        return min(once(statement * count, count) for _ in range(3))
 
     seconds(100)
     # Twenty times the statements; each in quadratic time would take four hundred times as long.
