@@ -34,7 +34,8 @@ from journal.segment import Head, SegmentFile
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_file import DuckDBStore
 from journal.stores.duckdb_public import refresh_views
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher, taken

@@ -23,7 +23,8 @@ from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment
 from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_file import DuckDBStore
 from journal.warehouse import ROWS_PER_FILE, Warehouse
 
 NONE = RowCounts()

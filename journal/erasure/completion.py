@@ -21,7 +21,8 @@ from journal.journal import Journal
 from journal.recovery import is_staged, unlisted_files
 from journal.state import TableState
 from journal.stores import duckdb_erasure as rows_of
-from journal.stores.duckdb import DuckDBSession, Reopen
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_file import Reopen
 from journal.stores.duckdb_live_copy import copy_live
 from journal.stores.duckdb_public import refresh_views
 

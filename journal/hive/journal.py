@@ -40,7 +40,8 @@ from journal.stores import duckdb_maintenance
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import StateRow
-from journal.stores.duckdb import DuckDBSession, DuckDBStore
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_file import DuckDBStore
 from journal.stores.hive import HiveConnection, HiveStore
 from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of

@@ -1,17 +1,15 @@
-"""The embedded store: sessions on one DuckDB database file.
+"""The embedded store: one session on a DuckDB database file.
 
-The only module that imports duckdb, with ``duckdb_errors``. It runs queries; what the rows mean,
-which versions they carry and whether they may be committed is decided above it.
+Only this module, ``duckdb_file`` and ``duckdb_errors`` import duckdb. It runs queries; what the
+rows mean, which versions they carry and whether they may be committed is decided above it.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +21,13 @@ from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.stores.base import Parameters, ResultColumn
-from journal.stores.duckdb_errors import open_error, translate
+from journal.stores.duckdb_errors import mapped, translate
 
 DIALECT = "duckdb"
-_IDLE_SESSIONS_MAX = 64
-_IDLE_POLL_S = 0.01
+_BUSY_POLL_S = 0.01
+_CLOSE_WAIT_S = 10.0
 _CONSTANT: dict[str, Any] = {}
 """Parsed statements of the texts that this program itself consists of."""
-
-
-@contextmanager
-def _mapped() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        raise translate(error) from error
 
 
 def render(query: Query) -> str:
@@ -115,13 +105,22 @@ class DuckDBSession:
         if not self._begun:
             return
         try:
-            self._connection.execute(self._constant("ROLLBACK"))
+            self._roll_back()
         except (duckdb.TransactionException, duckdb.FatalException, duckdb.ConnectionException):
             # DuckDB has ended the transaction itself, for example after a failed commit.
             pass
         finally:
             self._begun = False
             self._forget()
+
+    def _roll_back(self) -> None:
+        while True:
+            try:
+                self._connection.execute(self._constant("ROLLBACK"))
+                return
+            except duckdb.InterruptException:
+                # Meant for the statement before, or the store closes, which the next try tells.
+                pass
 
     def _forget(self) -> None:
         self._staged.clear()
@@ -142,11 +141,11 @@ class DuckDBSession:
         return _parsed(self._connection, sql, _CONSTANT, sql)
 
     def _run(self, sql: str) -> None:
-        with _mapped():
+        with mapped():
             self._connection.execute(self._constant(sql))
 
     def execute(self, query: Query, parameters: Parameters) -> None:
-        with _mapped():
+        with mapped():
             self._connection.execute(self._statement(query), self._bound(query, parameters))
 
     def stream(self, query: Query, parameters: Parameters) -> None:
@@ -154,7 +153,7 @@ class DuckDBSession:
 
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
         """The store's plan of a query, which runs only to be measured."""
-        with _mapped():
+        with mapped():
             bound = self._bound(query, parameters)
             word = "EXPLAIN ANALYZE" if analyze else "EXPLAIN"
             rows = self._connection.execute(f"{word} {render(query)}", bound).fetchall()
@@ -162,7 +161,7 @@ class DuckDBSession:
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
-        with _mapped():
+        with mapped():
             return self._connection.execute(self._constant(sql), list(values)).fetchall()
 
     def columns(self) -> list[ResultColumn]:
@@ -170,11 +169,11 @@ class DuckDBSession:
         return [ResultColumn(d[0], str(d[1])) for d in described]
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        with _mapped():
+        with mapped():
             return self._connection.fetchmany(size)
 
     def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
-        with _mapped():
+        with mapped():
             relation = self._connection.sql(
                 self._statement(query), params=self._bound(query, parameters) or {}
             )
@@ -199,7 +198,7 @@ class DuckDBSession:
         self._staged.append(name)
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
-        with _mapped():
+        with mapped():
             self._connection.register(name, rows)
         self._shown.append(name)
 
@@ -218,18 +217,18 @@ class DuckDBSession:
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
-        with _mapped(), warnings.catch_warnings():
+        with mapped(), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return self._connection.to_arrow_table()
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
-        with _mapped():
+        with mapped():
             return self._connection.from_arrow(table).fetchall()
 
     def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
         """The columns of an Arrow table, as a query of it would have them."""
-        with _mapped():
+        with mapped():
             relation = self._connection.from_arrow(table)
             return [
                 ResultColumn(name, str(kind))
@@ -239,7 +238,7 @@ class DuckDBSession:
     def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
         """The single row of a query, which is finished then."""
         self.execute(query, parameters)
-        with _mapped():
+        with mapped():
             (found,) = self._connection.fetchall()
         return tuple(found)
 
@@ -247,7 +246,7 @@ class DuckDBSession:
         """The columns a query would have; it is not run."""
         described = Query(exp.Describe(this=query.ast.copy()), query.parameters)
         self.execute(described, parameters)
-        with _mapped():
+        with mapped():
             rows = self._connection.fetchall()
         return [ResultColumn(row[0], row[1]) for row in rows]
 
@@ -274,116 +273,15 @@ class DuckDBSession:
         return percent / 100 if percent >= 0 else None
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-
-Reopen = Callable[[Callable[[Path], None]], DuckDBSession]
-
-
-class DuckDBStore:
-    """An open DuckDB database file and its idle sessions."""
-
-    def __init__(self, file: Path, settings: Mapping[str, str]) -> None:
-        config: dict[str, Any] = {
-            "immediate_transaction_mode": True,
-            "autoinstall_known_extensions": False,
-            "arrow_lossless_conversion": True,
-            **settings,
-        }
-        self._file = file
-        self._config = config
-        self._idle: list[DuckDBSession] = []
-        self._sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
-        self._lock = threading.Lock()
-        self._root = self._connect()
-
-    def _connect(self) -> duckdb.DuckDBPyConnection:
-        try:
-            connection = duckdb.connect(str(self._file), config=self._config)
-        except duckdb.Error as error:
-            raise open_error(self._file, error) from error
-        with _mapped():
-            # Not accepted as connection configuration, because parquet loads later.
-            connection.execute("SET GLOBAL parquet_metadata_cache = true")
-        return connection
-
-    def is_broken(self) -> bool:
-        """True when DuckDB refuses to go on before it is opened again, say after a full disk."""
-        with self._lock:
-            try:
-                self._root.execute("SELECT 1").fetchall()
-            except (duckdb.FatalException, duckdb.ConnectionException):
-                return True
-            return False
-
-    def reopen(self) -> None:
-        """Close everything and open the file again; sessions in use elsewhere are lost."""
-        with self._lock:
-            self._idle.clear()
-            for session in list(self._sessions):
-                session.close()
-            self._sessions.clear()
-            self._root.close()
-            self._root = self._connect()
-
-    def acquire(self) -> DuckDBSession:
-        """A session for one thread; give it back with ``release``."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            with _mapped():
-                session = DuckDBSession(self._root.cursor(), self._file.parent)
-            self._sessions.add(session)
-            return session
-
-    def release(self, session: DuckDBSession) -> None:
-        """Take a session back; it has no open transaction."""
-        with suppress(duckdb.Error):
-            session.use_zone(None)
-        with self._lock:
-            if session in self._sessions and len(self._idle) < _IDLE_SESSIONS_MAX:
-                self._idle.append(session)
-                return
-            self._sessions.discard(session)
-        session.close()
-
-    def when_idle(self, action: Callable[[Path, Reopen], None], wait_s: float) -> bool:
-        """Do something while no session is in use and none can be had; False if that never was.
-
-        ``action`` is given the file, and a function that closes it, lets another write it anew, and
-        gives a session on the new file.
-        """
-        until = time.monotonic() + wait_s
+        """Close the connection; what another thread still does in it is interrupted."""
+        until = time.monotonic() + _CLOSE_WAIT_S
         while True:
-            with self._lock:
-                if all(session in self._idle for session in self._sessions):
-                    action(self._file, self._rewritten)
-                    return True
-            if time.monotonic() >= until:
-                return False
-            time.sleep(_IDLE_POLL_S)
-
-    def _rewritten(self, write: Callable[[Path], None]) -> DuckDBSession:
-        for session in self._idle:
-            session.close()
-        self._idle.clear()
-        self._sessions.clear()
-        self._root.close()
-        try:
-            write(self._file)
-        finally:
-            self._root = self._connect()
-        session = DuckDBSession(self._root.cursor(), self._file.parent)
-        self._sessions.add(session)
-        self._idle.append(session)
-        return session
-
-    def close(self) -> None:
-        """Close every connection; the database file is checkpointed."""
-        with self._lock:
-            # A result that nobody read to the end still holds its session.
-            for session in list(self._sessions):
-                session.close()
-            self._idle.clear()
-            self._root.close()
+            try:
+                self._connection.close()
+                return
+            except duckdb.ResourceInUseException as error:
+                # Say, the thread that gives back what clients forgot is rolling it back.
+                if time.monotonic() >= until:
+                    raise translate(error) from error
+                self._connection.interrupt()
+                time.sleep(_BUSY_POLL_S)

@@ -7,6 +7,8 @@ gateway can find them in the client's own text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +95,15 @@ def translate(error: Exception) -> PalimpsestError:
     }:
         code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
     return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))
+
+
+@contextmanager
+def mapped() -> Iterator[None]:
+    """DuckDB's exceptions leave the block as errors of the project."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise translate(error) from error
 
 
 def open_error(file: Path, error: Exception) -> PalimpsestError:
