@@ -19,6 +19,7 @@ from pathlib import Path
 from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
 from journal.jobs.contract import (
+    GRACE_US,
     Engine,
     Job,
     JobPlan,
@@ -33,8 +34,6 @@ from journal.stores import duckdb_catalog as rows_of
 
 _LOG = logging.getLogger("palimpsest.jobs")
 _REPLANS_MAX = 5
-_DAY_US = 24 * 3600 * 1_000_000
-GRACE_US = _DAY_US
 """How long a retired segment is kept unless told otherwise."""
 
 

@@ -9,7 +9,7 @@ from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport
+from journal.jobs.contract import GRACE_US, Asked, JobReport
 from spark_compaction import planner
 
 
@@ -20,7 +20,7 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    from journal.database.compaction import GRACE_US, Asked, compact
+    from journal.database.compaction import compact
 
     mode, table = context.text("mode") or "major", context.table
     if mode not in {"major", "auto"}:

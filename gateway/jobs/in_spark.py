@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
 from journal.verification import Verification
 from spark_compaction import planner
 
@@ -23,7 +23,6 @@ def _journal(context: JobContext) -> HiveJournal:
 
 def compact(context: JobContext) -> JobReport:
     """Work changes into the base; ``auto`` does it when the table's limits ask for it."""
-    from journal.hive.compaction import GRACE_US, Asked
     from journal.hive.compaction import compact as compact_table
 
     mode, table, journal = context.text("mode") or "major", context.table, _journal(context)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from gateway.jobs.context import JobContext
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import Job, JobReport
+from journal.jobs.contract import GRACE_US, Job, JobReport
 from journal.jobs.swap import Check
 from journal.segment import Segment
 from journal.state import JournalState
@@ -29,7 +29,7 @@ def run_segments(
 
     One that removes rows ``leaves`` a backup of the table at a version: the one it was planned at.
     """
-    from spark_compaction.runner import GRACE_US, RunOptions, run_job
+    from spark_compaction.runner import RunOptions, run_job
 
     def before_swap(state: JournalState) -> Sequence[Segment]:
         late = () if check is None else check(state)

@@ -25,7 +25,7 @@ from journal.database import pieces, replacing
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport, Progress, Volume, silent
+from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import Reader, column
 from journal.schema import Table
@@ -35,21 +35,9 @@ from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.version import Version
 
-GRACE_US = 24 * 3600 * 1_000_000
 _REPLANS_MAX = 3
 _HISTORY_MAX = 8
 """Segments of history that lie beside each other; one more, and they become one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Which table to compact, for which run, and how long what is replaced stays."""
-
-    table: Table
-    job_id: str
-    dry_run: bool = False
-    grace_us: int = GRACE_US
-    progress: Progress = silent
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
 from journal.hive.queries import in_terms_of
 from journal.hive.tiers import SeenTiers
-from journal.jobs.contract import JobReport, Progress, Volume, silent
+from journal.jobs.contract import Asked, JobReport, Volume
 from journal.relations import Reader, column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, Tier
@@ -37,19 +37,7 @@ from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
 
-GRACE_US = 24 * 3600 * 1_000_000
 _REPLANS_MAX = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Which table to compact, for which run, and how long what is replaced stays."""
-
-    table: Table
-    job_id: str
-    dry_run: bool = False
-    grace_us: int = GRACE_US
-    progress: Progress = silent
 
 
 class _Replan(Exception):

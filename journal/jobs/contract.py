@@ -22,6 +22,7 @@ from journal.version import Version
 if TYPE_CHECKING:
     # Executors load this module, and have no use for all that a journal needs.
     from journal.journal import Journal
+    from journal.schema import Table
 
 Json = Any
 """A value that JSON can say: None, bool, int, float, str, list, dict."""
@@ -32,6 +33,21 @@ Progress = Callable[[str, int, int], None]
 
 def silent(_step: str, _done: int, _total: int) -> None:
     """The progress nobody looks at."""
+
+
+GRACE_US = 24 * 3600 * 1_000_000
+"""How long what a job replaced stays, in microseconds, where nothing else was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which table a job is to work on, for which run, and how long what is replaced stays."""
+
+    table: Table
+    job_id: str
+    dry_run: bool = False
+    grace_us: int = GRACE_US
+    progress: Progress = silent
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sqlglot.errors import UnsupportedError
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
-from journal.stores.hive_functions import change_function
+from journal.stores.hive_functions import CALLS
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
 from journal.stores.postgres_select import prepare_selects
 
@@ -38,7 +38,7 @@ def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
         if isinstance(node, exp.DataType):
             mapped_type(node)
             continue
-        replacement = change_function(node)
+        replacement = CALLS.change(node)
         if replacement is not None:
             node.replace(replacement)
     return written(holder.this)

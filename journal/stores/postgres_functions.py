@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 
-import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.calls import Calls, Change, refused, template
 
-Change = Callable[[exp.Expr], exp.Expr | None]
-
-RENAMED = {
+_RENAMED = {
     "strlen": "octet_length",
     "list_aggregate": "list_aggregate",
     "ucase": "upper",
@@ -24,45 +22,8 @@ RENAMED = {
 """Functions that take the same arguments under another name."""
 
 
-def change_function(node: exp.Expr) -> exp.Expr | None:
-    """What stands for a call in PostgreSQL; None where the call stays as it is."""
-    if isinstance(node, exp.Anonymous):
-        name = str(node.this).lower()
-        change = _BY_NAME.get(name)
-        if change is not None:
-            return change(node)
-        renamed = RENAMED.get(name)
-        if renamed is not None:
-            node.set("this", renamed)
-        return None
-    change = _BY_CLASS.get(type(node))
-    return None if change is None else change(node)
-
-
-def _refused(what: str, advice: str) -> Change:
-    def refuse(node: exp.Expr) -> exp.Expr | None:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED, f"a PostgreSQL store has no {what}", advice=advice
-        )
-
-    return refuse
-
-
-def _template(sql: str, *names: str) -> Change:
-    """Puts the arguments of a call into a piece of PostgreSQL."""
-    pattern = sqlglot.parse_one(sql, read="postgres")
-
-    def change(node: exp.Expr) -> exp.Expr | None:
-        arguments = list(node.expressions) if isinstance(node, exp.Anonymous) else [node.this]
-        if len(arguments) != len(names):
-            return None
-        made = exp.Paren(this=pattern.copy())
-        for column in list(made.find_all(exp.Column)):
-            place = names.index(column.name)
-            column.replace(exp.Paren(this=arguments[place].copy()))
-        return made
-
-    return change
+_refused = partial(refused, "PostgreSQL")
+_template = partial(template, "postgres")
 
 
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
@@ -174,3 +135,5 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
     exp.Columns: _refused("COLUMNS(..)", "name the columns"),
 }
+
+CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

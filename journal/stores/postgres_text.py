@@ -19,7 +19,7 @@ from sqlglot.errors import UnsupportedError
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
-from journal.stores.postgres_functions import change_function
+from journal.stores.postgres_functions import CALLS
 from journal.stores.postgres_select import prepare_selects, result_names
 from journal.stores.postgres_types import mapped_type
 
@@ -81,7 +81,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
             _name_epoch(node, epoch_of, epochs)
     holder = exp.Paren(this=tree)
     for node in reversed(list(holder.find_all(exp.Expr))):
-        replacement = change_function(node)
+        replacement = CALLS.change(node)
         if replacement is not None:
             node.replace(replacement)
     try:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.connections import opening
 
 collect_ignore = ["sqlalchemy_suite"]
 
@@ -23,15 +22,8 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def connect(url: str) -> Iterator[Callable[..., Connection]]:
     """Makes connections to the test's warehouse."""
-    made: list[Connection] = []
-
-    def make(**options: Any) -> Connection:
-        made.append(gateway.connect(url, **options))
-        return made[-1]
-
-    yield make
-    for connection in made:
-        connection.close()
+    with opening(url) as open_connection:
+        yield open_connection
 
 
 @pytest.fixture

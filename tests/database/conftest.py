@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.connections import opening
 from tests.support.postgres import Cluster, running
 
 
@@ -34,15 +33,8 @@ def url(cluster: Cluster, database: str) -> str:
 @pytest.fixture
 def connect(url: str) -> Iterator[Callable[..., Connection]]:
     """Opens connections to the database, in autocommit; closes those that are left open."""
-    opened: list[Connection] = []
-
-    def open_connection(**options: Any) -> Connection:
-        opened.append(gateway.connect(url, **{"autocommit": True, **options}))
-        return opened[-1]
-
-    yield open_connection
-    for connection in opened:
-        connection.close()
+    with opening(url, autocommit=True) as open_connection:
+        yield open_connection
 
 
 @pytest.fixture

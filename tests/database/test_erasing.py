@@ -11,9 +11,10 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.database.compaction import Asked, compact
+from journal.database.compaction import compact
 from journal.database.journal import DatabaseJournal
 from journal.erasure.acceptance import requests
+from journal.jobs.contract import Asked
 from tests.support.postgres import Cluster
 
 ADA = "ada@example.org"

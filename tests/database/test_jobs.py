@@ -15,8 +15,9 @@ import gateway
 from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
 from journal.database import replacing
-from journal.database.compaction import Asked, compact
+from journal.database.compaction import compact
 from journal.database.journal import DatabaseJournal
+from journal.jobs.contract import Asked
 from journal.plan import Query
 from journal.relations import Reader, column
 from journal.schema import Table

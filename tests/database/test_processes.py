@@ -8,7 +8,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from tests.database.transfer_child import ACCOUNTS, OPENING_BALANCE
+from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.postgres import Cluster
 
 PROCESSES = 4
@@ -29,39 +28,13 @@ def _start(url: str, name: str, transfers: int, log: Path, root: Path) -> subpro
     return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE)
 
 
-def _open_bank(con: Connection) -> None:
-    con.execute("CREATE SCHEMA bank")
-    con.execute("CREATE TABLE bank.accounts (k INTEGER PRIMARY KEY, balance BIGINT NOT NULL)")
-    con.execute(
-        "CREATE TABLE bank.ledger (id VARCHAR PRIMARY KEY, payer INTEGER, payee INTEGER,"
-        " amount BIGINT)"
-    )
-    rows = [(k, OPENING_BALANCE) for k in range(ACCOUNTS)]
-    con.executemany("INSERT INTO bank.accounts VALUES (?, ?)", rows)
-
-
-def _check(con: Connection, log: Path) -> int:
-    """The books agree with the ledger, and the ledger has whatever was acknowledged."""
-    ledger = con.execute("SELECT id, payer, payee, amount FROM bank.ledger").fetchall()
-    expected = Counter(dict.fromkeys(range(ACCOUNTS), OPENING_BALANCE))
-    for _, payer, payee, amount in ledger:
-        expected[payer] -= amount
-        expected[payee] += amount
-    assert dict(con.execute("SELECT k, balance FROM bank.accounts").fetchall()) == dict(expected)
-    acknowledged = set(log.read_text().split())
-    assert acknowledged <= {row[0] for row in ledger}
-    assert con.session.executor.sealer.verify().is_clean
-    return len(ledger)
-
-
 def _watch(con: Connection, until: Callable[[], bool]) -> int:
     sums = 0
     while not until():
         try:
-            found = con.execute("SELECT sum(balance), count(*) FROM bank.accounts").fetchall()
+            check_sum(con)
         except gateway.OperationalError:
             continue
-        assert found == [(ACCOUNTS * OPENING_BALANCE, ACCOUNTS)]
         sums += 1
         time.sleep(0.02)
     return sums
@@ -71,7 +44,7 @@ def _watch(con: Connection, until: Callable[[], bool]) -> int:
 def test_transfers_of_several_processes(
     con: Connection, url: str, tmp_path: Path, root: Path
 ) -> None:
-    _open_bank(con)
+    open_bank(con)
     log = tmp_path / "log"
     transfers = 4
     children = [_start(url, f"p{i}", transfers, log, root) for i in range(PROCESSES)]
@@ -80,14 +53,14 @@ def test_transfers_of_several_processes(
     assert [child.returncode for child in children] == [0] * PROCESSES
     assert said == [b""] * PROCESSES
     assert sums > 0
-    assert _check(con, log) == PROCESSES * THREADS * transfers
+    assert check_books(con, log) == PROCESSES * THREADS * transfers
 
 
 @pytest.mark.timeout(300)
 def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
     con: Connection, url: str, tmp_path: Path, root: Path, cluster: Cluster
 ) -> None:
-    _open_bank(con)
+    open_bank(con)
     log = tmp_path / "log"
     victim = _start(url, "victim", 10_000, log, root)
     survivor = _start(url, "survivor", 6, log, root)
@@ -98,7 +71,7 @@ def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
     cluster.launch()
     said = survivor.communicate()[1]
     assert (survivor.returncode, said) == (0, b"")
-    assert _check(con, log) >= 6 * THREADS
+    assert check_books(con, log) >= 6 * THREADS
 
 
 def _wait_for_commits(con: Connection, count: int) -> None:

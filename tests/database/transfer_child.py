@@ -15,9 +15,8 @@ from pathlib import Path
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.bank import ACCOUNTS
 
-ACCOUNTS = 12
-OPENING_BALANCE = 1000
 AGAIN = ("40001", "08006", "08001", "08007", "23505")
 GIVE_UP_S = 300.0
 

@@ -6,12 +6,11 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.connections import opening
 from tests.support.thrift_server import ThriftServer, shared
 
 
@@ -33,15 +32,8 @@ def url(server: ThriftServer, tmp_path: Path) -> str:
 @pytest.fixture
 def connect(url: str) -> Iterator[Callable[..., Connection]]:
     """Opens connections to the store, in autocommit; closes those that are left open."""
-    opened: list[Connection] = []
-
-    def open_connection(**options: Any) -> Connection:
-        opened.append(gateway.connect(url, **{"autocommit": True, **options}))
-        return opened[-1]
-
-    yield open_connection
-    for connection in opened:
-        connection.close()
+    with opening(url, autocommit=True) as open_connection:
+        yield open_connection
 
 
 @pytest.fixture
