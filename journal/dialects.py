@@ -10,11 +10,14 @@ import threading
 from functools import cache
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token
 from sqlglot.tokens import Tokenizer
+
+from journal.errors import Code, PalimpsestError
 
 
 class _Kept(threading.local):
@@ -60,11 +63,22 @@ def parser(dialect: str) -> Parser:
 
 
 def text(ast: exp.Expr, kinds: frozenset[type[exp.Expr]] | None, dialect: str) -> str:
-    """A statement in a dialect; ``kinds`` are the types of its nodes, where they are known."""
+    """A statement in a dialect; ``kinds`` are the types of its nodes, where they are known.
+
+    Raises NOT_SUPPORTED for what the dialect cannot say, which sqlglot would leave out.
+    """
     found = _KEPT.generators.get(dialect)
     if found is None:
-        found = _KEPT.generators[dialect] = _dialect(dialect).generator()
-    return found.generate(ast, copy=kinds is None or not kinds <= _LEFT_WHOLE)
+        made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
+        found = _KEPT.generators[dialect] = made
+    try:
+        return found.generate(ast, copy=kinds is None or not kinds <= _LEFT_WHOLE)
+    except UnsupportedError as error:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the store cannot run this: {str(error).rstrip('.')}",
+            advice="write it in terms that the store has",
+        ) from error
 
 
 @cache

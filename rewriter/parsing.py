@@ -94,7 +94,8 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             parts.append([])
-        else:
+        elif token.token_type is not TokenType.HINT:
+            # A hint speaks to an engine that is not the store: a comment.
             parts[-1].append(token)
     return parts
 

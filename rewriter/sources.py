@@ -30,6 +30,7 @@ def check_shape(query: exp.Expr) -> bool:
             for part in ("into", "locks"):
                 if node.args.get(part):
                     raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
+            _drop_modifiers(node)
             if node.args.get("group") is not None:
                 _spell_out_rollup(node.args["group"])
         elif isinstance(node, exp.Pivot):
@@ -41,6 +42,14 @@ def check_shape(query: exp.Expr) -> bool:
         else:
             check_function(node)
     return short_pivot
+
+
+def _drop_modifiers(select: exp.Select) -> None:
+    """MySQL's STRAIGHT_JOIN, SQL_NO_CACHE and the like, which only speed a query up there."""
+    for modifier in select.args.get("operation_modifiers") or []:
+        if modifier.name.upper() == "SQL_CALC_FOUND_ROWS":
+            raise refused("SQL_CALC_FOUND_ROWS", select)
+    select.set("operation_modifiers", None)
 
 
 def _spell_out_rollup(group: exp.Group) -> None:

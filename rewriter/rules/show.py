@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal import policy
 from journal.errors import Code, PalimpsestError
 from journal.plan import Fetch, Kind, Query, StatementPlan
-from journal.relations import ident
+from journal.relations import column, ident
 from journal.schema import Relation, Table, View, fold
 from rewriter.context import RewriteContext
 from rewriter.descriptions import create_table, create_view, described
@@ -21,11 +21,14 @@ from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_nam
 from rewriter.new_relations import wrong_kind
 from rewriter.reads import Reads
 from rewriter.statement import Show
+from rewriter.system import STORED
 
 Values = Sequence[str | bool | None]
 _DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")
 _MYSQL = ("Field", "Type", "Null", "Key", "Default", "Extra")
 _SPARK = frozenset({"spark", "hive"})
+_STYLES = frozenset({"", "EXTENDED", "FORMATTED", "HISTORY"})
+_NOT_READ = ("partition", "expressions", "properties", "format", "as_json")
 
 
 def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
@@ -62,8 +65,23 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
 
 
 def rewrite_describe(ast: exp.Describe, context: RewriteContext) -> StatementPlan:
-    """The plan of DESCRIBE of a table or a query."""
+    """The plan of DESCRIBE of a table or a query, or of DESCRIBE HISTORY of a table."""
     reads = Reads(context)
+    style = str(ast.args.get("style") or "").upper()
+    extra = next((part for part in _NOT_READ if ast.args.get(part)), None)
+    if (
+        extra
+        or style not in _STYLES
+        or (style == "HISTORY" and not isinstance(ast.this, exp.Table))
+    ):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"DESCRIBE .. {(extra or style).upper()} is not supported",
+            advice="write DESCRIBE t, DESCRIBE (query) or DESCRIBE HISTORY t",
+            position=position_of(ast),
+        )
+    if style == "HISTORY":
+        return _history(Show("HISTORY", ast.this), reads)
     if isinstance(ast.this, exp.Table):
         return _columns(Show("COLUMNS", ast.this), reads)
     if not isinstance(ast.this, exp.Query):
@@ -125,6 +143,17 @@ def _columns(statement: Show, reads: Reads) -> StatementPlan:
     else:
         query = _rows(_MYSQL if context.dialect == "mysql" else _DESCRIBED, rows)
     return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "DESCRIBE")
+
+
+def _history(statement: Show, reads: Reads) -> StatementPlan:
+    """Who committed changes of a table, the latest first."""
+    name = exp.Literal.string(str(_table(statement, reads).name))
+    query = exp.select(*(column(c) for c in STORED["transactions"].values() if c != "tables"))
+    query = query.from_(exp.table_("transactions", db="system"))
+    query = query.where(exp.ArrayContains(this=column("tables"), expression=name))
+    root = exp.Subquery(this=query.order_by(exp.Ordered(this=column("version"), desc=True)))
+    reads.rewrite(root)
+    return reads.plan(Kind.READ, [Fetch(Query.of(root.this))], None, "DESCRIBE")
 
 
 def _create(statement: Show, reads: Reads) -> exp.Query:

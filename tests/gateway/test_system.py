@@ -137,6 +137,42 @@ def test_shapes_by_dialect(
             assert cursor.fetchall()[0] == first
 
 
+def test_describe_history(con: Connection) -> None:
+    con.execute("SET commit_message = 'raise'")
+    con.execute("UPDATE hr.t SET a = 'z' WHERE k = 1")
+    cursor = con.execute("DESCRIBE HISTORY hr.t")
+    names = [column[0] for column in cursor.description or []]
+    latest = dict(zip(names, cursor.fetchone() or (), strict=True))
+    assert (latest["message"], latest["statements"]) == ("raise", 1)
+    versions = [row[0] for row in rows(con, "DESCRIBE HISTORY hr.t")]
+    assert versions[0] == latest["version"]
+    assert versions == sorted(versions, reverse=True)
+    for sql in ("DESCRIBE HISTORY SELECT 1", "DESCRIBE hr.t PARTITION (k = 1)"):
+        with pytest.raises(gateway.NotSupportedError):
+            con.execute(sql)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("spark", "SELECT /*+ BROADCAST(t) */ k FROM (SELECT /*+ COALESCE(1) */ k FROM hr.t) AS t"),
+        ("mysql", "SELECT STRAIGHT_JOIN SQL_NO_CACHE k FROM hr.t USE INDEX (PRIMARY)"),
+        (
+            "mysql",
+            "SELECT k FROM hr.t; UPDATE /*+ NO_INDEX(t) */ hr.t SET k = k; SELECT k FROM hr.t",
+        ),
+        ("postgres", "/*+ SeqScan(t) */ SELECT k FROM hr.t"),
+    ],
+)
+def test_hints_are_comments(
+    dialect: str, sql: str, tmp_path: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True, dialect=dialect) as con:
+        _define(con)
+        assert sorted(con.execute(sql).fetchall()) == [(1,), (2,)]
+    assert capfd.readouterr().err == ""
+
+
 def test_describe_a_query_and_summarize(con: Connection) -> None:
     described = rows(con, "DESCRIBE SELECT k, a || 'x' AS b FROM hr.t")
     assert [row[:2] for row in described] == [("k", "INTEGER"), ("b", "VARCHAR")]
