@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import Token
 from sqlglot.tokens import Tokenizer
 
 from journal.errors import Code, PalimpsestError
+from journal.trees import Nodes
 
 
 class _Kept(threading.local):
@@ -37,7 +38,8 @@ _LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
         *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
         *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Exists, exp.Anonymous),
         *(exp.Count, exp.Sum, exp.Coalesce, exp.Tuple, exp.Cast, exp.DataType, exp.DataTypeParam),
-        *(exp.Join, exp.In, exp.Window, exp.RowNumber, exp.Max),
+        *(exp.Join, exp.In, exp.Window, exp.RowNumber, exp.Max, exp.Min, exp.Having, exp.Qualify),
+        *(exp.Between, exp.Values, exp.NullSafeEQ, exp.NullSafeNEQ),
     }
 )
 """Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""
@@ -62,8 +64,8 @@ def parser(dialect: str) -> Parser:
     return found
 
 
-def text(ast: exp.Expr, kinds: frozenset[type[exp.Expr]] | None, dialect: str) -> str:
-    """A statement in a dialect; ``kinds`` are the types of its nodes, where they are known.
+def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
+    """A statement in a dialect; ``nodes`` are those of its AST, where they are known.
 
     Raises NOT_SUPPORTED for what the dialect cannot say, which sqlglot would leave out.
     """
@@ -72,7 +74,7 @@ def text(ast: exp.Expr, kinds: frozenset[type[exp.Expr]] | None, dialect: str) -
         made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
         found = _KEPT.generators[dialect] = made
     try:
-        return found.generate(ast, copy=kinds is None or not kinds <= _LEFT_WHOLE)
+        return found.generate(ast, copy=nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE)
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

@@ -20,6 +20,7 @@ from sqlglot import exp
 from journal.errors import Code, Position
 from journal.schema import Relation, Table, TableName
 from journal.segment import RowCounts, Tier
+from journal.trees import Nodes
 from journal.version import Version
 
 STORE_SCHEMA = "_palimpsest"
@@ -61,24 +62,19 @@ def physical(table_id: int, tier: Tier, layout: int = 0) -> exp.Table:
 class Query:
     """One SQL statement as AST, with the names of the parameters that occur in it.
 
-    ``kinds`` are the types of its nodes, where they are known.
+    ``nodes`` are those of the AST, where they are known.
     """
 
     ast: exp.Expr
     parameters: tuple[str, ...]
-    kinds: frozenset[type[exp.Expr]] | None = None
+    nodes: Nodes | None = None
 
     @staticmethod
     def of(ast: exp.Expr) -> Query:
-        """A query with its parameters and kinds of nodes read off the AST."""
-        names: dict[str, None] = {}
-        kinds: set[type[exp.Expr]] = set()
-        for node in ast.walk():
-            kind = type(node)
-            kinds.add(kind)
-            if kind is exp.Placeholder:
-                names[node.name] = None
-        return Query(ast, tuple(names), frozenset(kinds))
+        """A query with its parameters and nodes read off the AST, which is finished."""
+        nodes = Nodes.of(ast)
+        names = dict.fromkeys(p.name for p in nodes.all(exp.Placeholder))
+        return Query(ast, tuple(names), nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from journal.plan import ROW_THERE, ROW_VERSION, physical, row_parameter
 from journal.schema import Column, Table
 from journal.segment import Tier
 from journal.sql import all_of, any_of, cast, everything, limited, relation, select
+from journal.trees import copied
 from journal.version import VersionType
 
 Output = tuple[exp.Expr, str]
@@ -144,7 +145,7 @@ class Reader:
         for tier in parts:
             source = self._files(files[tier]) if tier in files else self._physical(tier)
             wanted: list[exp.Expr] = [
-                exp.EQ(this=column(k), expression=v.copy()) for k, v in keys.items()
+                exp.EQ(this=column(k), expression=copied(v)) for k, v in keys.items()
             ]
             if point is not None and tier is not Tier.BUFFER:
                 when: exp.Expr = column(self._version)
@@ -352,7 +353,7 @@ def _fresh(expression: exp.Expr, of: str | None) -> exp.Expr:
     plain = isinstance(expression, exp.Column) and isinstance(expression.this, exp.Identifier)
     if plain and not expression.args.get("table"):
         return column(expression.name, of)
-    copy = expression.copy()
+    copy = copied(expression)
     if of is not None:
         for col in list(copy.find_all(exp.Column)):
             if not col.table:

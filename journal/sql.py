@@ -13,6 +13,8 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
+from journal.trees import copied
+
 _DIALECT = "duckdb"
 _ANY_NUMBER = "DECIMAL"
 """Without digits: what a client has said whose dialect means numbers of any length by it. A store
@@ -79,7 +81,7 @@ def cast(value: exp.Expr, kind: str) -> exp.Expr:
 def data_type(kind: str) -> exp.DataType:
     """A type from its SQL text."""
     found, is_simple = _data_type(kind)
-    return exp.DataType(**found.args) if is_simple else found.copy()
+    return exp.DataType(**found.args) if is_simple else copied(found)
 
 
 @lru_cache(maxsize=4096)
@@ -93,7 +95,7 @@ def _data_type(kind: str) -> tuple[exp.DataType, bool]:
 
 def expression(text: str) -> exp.Expr:
     """A stored expression from its text: a default, a check."""
-    return _expression(text).copy()
+    return copied(_expression(text))
 
 
 @lru_cache(maxsize=4096)

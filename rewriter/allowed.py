@@ -1,7 +1,8 @@
-"""Which clauses of a writing statement its rule understands; any other that is set is refused.
+"""What is refused before any rule runs: clauses no rule reads, long lists, writing CTEs inside.
 
 sqlglot parses clauses of many engines into arguments of its nodes. A rule that does not read one
-would ignore it silently, so every node of these types is checked before any rule runs. Pure.
+would ignore it silently, so each clause of a writing statement that is set is one its rule
+understands. Pure.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.trees import Nodes
 from rewriter.limits import Limits
 from rewriter.names import position_of
 
@@ -47,27 +49,47 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Returning: frozenset({"expressions"}),
     exp.TruncateTable: frozenset({"expressions", "identity", "option"}),
     exp.MultitableInserts: frozenset({"expressions", "source", "with_"}),
-    exp.Copy: frozenset({"this", "kind", "files", "params", "with_"}),
+    exp.Copy: frozenset({"this", "kind", "files", "params", "with_", "credentials"}),
 }
+WRITING = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
 
 
-def check_clauses(statement: exp.Expr) -> None:
-    """Raise NOT_SUPPORTED if a writing statement has a clause that no rule reads."""
-    for node in statement.walk():
-        known = _CLAUSES.get(type(node))
-        if known is None:
+def check_allowed(statement: exp.Expr, limits: Limits) -> None:
+    """Raise TOO_MANY_ITEMS or NOT_SUPPORTED for what no rule takes, wherever it stands."""
+    nodes = Nodes.of(statement)
+    _check_lengths(nodes, limits)
+    for kind in nodes.by_type.keys() & _CLAUSES.keys():
+        for node in nodes.by_type[kind]:
+            _check_clauses(node, _CLAUSES[kind])
+    _check_ctes(nodes, statement.args.get("with_"))
+
+
+def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
+    for name, value in node.args.items():
+        if name not in known and _is_set(value):
+            raise _refused(node, name)
+    if isinstance(node, WRITING):
+        _check_target(node)
+
+
+def _check_ctes(nodes: Nodes, top: exp.With | None) -> None:
+    """Data-modifying CTEs may stand only at the top of the statement."""
+    for with_ in nodes.all(exp.With):
+        if with_ is top:
             continue
-        for name, value in node.args.items():
-            if name not in known and _is_set(value):
-                raise _refused(node, name)
-        if isinstance(node, exp.Insert | exp.Update | exp.Delete | exp.Merge):
-            _check_target(node)
+        for cte in with_.expressions:
+            if isinstance(cte.this, WRITING):
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    "a data-modifying CTE may stand only at the top of a statement",
+                    advice="move it to the WITH at the beginning",
+                    position=position_of(cte),
+                )
 
 
-def check_lengths(statement: exp.Expr, limits: Limits) -> None:
-    """Raise TOO_MANY_ITEMS for an IN list or VALUES longer than the limit."""
-    for node in statement.find_all(exp.In, exp.Values):
+def _check_lengths(nodes: Nodes, limits: Limits) -> None:
+    for node in (*nodes.all(exp.In), *nodes.all(exp.Values)):
         found = len(node.expressions)
         if found > limits.list_items:
             what = "VALUES has" if isinstance(node, exp.Values) else "an IN list has"
@@ -98,7 +120,7 @@ def _refused(node: exp.Expr, name: str, of: str | None = None) -> PalimpsestErro
     clause = name.rstrip("_").upper().replace("_", " ")
     return PalimpsestError(
         Code.NOT_SUPPORTED,
-        f"{clause} in {of or node.key.upper()} is not supported",
+        f"{clause} in {of or node.key.upper().removesuffix('TABLE')} is not supported",
         advice="leave the clause out; see docs/sql.md for what each statement takes",
         position=position_of(node),
     )

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
+from journal.trees import copied
 from rewriter.allowed import check_some
 from rewriter.names import position_of
 from rewriter.target import default_value, find_column, is_default, typed
@@ -46,7 +47,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
                     position=position_of(node),
                 )
             _check_assignable(stored, value, node)
-            chosen = default_value(stored) if is_default(value) else value.copy()
+            chosen = default_value(stored) if is_default(value) else copied(value)
             values[stored.physical] = typed(chosen, stored)
     return Assigned(values)
 
@@ -116,6 +117,6 @@ def _fields(query: exp.Subquery, count: int) -> list[exp.Expr]:
         alias = exp.TableAlias(
             this=exp.to_identifier("assigned"), columns=[exp.to_identifier(n) for n in names]
         )
-        rows = exp.Subquery(this=query.this.copy(), alias=alias)
+        rows = exp.Subquery(this=copied(query.this), alias=alias)
         fields.append(exp.Subquery(this=exp.select(name).from_(rows)))
     return fields

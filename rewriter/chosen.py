@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.sql import select
+from journal.trees import copied
 from rewriter.names import position_of
 from rewriter.reads import Reads
 from rewriter.target import Target, key_columns
@@ -18,7 +19,7 @@ from rewriter.target import Target, key_columns
 
 def sources_of(node: exp.Table, from_: exp.From | None) -> list[exp.Join]:
     """The joins that a target and a FROM clause bring, those behind the target first."""
-    joins: list[exp.Join] = [j.copy() for j in node.args.get("joins") or []]
+    joins: list[exp.Join] = [copied(j) for j in node.args.get("joins") or []]
     if from_ is not None:
         joins += source_joins(from_.this)
     return joins
@@ -26,7 +27,7 @@ def sources_of(node: exp.Table, from_: exp.From | None) -> list[exp.Join]:
 
 def source_joins(source: exp.Expr) -> list[exp.Join]:
     """One relation of a FROM or USING list, as a cross join, and the joins behind it."""
-    relation = source.copy()
+    relation = copied(source)
     behind = relation.args.pop("joins", None) or []
     return [exp.Join(this=relation, kind="CROSS"), *behind]
 
@@ -47,7 +48,7 @@ def chosen_rows(
     for clause in ("where", "order", "limit"):
         found = ast.args.get(clause)
         if found is not None:
-            query.set(clause, found.copy())
+            query.set(clause, copied(found))
     if joins:
         if ast.args.get("order") is not None or ast.args.get("limit") is not None:
             raise PalimpsestError(
@@ -61,6 +62,6 @@ def chosen_rows(
             "qualify", exp.Qualify(this=exp.EQ(this=number, expression=exp.Literal.number(1)))
         )
     if ast.args.get("with_") is not None:
-        query.set("with_", ast.args["with_"].copy())
+        query.set("with_", copied(ast.args["with_"]))
     reads.rewrite_around(query, relation)
     return query

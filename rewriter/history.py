@@ -12,9 +12,18 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA
-from journal.relations import Output, Reader, business_outputs, column, ident, version_value
+from journal.relations import (
+    Output,
+    Reader,
+    business_outputs,
+    column,
+    ident,
+    version_type,
+    version_value,
+)
 from journal.schema import Table, fold
 from journal.segment import Tier
+from journal.sql import cast
 from journal.version import VersionType
 from rewriter.time_travel import Span
 
@@ -145,6 +154,14 @@ def version_outputs(table: Table) -> list[Output]:
     return [
         (column(_START, "i"), table.format.version_column),
         (column(_END, "i"), table.format.subsequent_column),
+    ]
+
+
+def current_versions(table: Table) -> list[Output]:
+    """The version columns of current rows: when they were written, and no end yet."""
+    return [
+        (column(table.format.version_column), table.format.version_column),
+        (cast(exp.Null(), version_type(table)), table.format.subsequent_column),
     ]
 
 

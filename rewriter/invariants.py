@@ -29,15 +29,12 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
+from journal.trees import Nodes
 from rewriter.context import RewriteContext
 from rewriter.names import is_cte
 
 _BUFFER = re.compile(r"tx\d+_buffer")
 _FORBIDDEN = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Command)
-_FORBIDDEN_KINDS = frozenset(
-    kind for kind in vars(exp).values() if isinstance(kind, type) and issubclass(kind, _FORBIDDEN)
-)
-"""Those and what derives from them: looking a type up is quicker than asking for its bases."""
 
 
 def check_plan(plan: StatementPlan, context: RewriteContext) -> None:
@@ -68,10 +65,12 @@ def _query(step: Step) -> Query | None:
 
 
 def _check_query(query: Query, staged: set[str], plan: StatementPlan) -> None:
-    for node in query.ast.walk():
-        if type(node) in _FORBIDDEN_KINDS:
-            raise _broken(f"a step contains {node.key.upper()}")
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+    nodes = query.nodes or Nodes.of(query.ast)
+    for kind in nodes.by_type:
+        if issubclass(kind, _FORBIDDEN):
+            raise _broken(f"a step contains {kind.key.upper()}")
+    for node in nodes.all(exp.Table):
+        if not isinstance(node.this, exp.Identifier):
             continue
         known = node.db == STORE_SCHEMA or node.name in staged or node.name in plan.system
         if not known and not _BUFFER.fullmatch(node.name) and not is_cte(node):

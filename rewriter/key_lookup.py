@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from journal.schema import Table, fold
+from journal.trees import copied
 
 Keys = dict[str, exp.Expr]
 """Constant expressions by physical key column."""
@@ -43,7 +44,7 @@ def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Ke
                 continue
             of = left.table
             if (fold(of) == fold(alias) if of else alone) and fold(left.name) in wanted:
-                found.setdefault(wanted[fold(left.name)], right.copy())
+                found.setdefault(wanted[fold(left.name)], copied(right))
     return found if len(found) == len(wanted) else None
 
 

@@ -13,9 +13,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Count, Query, Stage, StatementPlan, Step
-from rewriter.allowed import check_clauses
 from rewriter.context import RewriteContext
-from rewriter.names import position_of
 from rewriter.reads import Reads
 from rewriter.rules.delete import write_delete
 from rewriter.rules.insert import write_insert
@@ -42,8 +40,6 @@ def has_modifying_ctes(ast: exp.Expr) -> bool:
 
 def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a writing statement, or of a query with data-modifying CTEs."""
-    check_clauses(ast)
-    _refuse_nested(ast)
     reads = Reads(context)
     parts = _modifying(ast, reads)
     number = Part(len(parts))
@@ -123,19 +119,3 @@ def _check_distinct(parts: list[Written]) -> None:
                 advice="use two statements in one transaction",
             )
         seen.add(part.table.id)
-
-
-def _refuse_nested(ast: exp.Expr) -> None:
-    """Data-modifying CTEs may stand only at the top of the statement."""
-    top = ast.args.get("with_")
-    for with_ in ast.find_all(exp.With):
-        if with_ is top:
-            continue
-        for cte in with_.expressions:
-            if type(cte.this) in WRITERS:
-                raise PalimpsestError(
-                    Code.NOT_SUPPORTED,
-                    "a data-modifying CTE may stand only at the top of a statement",
-                    advice="move it to the WITH at the beginning",
-                    position=position_of(cte),
-                )

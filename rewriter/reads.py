@@ -31,17 +31,15 @@ from journal.relations import (
     Output,
     Reader,
     business_outputs,
-    column,
     ident,
-    version_type,
     version_value,
 )
 from journal.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.segment import Tier
-from journal.sql import cast
+from journal.trees import Nodes
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.functions import check_table_function, function_name
-from rewriter.history import Past
+from rewriter.history import Past, current_versions
 from rewriter.key_lookup import Keys, pinned_keys
 from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
@@ -104,14 +102,16 @@ class Reads:
     def rewrite(self, query: exp.Expr) -> exp.Expr:
         """``query`` with every logical table replaced; the AST given is changed in place."""
         moment = self._moment or self._of_session()
-        if moment is None:
-            self._split_aggregates(query)
-        if check_shape(query):
+        nodes = Nodes.of(query)
+        if moment is None and self._split_aggregates(nodes):
+            nodes = Nodes.of(query)
+        if check_shape(nodes):
             move_sources_out(query)
-        name_subqueries(query)
+            nodes = Nodes.of(query)
+        name_subqueries(nodes)
         outer = self._scopes
         with self._looking_back(moment):
-            self._scopes = Scopes.of(query, self.context)
+            self._scopes = Scopes.of(nodes, self.context)
             self._scopes.resolve()
             for table in self._scopes.tables:
                 self._replace(table)
@@ -153,17 +153,21 @@ class Reads:
         finally:
             self._moment, self.context = before, context
 
-    def _split_aggregates(self, query: exp.Expr) -> None:
-        for select in list(query.find_all(exp.Select)):
+    def _split_aggregates(self, nodes: Nodes) -> bool:
+        """Split what can be split; True if that was anything."""
+        some = False
+        for select in nodes.all(exp.Select) if nodes.all(exp.AggFunc) else []:
             if select.parent is None or select.find(exp.AggFunc) is None:
                 continue
             found = split_aggregate(select, self.context)
             if found is not None:
+                some = True
                 replacement, table = found
                 select.replace(replacement)
                 self.tables[table.id] = table
                 self.names.add(table.name)
                 self._shape(table, "split aggregate", "base as it is, changes with a sign")
+        return some
 
     def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
         """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
@@ -390,11 +394,3 @@ class Reads:
             if table.args.get(arg):
                 subquery.set(arg, table.args[arg])
         table.replace(subquery)
-
-
-def current_versions(table: Table) -> list[Output]:
-    """The version columns of current rows: when they were written, and no end yet."""
-    return [
-        (column(table.format.version_column), table.format.version_column),
-        (cast(exp.Null(), version_type(table)), table.format.subsequent_column),
-    ]

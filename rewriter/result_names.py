@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.trees import Nodes
 from rewriter.spelling import spelled
 
 _OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
@@ -23,9 +24,12 @@ def result_name(node: exp.Expr) -> str | None:
     return _text(node)
 
 
-def name_subqueries(query: exp.Expr) -> None:
-    """Name unaliased result columns that hold a subquery, whose text a rewrite would change."""
-    for select in query.find_all(exp.Select):
+def name_subqueries(nodes: Nodes) -> None:
+    """Name unaliased result columns that hold a subquery, whose text a rewrite would change.
+
+    Takes the nodes of a query.
+    """
+    for select in nodes.all(exp.Select):
         named = list(select.expressions)
         for index, node in enumerate(named):
             if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(exp.Table) is None:

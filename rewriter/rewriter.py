@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import StatementPlan
-from rewriter.allowed import check_lengths
+from journal.trees import copied
+from rewriter.allowed import check_allowed
 from rewriter.context import RewriteContext
 from rewriter.invariants import check_plan
 from rewriter.names import position_of
@@ -70,7 +71,7 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     """The plan of any statement that reads or changes data or definitions."""
     match statement:
         case SqlStatement(ast):
-            plan = rewrite(ast.copy(), context)
+            plan = rewrite(copied(ast), context)
             return replace(plan, plain=plain_form(ast, context)) if context.recalled else plan
         case Explain(inner):
             explained = rewrite_statement(inner, context)
@@ -92,7 +93,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
 
     ``ast`` is used up: rules may take it apart.
     """
-    check_lengths(ast, context.limits)
+    check_allowed(ast, context.limits)
     if has_modifying_ctes(ast):
         plan = rewrite_parts(ast, context)
         check_plan(plan, context)

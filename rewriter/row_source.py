@@ -14,6 +14,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import BATCH, USER_PARAMETER
 from journal.schema import Column, Table
 from journal.sql import everything, named, select
+from journal.trees import copied
 from rewriter.key_lookup import Keys, is_constant
 from rewriter.manners import manners_of
 from rewriter.names import position_of
@@ -82,7 +83,7 @@ class RowSource:
         tuples = [exp.Tuple(expressions=self._typed_cells(row)) for row in rows]
         holder = exp.Select(expressions=tuples)
         if self._with is not None:
-            holder.set("with_", self._with.copy())
+            holder.set("with_", copied(self._with))
         self._reads.rewrite(holder)
         if self._reads.context.batch and len(rows) == 1:
             return self._batch(tuples[0], names)
@@ -99,7 +100,7 @@ class RowSource:
 
     def _typed_cells(self, row: Sequence[exp.Expr]) -> list[exp.Expr]:
         cells = [
-            typed(default_value(c) if is_default(v) else v.copy(), c)
+            typed(default_value(c) if is_default(v) else copied(v), c)
             for v, c in zip(row, self.given, strict=True)
         ]
         for place in sorted(self.some_defaults):

@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.relations import ident
 from journal.schema import Table, fold
+from journal.trees import Nodes
 from rewriter.context import RewriteContext
 from rewriter.names import is_cte, position_of, table_name
 
@@ -34,17 +35,12 @@ class Scopes:
     _doubled: dict[int, set[str]] = field(default_factory=dict)
 
     @staticmethod
-    def of(query: exp.Expr, context: RewriteContext) -> Scopes:
-        """The scopes of a query whose tables are still logical."""
-        tables: list[exp.Table] = []
-        columns: list[exp.Column] = []
-        for node in query.walk():
-            if isinstance(node, exp.Table):
-                tables.append(node)
-            elif isinstance(node, exp.Column):
-                if node.name.startswith(INTERNAL):
-                    _refuse_internal(node)
-                columns.append(node)
+    def of(nodes: Nodes, context: RewriteContext) -> Scopes:
+        """The scopes of a query, given by its nodes, whose tables are still logical."""
+        tables, columns = nodes.all(exp.Table), nodes.all(exp.Column)
+        for column in columns:
+            if column.name.startswith(INTERNAL):
+                _refuse_internal(column)
         ctes = frozenset(id(t) for t in tables if is_named(t) and is_cte(t))
         return Scopes(context, tables, columns, ctes)
 

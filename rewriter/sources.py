@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.trees import Nodes
 from rewriter.functions import check_function, check_table_function
 from rewriter.names import position_of
 
-_CHECKED = (exp.Select, exp.Lateral, exp.Pivot, exp.Anonymous, exp.NextValueFor)
 _FILES = {
     "csv": "read_csv",
     "tsv": "read_csv",
@@ -19,29 +19,27 @@ _FILES = {
 }
 
 
-def check_shape(query: exp.Expr) -> bool:
+def check_shape(nodes: Nodes) -> bool:
     """Refuse what would change the answer if it were left out, and calls that reach outside.
 
-    True when the query holds a PIVOT in its short form.
+    Takes the nodes of a query; true when it holds a PIVOT in its short form.
     """
-    short_pivot = False
-    for node in query.find_all(*_CHECKED):
-        if isinstance(node, exp.Select):
-            for part in ("into", "locks"):
-                if node.args.get(part):
-                    raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", node)
-            _drop_modifiers(node)
-            if node.args.get("group") is not None:
-                _spell_out_rollup(node.args["group"])
-        elif isinstance(node, exp.Pivot):
-            check_pivot(node)
-            short_pivot = short_pivot or node.args.get("this") is not None
-        elif isinstance(node, exp.Lateral):
-            if not isinstance(node.this, exp.Subquery | exp.Query):
-                check_table_function(node.this)
-        else:
-            check_function(node)
-    return short_pivot
+    for select in nodes.all(exp.Select):
+        for part in ("into", "locks"):
+            if select.args.get(part):
+                raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", select)
+        _drop_modifiers(select)
+        if select.args.get("group") is not None:
+            _spell_out_rollup(select.args["group"])
+    for lateral in nodes.all(exp.Lateral):
+        if not isinstance(lateral.this, exp.Subquery | exp.Query):
+            check_table_function(lateral.this)
+    for call in (*nodes.all(exp.Anonymous), *nodes.all(exp.NextValueFor)):
+        check_function(call)
+    pivots = nodes.all(exp.Pivot)
+    for pivot in pivots:
+        check_pivot(pivot)
+    return any(pivot.args.get("this") is not None for pivot in pivots)
 
 
 def _drop_modifiers(select: exp.Select) -> None:

@@ -16,9 +16,10 @@ from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
 from journal.sql import cast, expression, named
 from rewriter.changes import OLD_VERSION, new_name, old_name
+from rewriter.history import current_versions
 from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
-from rewriter.reads import Reads, current_versions
+from rewriter.reads import Reads
 from rewriter.scopes import version_names
 
 VERSION = "_palimpsest_version"

@@ -34,7 +34,7 @@ def render(query: Query) -> str:
     """The text of a query in the store's dialect; kept on the query, since plans are reused."""
     text = query.__dict__.get("_duckdb")
     if text is None:
-        text = query.__dict__["_duckdb"] = dialects.text(query.ast, query.kinds, DIALECT)
+        text = query.__dict__["_duckdb"] = dialects.text(query.ast, query.nodes, DIALECT)
     return str(text)
 
 

@@ -8,6 +8,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Change, PutRelation, StatementPlan
 from journal.relations import ident
 from journal.schema import View
+from journal.trees import Nodes
 from rewriter.context import RewriteContext
 from rewriter.names import position_of, table_name
 from rewriter.new_relations import ddl_plan, exists_already, new_name, wrong_kind
@@ -84,7 +85,7 @@ def _check_options(ast: exp.Create) -> None:
 
 def _qualify(query: exp.Query, context: RewriteContext) -> None:
     """Put the schema on every name that means something in the catalog."""
-    scopes = Scopes.of(query, context)
+    scopes = Scopes.of(Nodes.of(query), context)
     for table in scopes.tables:
         if not is_named(table) or id(table) in scopes.ctes or table.args.get("db") is not None:
             continue

@@ -69,6 +69,11 @@ REACHING = [
     "EXECUTE p",
     "SET VARIABLE x = 1",
 ]
+UNREAD = [
+    "TRUNCATE t PARTITION (k = 1)",
+    "TRUNCATE TABLE IF EXISTS t",
+    "SELECT * FROM (WITH d AS (DELETE FROM t RETURNING k) SELECT k FROM d)",
+]
 
 
 @pytest.fixture
@@ -94,3 +99,12 @@ def test_what_reaches_out_is_refused(con: Connection, sql: str) -> None:
         con.execute(sql).fetchall()
     assert caught.value.sqlstate[:2] in {"0A", "42"}
     assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == before
+
+
+@pytest.mark.parametrize("sql", UNREAD)
+def test_a_clause_that_no_rule_reads_is_refused_at_its_place(con: Connection, sql: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql)
+    assert caught.value.sqlstate == "0A000"
+    assert "(line 1, column " in str(caught.value)
+    assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]

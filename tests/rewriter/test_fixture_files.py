@@ -63,7 +63,7 @@ def test_writing_a_tree_down_leaves_it_as_it_is(case: Case) -> None:
     for query in [getattr(step, "query", None) for step in plan.steps]:
         if query is not None:
             before = query.ast.copy()
-            text = dialects.text(query.ast, query.kinds, "duckdb")
+            text = dialects.text(query.ast, query.nodes, "duckdb")
             assert query.ast == before
             assert text == before.sql(dialect="duckdb")
 
