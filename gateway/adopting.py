@@ -1,34 +1,60 @@
-"""Adopting and ejecting tables for a session: names as clients write them, journals that can."""
+"""Adopting and ejecting tables for a session: names as clients write them, journals that can.
+
+What the journals of a store need is imported when one of them is asked.
+"""
 
 from __future__ import annotations
 
-from gateway.procedures import database
+from gateway.procedures import database, hive
 from gateway.session import Session
 from journal.commit import Author
-from journal.database.adoption import Adoption, planned
-from journal.database.adoption import adopt as adopt_table
-from journal.database.adoption import eject as eject_table
 from journal.schema import JournalFormat, TableName
 
 _NOT_HERE = "adopt Parquet files with --from, and eject to them with --to"
 
 
 def adopt(
-    session: Session, table: str, key: tuple[str, ...], names: tuple[str, str, str], *, run: bool
+    session: Session,
+    table: str,
+    key: tuple[str, ...],
+    names: tuple[str, str, str],
+    *,
+    run: bool,
+    folder: str | None = None,
 ) -> list[str]:
-    """Adopt a table, or only say what that would do; ``names``: suffix and version columns."""
-    suffix, start, end = names
-    asked = Adoption(_name(session, table), key, JournalFormat(suffix, start, end))
+    """Adopt a table, or only say what that would do; ``names``: suffix and version columns.
+
+    ``folder`` holds its Parquet files, where the metastore has no such table yet.
+    """
+    name, form = _name(session, table), JournalFormat(*names)
+    on_hive = hive(session.journal)
+    if on_hive is not None:
+        from journal.hive import adoption
+
+        wanted = adoption.Adoption(name, key, form, folder)
+        if run:
+            return list(adoption.adopt(on_hive, wanted, _author(session)).steps)
+        return list(adoption.plan_only(on_hive, wanted).steps)
     journal = database(session, _NOT_HERE)
+    from journal.database.adoption import Adoption, planned
+    from journal.database.adoption import adopt as adopt_table
+
+    asked = Adoption(name, key, form)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
     return list(plan.steps)
 
 
 def eject(session: Session, table: str, *, run: bool) -> list[str]:
     """Eject a table, or only say what that would do."""
-    return eject_table(
-        database(session, _NOT_HERE), _name(session, table), _author(session), run=run
-    )
+    name, on_hive = _name(session, table), hive(session.journal)
+    if on_hive is not None:
+        from journal.hive.ejection import eject as eject_from_hive
+
+        return eject_from_hive(on_hive, name, _author(session), run=run)
+    journal = database(session, _NOT_HERE)
+    from journal.database.adoption import eject as eject_table
+
+    return eject_table(journal, name, _author(session), run=run)
 
 
 def _name(session: Session, table: str) -> TableName:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
+from journal.protocol import OpenJournal
 from journal.schema import Table, TableName
 
 if TYPE_CHECKING:
     from gateway.session import Session
     from journal.database.journal import DatabaseJournal
+    from journal.hive.journal import HiveJournal
 
 
 _INSTEAD = "docs/index.md says what each store can"
@@ -55,6 +58,14 @@ def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
             advice=instead,
         )
     return session.journal
+
+
+def hive(journal: OpenJournal) -> HiveJournal | None:
+    """The journals, if a Hive store holds them; where its module is not loaded there are none."""
+    module = sys.modules.get("journal.hive.journal")
+    if module is None or not isinstance(journal, module.HiveJournal):
+        return None
+    return cast("HiveJournal", journal)
 
 
 def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

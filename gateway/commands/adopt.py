@@ -10,6 +10,7 @@ import click
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
 from gateway.errors import mapping
+from gateway.procedures import hive
 from gateway.shell.leaving import adopt_files
 
 
@@ -19,8 +20,7 @@ from gateway.shell.leaving import adopt_files
 @click.option(
     "--from",
     "source",
-    type=click.Path(exists=True, path_type=Path),
-    help="In an embedded warehouse: the Parquet file or folder that becomes TABLE.",
+    help="The Parquet file or folder that becomes TABLE, in a warehouse or behind Hive.",
 )
 @click.option("--suffix", default="_journal", show_default=True, help="What journals end with.")
 @click.option(
@@ -38,7 +38,7 @@ from gateway.shell.leaving import adopt_files
 def command(
     table: str,
     key: str | None,
-    source: Path | None,
+    source: str | None,
     suffix: str,
     version_column: str,
     subsequent_column: str,
@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Take a table that there is already into the gateway's care.
 
-    In a PostgreSQL database no row is copied; in an embedded warehouse the rows of Parquet files
-    are, and the files stay as they are.
+    In a PostgreSQL database and behind Hive no row is copied; in an embedded warehouse the rows of
+    Parquet files are, and the files stay as they are.
 
     If a database has a journal of the classic convention beside it (TABLE_journal), the journal
     stays as it is, and classic tools go on reading it. A plain table becomes the journal's first
@@ -59,19 +59,20 @@ def command(
     Examples:
       palimpsest adopt hr.depts -w palimpsest+postgresql://localhost/company --dry-run
       palimpsest adopt hr.depts --key deptno -w palimpsest+postgresql://localhost/company
+      palimpsest adopt hr.depts --key deptno -w palimpsest+hive://localhost:10000/default
       palimpsest adopt hr.depts --key deptno --from lake/depts
     """
     names = (suffix, version_column, subsequent_column)
     keys = tuple(k.strip() for k in key.split(",")) if key else ()
     with connected(access, "adopt", as_json=as_json, make=source is not None) as connection:
         with failing(as_json=as_json), mapping():
-            if source is not None:
-                steps = adopt_files(connection, table, source, keys, run=not dry_run)
+            session = connection.session
+            if source is not None and hive(session.journal) is None:
+                steps = adopt_files(connection, table, Path(source), keys, run=not dry_run)
             else:
-                # Loaded here, for it needs the driver of the database.
                 from gateway.adopting import adopt
 
-                steps = adopt(connection.session, table, keys, names, run=not dry_run)
+                steps = adopt(session, table, keys, names, run=not dry_run, folder=source)
     tell(steps, dry_run=dry_run, as_json=as_json)
 
 

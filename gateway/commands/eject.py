@@ -41,7 +41,6 @@ def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, acces
             if folder is not None:
                 steps = eject_files(connection, table, folder, run=not dry_run)
             else:
-                # Loaded here, for it needs the driver of the database.
                 from gateway.adopting import eject
 
                 steps = eject(connection.session, table, run=not dry_run)

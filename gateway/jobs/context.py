@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from gateway.procedures import database, embedded
+from gateway.procedures import database, embedded, hive
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
 from journal.journal import Journal
@@ -106,7 +105,7 @@ class JobKind:
         """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""
         if isinstance(journal, Journal):
             return self.run
-        on_server = self.on_hive if _is_hive(journal) else self.on_database
+        on_server = self.on_database if hive(journal) is None else self.on_hive
         if on_server is None:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
@@ -114,9 +113,3 @@ class JobKind:
                 advice="docs/postgresql.md and docs/hive.md say which jobs a server has",
             )
         return on_server
-
-
-def _is_hive(journal: OpenJournal) -> bool:
-    """True for the journals of a Hive store; where its module is not loaded there are none."""
-    module = sys.modules.get("journal.hive.journal")
-    return module is not None and isinstance(journal, module.HiveJournal)

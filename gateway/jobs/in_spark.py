@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext
+from gateway.procedures import hive
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
 from journal.verification import Verification
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
 
 
 def _journal(context: JobContext) -> HiveJournal:
-    from journal.hive.journal import HiveJournal
-
-    assert isinstance(context.session.journal, HiveJournal)
-    return context.session.journal
+    found = hive(context.session.journal)
+    assert found is not None
+    return found
 
 
 def compact(context: JobContext) -> JobReport:

@@ -30,7 +30,7 @@ def adopt_files(
 
     embedded(connection.session, "adopting files")
     files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
-    if not files:
+    if not files or not place.exists():
         raise PalimpsestError(
             Code.FILE_ACCESS,
             f"{place} holds no Parquet files",

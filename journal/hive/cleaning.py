@@ -11,6 +11,7 @@ from sqlglot import exp
 from journal.errors import PalimpsestError
 from journal.hive.journal import HiveJournal
 from journal.stores import hive_layout as layout
+from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive import HiveConnection
 from journal.stores.hive_text import rendered
@@ -27,7 +28,10 @@ def reap(journal: HiveJournal, connection: HiveConnection) -> list[str]:
     done: list[str] = []
     for path in due:
         try:
-            connection.execute(rendered(layout.drop_rows(journal.names, path)))
+            if layout.is_adopted(journal.names, path):
+                hive_plain.remove(connection, journal.names, path)
+            else:
+                journal.drop_segment(connection, path)
         except PalimpsestError:
             # It stays retired, and is dropped the next time.
             continue

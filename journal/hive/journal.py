@@ -36,7 +36,7 @@ from journal.plan import STORE_SCHEMA
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, SegmentFile
 from journal.state import JournalState
-from journal.stores import duckdb_maintenance
+from journal.stores import duckdb_maintenance, hive_plain
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import StateRow
@@ -197,7 +197,14 @@ class HiveJournal:
             return
         with suppress(PalimpsestError), self.store.connection() as connection:
             for path in listed:
-                connection.execute(rendered(layout.drop_rows(self.names, path)))
+                self.drop_segment(connection, path)
+
+    def drop_segment(self, connection: HiveConnection, path: str) -> None:
+        """Drop the partition of a segment, or only the view that shows a plain table as one."""
+        if layout.is_adopted(self.names, path):
+            hive_plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
+        else:
+            connection.execute(rendered(layout.drop_rows(self.names, path)))
 
     def drop_tables(self, names: Iterable[str]) -> None:
         """Drop tables of staged rows."""
@@ -248,7 +255,11 @@ class HiveJournal:
         return RowCounts(opens, total - opens - tombstones, tombstones)
 
     def commit(
-        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+        self,
+        transaction: Transaction,
+        author: Author,
+        watcher: Watcher = UNWATCHED,
+        alongside: section.Alongside | None = None,
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
@@ -260,7 +271,7 @@ class HiveJournal:
             if not transaction.writes:
                 return None
             with self.statement(transaction) as statement, watcher.watching(statement.session):
-                written = section.write(self, transaction, author, statement)
+                written = section.write(self, transaction, author, statement, alongside)
             self.staged.difference_update(f.path for f in staged_files(transaction.writes))
             return written.state.version
         except BaseException:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,14 @@ from journal.commit import Author, check_catalog, transaction_row
 from journal.errors import Code, PalimpsestError
 from journal.hive.leases import Held
 from journal.hive.statement import HiveStatement, write_held
-from journal.plan import PutRelation
+from journal.plan import DropRelation, PutRelation
 from journal.relations import column, version_value
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import Table
 from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.state import JournalState, TableState
 from journal.stores import hive_layout as layout
+from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
@@ -59,6 +60,10 @@ class Written:
     state: JournalState
 
 
+Alongside = Callable[[CatalogConnection, JournalState], None]
+"""What else happens in the catalog's transaction, given what was committed before it."""
+
+
 class Overtaken(Exception):
     """Another commit, or a read of the past, came in between; nothing is wrong with this one."""
 
@@ -70,18 +75,26 @@ def lease_names(transaction: Transaction) -> list[str]:
         found.add("catalog")
         if isinstance(change, PutRelation) and isinstance(change.relation, Table):
             found.add(f"table:{change.relation.id}")
+        elif isinstance(change, DropRelation):
+            dropped = transaction.snapshot.catalog.get(change.name)
+            if isinstance(dropped, Table):
+                found.add(f"table:{dropped.id}")
     return sorted(found)
 
 
 def write(
-    journal: HiveJournal, transaction: Transaction, author: Author, statement: HiveStatement
+    journal: HiveJournal,
+    transaction: Transaction,
+    author: Author,
+    statement: HiveStatement,
+    alongside: Alongside | None = None,
 ) -> Written:
     """Check, append and commit a transaction's writes; ``statement`` is a stay to work in."""
     with journal.leases.holding(lease_names(transaction)) as held:
         for turn in range(_ROUNDS):
             if turn == 1:
                 held.take(ORDER)
-            attempt = _Attempt(journal, transaction, author, statement)
+            attempt = _Attempt(journal, transaction, author, statement, alongside)
             try:
                 attempt.check_names()
                 attempt.append()
@@ -108,11 +121,13 @@ class _Attempt:
         transaction: Transaction,
         author: Author,
         statement: HiveStatement,
+        alongside: Alongside | None,
     ) -> None:
         self._journal = journal
         self._transaction = transaction
         self._author = author
         self._statement = statement
+        self._alongside = alongside
         self._made: list[str] = []
         self._segments: dict[int, list[Segment]] = {}
         self._rows: dict[str, pa.Table] = {}
@@ -180,10 +195,29 @@ class _Attempt:
         catalog = self._committed.catalog
         for _, change in self._transaction.changes():
             catalog = apply(catalog, change)
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                self._check_rows(change.relation)
         views = self._journal.views
         if views is not None and catalog is not self._committed.catalog:
             connection = self._statement.session.connection
             views.check_free(connection, self._committed.catalog, catalog)
+
+    def _check_rows(self, table: Table) -> None:
+        """Raise UNKNOWN_TABLE if the rows of a table that comes back went with it when it left."""
+        names = self._journal.names
+        state = self._committed.tables.get(table.id)
+        if state is None or self._committed.catalog.by_id(table.id) is not None:
+            return
+        for segment in state.manifest.segments:
+            name = segment.files[0].path.partition("/")[0]
+            if layout.is_adopted(names, name):
+                connection = self._statement.session.connection
+                if not connection.has_relation(names.own, name):
+                    raise PalimpsestError(
+                        Code.UNKNOWN_TABLE,
+                        f"{table.name} was ejected as the plain table it had been, with its rows",
+                        advice=f"palimpsest adopt {table.name} takes it over again",
+                    )
 
     def append(self) -> None:
         """Write the rows to partitions of their own, one statement per table where they are few."""
@@ -219,7 +253,11 @@ class _Attempt:
     def _taken(self, table: Table, rows: StagedRows) -> Segment:
         """Rows that are in Spark already, under newer versions where these were overtaken."""
         path = rows.files[0].path
-        if self._mapping:
+        if layout.is_adopted(self._journal.names, path):
+            hive_plain.show_segment(
+                self._statement.session.connection, self._journal.names, path, table, self.version
+            )
+        elif self._mapping:
             new = self._new_path(table, rows.fields)
             source = layout.rows_of(self._journal.names, [path])
             query = restamp_query(source, table, self._mapping)
@@ -275,6 +313,8 @@ class _Attempt:
             catalog = apply(catalog, change)
         tables = self._states(committed)
         changed = catalog is not committed.catalog
+        if self._alongside is not None:
+            self._alongside(connection, committed)
         following = StateRow(
             row.generation + 1, self.version, row.settled, self.version if changed else row.catalog
         )

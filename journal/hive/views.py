@@ -97,6 +97,18 @@ class PublicViews:
                         self._note(key, None)
             self._made = state
 
+    def put(self, connection: HiveConnection, name: TableName, body: exp.Expr) -> None:
+        """Put a view under a free name of everybody's, until what is committed makes another."""
+        key, text = self._view(name, body)
+        self._note(key, _sum(text))
+        connection.execute(text)
+
+    def forget(self, connection: HiveConnection, name: TableName) -> None:
+        """Take away what ``put`` has put there."""
+        key, _ = self._view(name, exp.select("1"))
+        connection.execute(self._dropped(key))
+        self._note(key, None)
+
     def _note(self, key: str, stands_for: str | None) -> None:
         with self._catalog.writing(rows_of.SHOWN) as connection:
             rows_of.put_shown(connection, key, stands_for)

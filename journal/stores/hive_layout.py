@@ -1,6 +1,7 @@
 """How a journal lies in Hive: Parquet tables partitioned by segment, one per set of columns.
 
     company_palimpsest.j0f3a_t1_3f2a90bc / palimpsest_segment=s1732..   one partition per segment
+    company_palimpsest.a0f3a_t2                                          a plain table's rows as one
     hr.depts, hr.depts_journal                                           views, for whoever reads
 
 A segment names its table and its partition; every read lists its partitions, so what no manifest
@@ -62,6 +63,11 @@ class Names:
         return f"j{self.store}_"
 
     @property
+    def adopted(self) -> str:
+        """What names of views begin with that show a plain table as a segment."""
+        return f"a{self.store}_"
+
+    @property
     def staging(self) -> str:
         """What names of tables of staged rows begin with."""
         return f"w{self.store}_"
@@ -95,6 +101,16 @@ def journal_table(names: Names, table: Table, fields: Fields) -> str:
 def segment_path(names: Names, table: Table, fields: Fields, segment_id: str) -> str:
     """What stands for a segment's only file: the table and the partition it lies in."""
     return f"{journal_table(names, table, fields)}/{segment_id}"
+
+
+def adopted_path(names: Names, table: Table, segment_id: str) -> str:
+    """What stands for the rows of a plain table: the view that shows them, and their segment."""
+    return f"{names.adopted}t{table.id}/{segment_id}"
+
+
+def is_adopted(names: Names, path: str) -> bool:
+    """True for the path of a segment that is a plain table's rows."""
+    return path.startswith(names.adopted)
 
 
 def create_journal(names: Names, table: Table, fields: Fields) -> exp.Create:

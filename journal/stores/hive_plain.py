@@ -1,0 +1,252 @@
+"""Plain tables of a metastore: what it says of them, and the statements that adopt and leave them.
+
+    hr.depts_adopted                  the plain table under another name, its files where they were
+    default_palimpsest.a<store>_t<id> a view that shows its rows as one segment of a journal
+
+Statements that sqlglot cannot say are written here, over quoted names and literals only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import column, ident, version_type, version_value
+from journal.schema import Table
+from journal.stores import hive_layout as layout
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_text import rendered, written
+from journal.stores.hive_types import DIALECT, kind_of, spark_type
+from journal.version import Version
+
+ADOPTED = "_adopted"
+"""What the name of a plain table ends with once it is adopted."""
+EJECTED = "_ejected"
+"""What the name of a table of current rows ends with until the view of its name is gone."""
+HISTORY = "_history"
+"""What the name of an ejected table's history ends with."""
+MARK = "palimpsest.stands_for"
+"""Property of a table that the gateway gave another name: the name it stands for."""
+TAKEN = "taken_from"
+"""Property of a logical table that was a plain one: where it is now."""
+PARTITIONED = "partitioned_by"
+"""Property of a logical table: the columns by which the plain one is partitioned."""
+_FORMATS = frozenset({"parquet", "orc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A table as the metastore describes it; types are Spark's text."""
+
+    database: str
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    partitioned: tuple[str, ...]
+    location: str
+    is_table: bool
+    is_external: bool
+    format: str
+    mark: str | None
+
+    @property
+    def place(self) -> exp.Table:
+        """The table in a query."""
+        return table(self.database, self.name)
+
+    @property
+    def is_readable(self) -> bool:
+        """True for files that Spark reads without anybody's transaction log."""
+        return self.is_table and self.format in _FORMATS
+
+
+def table(database: str, name: str) -> exp.Table:
+    """A table of the metastore's."""
+    return exp.table_(ident(name), db=ident(database))
+
+
+def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
+    """What the metastore says of a relation; None where it has none of that name."""
+    place = written(table(database, name))
+    try:
+        ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {place} AS JSON")
+        described = connection.run(f"DESCRIBE TABLE {place}")
+    except PalimpsestError as error:
+        if error.code in {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA}:
+            return None
+        raise
+    told: dict[str, Any] = json.loads(text)
+    columns = []
+    for found, kind, _ in described:
+        if not found or found.startswith("# "):
+            break
+        columns.append((str(found), str(kind)))
+    return Plain(
+        database,
+        name,
+        tuple(columns),
+        tuple(told.get("partition_columns", ())),
+        told.get("location", ""),
+        told.get("type") in {"MANAGED", "EXTERNAL"},
+        told.get("type") == "EXTERNAL",
+        _format(told),
+        told.get("table_properties", {}).get(MARK),
+    )
+
+
+def _format(told: dict[str, Any]) -> str:
+    provider = str(told.get("provider", "")).lower()
+    if provider != "hive":
+        return provider
+    library = str(told.get("serde_library", "")).lower()
+    return next((f for f in sorted(_FORMATS) if f".{f}." in library), library)
+
+
+def type_of(kind: str) -> str | None:
+    """A type of Spark's as canonical text; None where its values would not come back the same."""
+    found = kind_of(kind).name
+    bare = kind.partition("(")[0].strip().lower()
+    if bare in {"char", "varchar"} or _plain(spark_type(found)) == _plain(kind):
+        return found
+    return None
+
+
+def _plain(kind: str) -> str:
+    return kind.lower().replace(" ", "")
+
+
+def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> tuple[int, int, int]:
+    """How many rows a table has, how many keys, and how many rows with a NULL in the key."""
+    empty = exp.or_(*[exp.Is(this=column(k), expression=exp.Null()) for k in key])
+    keys = exp.Count(this=exp.Distinct(expressions=[column(k) for k in key]))
+    query = exp.select(exp.Count(this=exp.Star()), keys, exp.CountIf(this=empty))
+    ((rows, distinct, nulls),) = connection.run(rendered(query.from_(plain.place)))
+    return int(rows), int(distinct), int(nulls)
+
+
+def strays(connection: HiveConnection, plain: Plain) -> int:
+    """How many rows of an external table lie in files outside of its folder."""
+    if not plain.is_external or not plain.partitioned:
+        return 0
+    path = urlsplit(plain.location).path.rstrip("/") + "/"
+    file = exp.Anonymous(this="input_file_name", expressions=[])
+    inside = [
+        exp.Anonymous(this="contains", expressions=[file.copy(), exp.Literal.string(text)])
+        for text in (path, quote(path))
+    ]
+    query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
+    query = query.where(exp.Not(this=exp.paren(exp.or_(*inside))))
+    return int(connection.run(rendered(query))[0][0])
+
+
+def count(connection: HiveConnection, plain: Plain) -> int:
+    """How many rows a table has."""
+    query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
+    return int(connection.run(rendered(query))[0][0])
+
+
+def rename(connection: HiveConnection, database: str, old: str, new: str) -> None:
+    """Give a table another name; the files of an external one stay where they are."""
+    action = exp.AlterRename(this=table(database, new))
+    place = table(database, old)
+    connection.execute(rendered(exp.Alter(this=place, kind="TABLE", actions=[action])))
+
+
+def mark(connection: HiveConnection, plain: exp.Table, name: str | None) -> None:
+    """Note for whom a table stands; None: for nobody."""
+    key = written(exp.Literal.string(MARK))
+    value = f"SET TBLPROPERTIES ({key} = {written(exp.Literal.string(name))})" if name else ""
+    value = value or f"UNSET TBLPROPERTIES IF EXISTS ({key})"
+    connection.execute(f"ALTER TABLE {written(plain)} {value}")
+
+
+def over_folder(connection: HiveConnection, database: str, name: str, folder: str) -> None:
+    """Make an external table over a folder of Parquet files, with its partitions."""
+    place = table(database, name)
+    parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
+    where = exp.LocationProperty(this=exp.Literal.string(folder))
+    properties = exp.Properties(expressions=[parquet, where])
+    connection.execute(rendered(exp.Create(this=place, kind="TABLE", properties=properties)))
+    found = find(connection, database, name)
+    if found is not None and found.partitioned:
+        connection.execute(f"MSCK REPAIR TABLE {written(place)}")
+
+
+def table_as(
+    connection: HiveConnection, target: exp.Table, rows: exp.Expr, partitioned: Sequence[str]
+) -> None:
+    """Make a plain Parquet table of a query's rows."""
+    properties: list[exp.Expr] = [exp.FileFormatProperty(this=exp.Var(this="PARQUET"))]
+    if partitioned:
+        by = exp.Schema(expressions=[ident(c) for c in partitioned])
+        properties.append(exp.PartitionedByProperty(this=by))
+    kept = exp.Properties(expressions=properties)
+    connection.execute(
+        rendered(exp.Create(this=target, kind="TABLE", properties=kept, expression=rows))
+    )
+
+
+def drop(connection: HiveConnection, target: exp.Table, kind: str = "TABLE") -> None:
+    """Drop a table or view, if it is there; of an external table the files stay."""
+    connection.execute(rendered(exp.Drop(tables=[target], kind=kind, exists=True)))
+
+
+def all_rows(plain: Plain) -> exp.Select:
+    """What stands under a plain table's name while it is being adopted."""
+    return exp.select(*[column(n) for n, _ in plain.columns]).from_(plain.place)
+
+
+def show_segment(
+    connection: HiveConnection, names: layout.Names, path: str, taken: Table, version: Version
+) -> None:
+    """Show a plain table's rows as those of one segment, all written at ``version``."""
+    start = version_value(taken, exp.Literal.number(version))
+    end = exp.Cast(this=exp.Null(), to=exp.DataType.build(version_type(taken), dialect="duckdb"))
+    name, _, segment = path.partition("/")
+    outputs = [
+        *(exp.alias_(column(c.name), ident(c.physical)) for c in taken.columns),
+        exp.alias_(start, ident(taken.format.version_column)),
+        exp.alias_(end, ident(taken.format.subsequent_column)),
+        exp.alias_(exp.Literal.string(segment), ident(layout.PARTITION)),
+    ]
+    database, _, plain = dict(taken.properties)[TAKEN].partition(".")
+    body = exp.select(*outputs).from_(table(database, plain))
+    connection.execute(
+        rendered(exp.Create(this=names.table(name), kind="VIEW", replace=True, expression=body))
+    )
+
+
+def source_of(connection: HiveConnection, names: layout.Names, path: str) -> Plain | None:
+    """The plain table behind a segment that was adopted; None if it or its view is gone."""
+    place = names.table(path.partition("/")[0])
+    try:
+        ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {written(place)} AS JSON")
+    except PalimpsestError as error:
+        if error.code in {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA}:
+            return None
+        raise
+    source = sqlglot.parse_one(json.loads(text)["view_text"], read=DIALECT).find(exp.Table)
+    return None if source is None else find(connection, source.db, source.name)
+
+
+def remove(connection: HiveConnection, names: layout.Names, path: str) -> None:
+    """Remove the rows of a segment that was adopted: files, plain table and view.
+
+    Of an external table the metastore leaves the files, so its folder is written anew as empty.
+    """
+    plain = source_of(connection, names, path)
+    if plain is not None and plain.mark is not None:
+        if plain.is_external:
+            folder = written(exp.Literal.string(plain.location))
+            nothing = written(exp.select(exp.alias_(exp.Literal.number(1), "nothing")))
+            connection.execute(
+                f"INSERT OVERWRITE DIRECTORY {folder} USING PARQUET {nothing} WHERE false"
+            )
+        drop(connection, plain.place)
+    drop(connection, names.table(path.partition("/")[0]), "VIEW")
