@@ -15,8 +15,9 @@ from pathlib import Path
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
-from journal.erasure.acceptance import Wanted, accept
+from journal.erasure.acceptance import accept
 from journal.erasure.requests import State
+from journal.erasure.wanted import Wanted
 from journal.jobs.contract import silent
 from spark_compaction.client import SparkEngine, SparkOptions
 from spark_compaction.erasing import erase

@@ -7,17 +7,17 @@ the files when the request has been purged. Runs outside transactions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.procedures import database
+from gateway.erasers import eraser_of
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
+from journal.jobs.contract import silent
 from journal.relations import ident
 from journal.schema import Table, TableName, fold
 from rewriter.parsing import Parsed
@@ -44,7 +44,7 @@ def erase_rows(
     session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
 ) -> Outcome:
     """ERASE FROM: accept the request, and show it."""
-    from journal.erasure.acceptance import Wanted, accept
+    from journal.erasure.wanted import Wanted
 
     if session.transaction is not None and session.transaction.writes:
         raise PalimpsestError(
@@ -70,21 +70,15 @@ def erase_rows(
 
     find()
     by = session.user or "somebody"
-    if isinstance(session.journal, Journal):
-        wanted = Wanted(rows={table.id: find}, reason=erase.reason)
-        request = accept(session.journal, wanted, by)
-    else:
-        request = _erased_in_database(session, table, find, erase.reason, by)
+    eraser = eraser_of(session)
+    request = eraser.accept(Wanted(rows={table.id: find}, reason=erase.reason), by)
+    if eraser.at_once:
+        # Nothing waits but what a hold keeps back.
+        done = eraser.purge(None, by, [request.id], silent)
+        for error in done.failures.values():
+            raise error
+        (request,) = done.requests
     return shown(session, [request], "ERASE")
-
-
-def _erased_in_database(
-    session: Session, table: Table, find: Callable[[], pa.Table], reason: str | None, by: str
-) -> Request:
-    """A server erases at once; nothing waits but the dropping of what may still be read."""
-    from journal.database import erasing
-
-    return erasing.erase(database(session), erasing.Wanted(table, find, reason, by))
 
 
 def _table(session: Session, node: exp.Table) -> Table:

@@ -15,7 +15,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from gateway.procedures import embedded, find_tables, take
+from gateway.erasers import eraser_of
+from gateway.procedures import find_tables, take
 from gateway.results import Outcome
 from journal import holds
 from journal.errors import Code, PalimpsestError
@@ -45,7 +46,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
     predicate = _predicate(session, table, str(where)) if where is not None and table else None
     scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
-    journal = embedded(session, "a legal hold")
+    journal = eraser_of(session).journal
     hashed = None if named is None else holds.subject_hash(journal, named, value or "")
     hold = Hold(
         id=uuid.uuid4().hex[:12],
@@ -66,7 +67,7 @@ def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     """``system.release(hold)``: what it covered."""
     given = take("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
-    journal = embedded(session, "a legal hold")
+    journal = eraser_of(session).journal
     found = holds.release(journal, str(given.get("hold")), session.user, at)
     table = session.journal.state.catalog.by_id(found.table_id or 0)
     return _row(session, "released", found, table)
@@ -108,9 +109,14 @@ def _predicate(session: Session, table: Table, text: str) -> str:
     rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
     looked = exp.select("*").from_(rows.subquery("t"))
     looked = looked.where(sqlglot.parse_one(predicate, read="duckdb"))
-    with session.journal.reading_session() as store:
-        store.execute(Query.of(looked), {})
-        store.fetch_many(1)
+    transaction = session.journal.begin(read_only=True)
+    try:
+        with session.journal.statement(transaction) as statement:
+            statement.check_segments([table.id])
+            statement.session.execute(Query.of(looked.limit(1)), {})
+            statement.session.fetch_many(1)
+    finally:
+        session.journal.rollback(transaction)
     return predicate
 
 

@@ -25,6 +25,7 @@ from journal.stores import duckdb_catalog as rows_of
 from journal.stores import duckdb_layout as layout
 from journal.stores import duckdb_public as public
 from journal.stores.base import MemoryRows, RowSet, StagedRows
+from journal.stores.catalog_format import get_meta, put_meta
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_rows import show_rows
 from journal.transaction import StatementWrites, Transaction
@@ -316,9 +317,9 @@ def settle_in(
 ) -> None:
     """Write the views anew if the warehouse lies elsewhere than when they were written."""
     here = str(root.resolve())
-    if rows_of.get_meta(session, "root") != here:
+    if get_meta(session, "root") != here:
         refresh_all(session, catalog, tables, root)
-        rows_of.put_meta(session, "root", here)
+        put_meta(session, "root", here)
 
 
 def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> RowCounts:

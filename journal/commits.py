@@ -20,14 +20,16 @@ from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.plain_rows import newest
 from journal.recent import Written, written_rows
-from journal.schema import CatalogSnapshot
+from journal.schema import CatalogSnapshot, Table
 from journal.segment import RowCounts
 from journal.state import JournalState, TableState
 from journal.statement import Statement
 from journal.stores import duckdb_catalog as rows_of
+from journal.stores import duckdb_layout as layout
 from journal.stores.base import MemoryRows, RowSet
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_public import refresh_views
+from journal.stores.duckdb_rows import show_rows
 from journal.transaction import StatementWrites, Transaction
 from journal.turns import Line, Watcher, taken
 from journal.version import Version
@@ -148,7 +150,11 @@ class Commits:
         section.check_catalog(transaction, committed)
         section.check_conflicts(session, transaction, committed, records)
         self._journal.removals.check(session, transaction, committed)
-        guard.check_buffers(self._journal, session, transaction, committed)
+
+        def show(table: Table, name: str) -> None:
+            show_rows(session, table, name, transaction.buffered(table.id))
+
+        guard.check_buffers(self._journal, session, transaction, committed, show)
 
     def _alone(
         self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher
@@ -191,7 +197,10 @@ class Commits:
         journal, session, committed = self._journal, statement.session, statement.committed
         with journal.nobody_begins() as others:
             # Whoever began before this is published may conflict with it later.
-            guard.check_direct(journal, statement, appended, version)
+            guard.check_direct(
+                *(journal, session, committed, appended, version),
+                lambda t: layout.head_table(t.id, committed.tables[t.id].manifest.heads[-1]),
+            )
             known = statement.appended
             written = {i: newest(*known[i]) if i in known else None for i in appended}
             tables = {

@@ -18,9 +18,8 @@ import sqlglot
 from sqlglot import exp
 
 from journal.erasure.fence import P_SECRET, digest, digest_of
-from journal.erasure.secret import make_secret, read_secret
+from journal.erasure.seam import ErasureJournal
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.relations import column, ident
 from journal.schema import Table, fold
 from journal.stores import duckdb_maintenance as rows_of
@@ -70,23 +69,23 @@ class Hold:
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
 
 
-def subject_hash(journal: Journal, subject_column: str, value: str) -> str:
+def subject_hash(journal: ErasureJournal, subject_column: str, value: str) -> str:
     """The form in which a hold names a person: without the warehouse's secret it says nothing."""
-    return digest_of(make_secret(journal.root), _kind(subject_column), value)
+    return digest_of(journal.make_secret(), _kind(subject_column), value)
 
 
 def _kind(subject_column: str) -> str:
     return f"hold:{fold(subject_column)}"
 
 
-def place(journal: Journal, hold: Hold) -> None:
+def place(journal: ErasureJournal, hold: Hold) -> None:
     """Put a hold on record; from now on nothing it covers is removed."""
     with journal.exclusive_session() as session:
         rows_of.add_hold(session, {name: getattr(hold, name) for name in rows_of.HOLD})
         session.commit()
 
 
-def release(journal: Journal, hold_id: str, by: str | None, at: datetime) -> Hold:
+def release(journal: ErasureJournal, hold_id: str, by: str | None, at: datetime) -> Hold:
     """End a hold and give it as it was; what waited for it may run again."""
     with journal.exclusive_session() as session:
         found = next((h for h in _read(rows_of.holds(session)) if h.id == hold_id), None)
@@ -101,13 +100,13 @@ def release(journal: Journal, hold_id: str, by: str | None, at: datetime) -> Hol
     return found
 
 
-def all_holds(journal: Journal) -> list[Hold]:
+def all_holds(journal: ErasureJournal) -> list[Hold]:
     """Every hold, released ones too, oldest first."""
     with journal.reading_session() as session:
         return _read(rows_of.holds(session))
 
 
-def active(journal: Journal, table: Table) -> list[Hold]:
+def active(journal: ErasureJournal, table: Table) -> list[Hold]:
     """The holds that may cover rows of a table."""
     return [h for h in all_holds(journal) if h.concerns(table)]
 
@@ -117,7 +116,7 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
     return next((h for h in holds if h.scope is Scope.TABLE), None)
 
 
-def covered(journal: Journal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
     """The condition on a row version, over physical columns, that makes its key held; or None.
 
     It may contain the warehouse's secret, so it is for this process alone.
@@ -135,7 +134,7 @@ def covered(journal: Journal, table: Table, holds: Iterable[Hold]) -> exp.Expr |
                 assert named is not None
                 text = exp.cast(column(named.physical), "VARCHAR", dialect="duckdb")
                 hashed = digest(_kind(hold.subject_column or ""), text)
-                hashed = exp.replace_placeholders(hashed, **{P_SECRET: read_secret(journal.root)})
+                hashed = exp.replace_placeholders(hashed, **{P_SECRET: journal.read_secret()})
                 value = exp.Literal.string(hold.subject_value or "")
                 found.append(exp.EQ(this=hashed, expression=value))
     return exp.or_(*found) if found else None

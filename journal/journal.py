@@ -21,6 +21,8 @@ from journal.commits import Commits
 from journal.conflicts import conflict
 from journal.counters import Counters
 from journal.erasure import fence
+from journal.erasure.guard import load_fence
+from journal.erasure.secret import make_secret, read_secret
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
 from journal.jobs.pins import Pins
@@ -324,6 +326,21 @@ class Journal:
         with self.session() as session:
             session.begin()
             yield session
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[DuckDBSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.exclusive_session() as session:
+            yield session
+            self.swap_all(session, {}, fenced=load_fence(session))
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with, made if there is none."""
+        return make_secret(self.root)
+
+    def read_secret(self) -> str:
+        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+        return read_secret(self.root)
 
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

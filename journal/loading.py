@@ -19,6 +19,7 @@ from journal.plan import PutRelation
 from journal.schema import CatalogSnapshot, Table
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
+from journal.stores import erasure_rows
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
@@ -30,6 +31,7 @@ def load_journals(
     if not rows_of.exists(session):
         rows_of.create(session, new_id())
     retired.ensure(session)
+    erasure_rows.ensure(session)
     fenced = guard.load_fence(session)
     catalog = CatalogSnapshot.empty()
     history: list[tuple[Version, CatalogSnapshot]] = []

@@ -12,15 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from journal.erasure.acceptance import requests
 from journal.erasure.completion import WAIT_S, finish, purged
+from journal.erasure.erased import Erased
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, retired
-from journal.jobs.contract import Engine, JobReport, Progress, silent
+from journal.jobs.contract import Engine, Progress, silent
 from journal.journal import Journal
 from journal.segment import Manifest
 from spark_compaction.held import settle_holds
@@ -39,15 +40,6 @@ from spark_compaction.purge import (
 from spark_compaction.runner import RunOptions, run_job
 
 _ROUNDS_MAX = 3
-
-
-@dataclass(slots=True)
-class Erased:
-    """What a run did: requests as they are now, jobs' reports, and what failed by table."""
-
-    requests: list[Request] = field(default_factory=list)
-    reports: list[JobReport] = field(default_factory=list)
-    failures: dict[str, PalimpsestError] = field(default_factory=dict)
 
 
 def erase(

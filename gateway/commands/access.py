@@ -48,15 +48,17 @@ def create(
     Examples:
       palimpsest access create --subject email=ada@example.org --days 14 ada.package
     """
+    from gateway.erasers import eraser_of
     from gateway.erasing import subjects_of
-    from gateway.procedures import embedded
     from journal.erasure.access import collect
 
     with connected(access, "access") as connection:
         with failing(), mapping():
             expires = datetime.now(UTC) + timedelta(days=days)
+            eraser = eraser_of(connection.session)
             data, told = collect(
-                embedded(connection.session, "an access"),
+                eraser.journal,
+                eraser.keys_of,
                 subjects_of(list(subject), []),
                 passphrase,
                 expires,

@@ -38,12 +38,12 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
       palimpsest audit verify
       palimpsest audit verify --head 1f0c...
     """
-    from gateway.procedures import embedded
+    from gateway.erasers import eraser_of
     from journal.erasure import audit
 
     with connected(access, "audit", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = audit.verify(embedded(connection.session, "the audit log"), head)
+            found = audit.verify(eraser_of(connection.session).journal, head)
     if as_json:
         click.echo(json.dumps({"clean": not found.problems, **asdict(found)}))
     else:
@@ -60,13 +60,13 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
 @access_options
 def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
-    from gateway.procedures import embedded
-    from journal.stores.duckdb_erasure import load_audit
+    from gateway.erasers import eraser_of
+    from journal.stores.erasure_rows import load_audit
     from journal.version import to_datetime
 
     with connected(access, "audit", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            with embedded(connection.session, "the audit log").reading_session() as session:
+            with eraser_of(connection.session).journal.reading_session() as session:
                 rows = load_audit(session)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows]))

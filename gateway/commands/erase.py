@@ -17,7 +17,7 @@ from gateway.errors import mapped, mapping
 
 if TYPE_CHECKING:
     from journal.erasure.requests import Request
-    from journal.journal import Journal
+    from journal.erasure.seam import ErasureJournal
 
 _DAY_US = 24 * 3600 * 1_000_000
 ENGINE_OPTION = click.option(
@@ -81,23 +81,22 @@ def submit(
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
       palimpsest erase submit --subject customer=17 --dry-run --json
     """
+    from gateway.erasers import eraser_of
     from gateway.erasing import names_of, subjects_of
-    from journal.erasure import acceptance
+    from journal.erasure.wanted import Wanted
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
             lines = file.read_text(encoding="utf-8-sig").splitlines() if file else []
-            wanted = acceptance.Wanted(
+            wanted = Wanted(
                 subjects=subjects_of(list(subject), lines),
                 tables=names_of(connection.session, list(tables)),
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,
             )
-            journal = _journal(connection)
-            if dry_run:
-                request = acceptance.dry_run(journal, wanted)
-            else:
-                request = acceptance.accept(journal, wanted, _who(connection))
+            eraser = eraser_of(connection.session)
+            who = _who(connection)
+            request = eraser.dry_run(wanted) if dry_run else eraser.accept(wanted, who)
     _tell([request], as_json=as_json)
 
 
@@ -106,11 +105,11 @@ def submit(
 @access_options
 def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and how far they are."""
-    from journal.erasure.acceptance import requests
+    from journal.erasure.wanted import requests
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = requests(connection.session.journal)
+            found = requests(_journal(connection))
     if as_json:
         click.echo(json.dumps([r.to_json() for r in found]))
         return
@@ -124,11 +123,11 @@ def list_requests(as_json: bool, access: Access) -> None:
 @access_options
 def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
-    from journal.erasure.acceptance import find_request
+    from journal.erasure.wanted import find_request
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = find_request(connection.session.journal, request)
+            found = find_request(_journal(connection), request)
     _tell([found], as_json=as_json)
 
 
@@ -138,14 +137,13 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @access_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
     """Take a request back; possible until its rows are purged."""
-    from journal.erasure import completion
-    from journal.erasure.acceptance import find_request
+    from gateway.erasers import eraser_of
+    from journal.erasure.wanted import find_request
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            journal = _journal(connection)
-            found = find_request(journal, request)
-            done = completion.cancel(journal, found, _who(connection))
+            found = find_request(_journal(connection), request)
+            done = eraser_of(connection.session).cancel(found, _who(connection))
     _tell([done], as_json=as_json)
 
 
@@ -162,15 +160,16 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
       palimpsest erase run
       palimpsest erase run 47207f83 --engine local --json
     """
-    from journal.erasure.acceptance import find_request
-    from spark_compaction.erasing import erase
+    from gateway.erasers import eraser_of
+    from journal.erasure.wanted import find_request
+    from journal.jobs.contract import silent
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("purging", quiet=as_json):
             journal = _journal(connection)
             only = [find_request(journal, r).id for r in requests] or None
-            with open_engine(engine) as chosen:
-                done = erase(journal, chosen, _who(connection), only=only)
+            eraser = eraser_of(connection.session)
+            done = eraser.purge(lambda: open_engine(engine), _who(connection), only, silent)
     _tell(done.requests, as_json=as_json)
     for error in list(done.failures.values())[:1]:
         fail(mapped(error), as_json=as_json)
@@ -191,7 +190,7 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     """
     from gateway.erasing import subjects_of
     from journal.erasure import readmission
-    from journal.erasure.acceptance import find_request
+    from journal.erasure.wanted import find_request
 
     with connected(access, "erase") as connection:
         with failing(), mapping():
@@ -243,10 +242,10 @@ def open_engine(name: str) -> Any:
     return closing(SparkEngine())
 
 
-def _journal(connection: Connection) -> Journal:
-    from gateway.procedures import embedded
+def _journal(connection: Connection) -> ErasureJournal:
+    from gateway.erasers import eraser_of
 
-    return embedded(connection.session, "an erasure")
+    return eraser_of(connection.session).journal
 
 
 def _who(connection: Connection) -> str:

@@ -32,7 +32,8 @@ OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
     from gateway.jobs.engines import ENGINES
-    from journal.erasure.acceptance import Wanted, accept, find_request
+    from journal.erasure.acceptance import accept
+    from journal.erasure.wanted import Wanted, find_request
     from spark_compaction.erasing import erase
 
     teller.chapter(f"Erasure: the owner of {PLANE} asks to be forgotten")

@@ -14,16 +14,20 @@ from gateway.erasing import subjects_of
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
+from journal.journal import Journal
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 _DAYS = 30
 
 
 def _run(context: JobContext) -> JobReport:
+    from gateway.erasers import eraser_of
     from journal.erasure.access import collect, gather
 
+    eraser = eraser_of(context.session)
+    journal, keys_of = eraser.journal, eraser.keys_of
     subjects = _subjects(context)
-    files, (told,) = gather(context.journal, subjects, [context.table.id])
+    files, (told,) = gather(journal, keys_of, subjects, [context.table.id])
     if told.why or not told.rows:
         return _report(context, "nothing", told.why or "no row names them")
     if context.dry_run:
@@ -33,7 +37,8 @@ def _run(context: JobContext) -> JobReport:
     expires = context.moment + timedelta(days=days)
     by = context.session.user or "somebody"
     data, (told,) = collect(
-        context.journal,
+        journal,
+        keys_of,
         subjects,
         os.environ.get(_PASSPHRASE, ""),
         expires,
@@ -63,7 +68,10 @@ def _subjects(context: JobContext) -> dict[str, list[str]]:
 
 def _folder(context: JobContext) -> Path:
     folder = Path(context.text("to") or ".")
-    inside = folder.resolve().is_relative_to(context.journal.root.resolve())
+    journal = context.session.journal
+    inside = isinstance(journal, Journal) and folder.resolve().is_relative_to(
+        journal.root.resolve()
+    )
     if inside or not folder.is_dir():
         raise _unusable(f"{folder} is no folder outside the warehouse")
     return folder
@@ -98,4 +106,5 @@ KIND = JobKind(
     "an encrypted package of what a table holds about people",
     _run,
     ("subjects", "to", "days"),
+    _run,
 )

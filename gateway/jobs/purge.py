@@ -6,19 +6,21 @@ or in none. What a legal hold keeps back waits for its release.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gateway.jobs.context import JobContext, JobKind
 from journal.jobs.contract import JobReport, Volume
 
 
 def _run(context: JobContext) -> JobReport:
-    from journal.erasure.acceptance import requests
+    from gateway.erasers import eraser_of
     from journal.erasure.requests import State
-    from spark_compaction.erasing import erase
+    from journal.erasure.wanted import requests
 
     waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
     concerned = [
         r
-        for r in requests(context.journal)
+        for r in requests(eraser_of(context.session).journal)
         if r.state in waiting and any(t.table_id == context.table.id for t in r.targets)
     ]
     table = str(context.table.name)
@@ -28,13 +30,11 @@ def _run(context: JobContext) -> JobReport:
     if context.dry_run:
         why = f"{len(concerned)} requests wait"
         return JobReport(context.job_id, "purge", table, "planned", why, details=told)
-    by = context.session.user or "somebody"
-    done = erase(
-        context.journal,
-        context.engine(),
-        by,
-        only=[r.id for r in concerned],
-        progress=context.progress,
+    done = eraser_of(context.session).purge(
+        lambda: nullcontext(context.engine()),
+        context.session.user or "somebody",
+        [r.id for r in concerned],
+        context.progress,
     )
     for name, error in done.failures.items():
         context.log(f"{name}: {error.message}")
@@ -55,25 +55,4 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-def _run_on_database(context: JobContext) -> JobReport:
-    """A server erases when it is asked to; here what is left of that goes."""
-    from journal.database import erasing
-    from journal.erasure.acceptance import requests
-    from journal.erasure.requests import State
-
-    journal, table = context.database, str(context.table.name)
-    waiting = [
-        r
-        for r in requests(journal)
-        if r.state is State.PURGED and any(t.table_id == context.table.id for t in r.targets)
-    ]
-    if not waiting or context.dry_run:
-        state, why = ("planned", "requests wait") if waiting else ("nothing", "no request waits")
-        return JobReport(context.job_id, "purge", table, state, why)
-    states = {r.id: erasing.complete(journal, r).state.value for r in waiting}
-    why = ", ".join(f"{name} {state}" for name, state in states.items())
-    details = {"requests": states}
-    return JobReport(context.job_id, "purge", table, "done", why, details=details)
-
-
-KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run_on_database)
+KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run)

@@ -72,8 +72,8 @@ def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Plan
 
 def triggered(journal: Journal) -> list[Due]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
-    from journal.erasure.acceptance import requests
     from journal.erasure.requests import State
+    from journal.erasure.wanted import requests
     from spark_compaction import planner
 
     now = journal.clock.now()

@@ -1,129 +1,185 @@
-"""Erasing inside the database: every version of some keys goes, from every table that holds one.
+"""Purging inside the database: every version of some keys goes, from every table that holds one.
 
-    settle  appends go to a fresh head
-    find    the keys, in any version
-    stage   each table that holds one of them is written anew without, and compared
-    swap    the new tables are listed; rows written meanwhile under the keys: once more
-    drop    what was replaced, now or by earlier jobs, goes as soon as nobody can read it
+    holds    what a legal hold keeps back waits for its release
+    settle   appends go to a fresh head
+    stage    each table that holds a key is written anew without, and compared
+    swap     the new tables are listed; the mask goes, and the receipt is written
+    drop     what was replaced, now or by earlier jobs, goes as soon as nobody can read it
 
-When ``erase`` returns no statement that begins sees the rows, at no point in time. Transactions
-that began before cannot commit changes of the table. The receipt holds counts, never a key.
+Since a request was accepted nobody sees the rows, and nobody can write them again, so the keys are
+those of its mask. All requests that are accepted share one pass over each table. Receipts hold
+counts, never a key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import uuid
-from collections.abc import Callable
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
-import pyarrow as pa
 from sqlglot import exp
 
-from journal.database import pieces, replacing
+from journal.database import acceptance, pieces, replacing
 from journal.database.compaction import hashed
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
+from journal.erasure import audit, held
+from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import JobReport, Progress, Volume, silent
 from journal.plan import STORE_SCHEMA, Query
+from journal.relations import union_all
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier
-from journal.state import JournalState, TableState
-from journal.stores import postgres_jobs as rows_of
+from journal.state import TableState
+from journal.stores import erasure_rows as rows_of
+from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
-from journal.stores.duckdb_erasure import put_erasure
 from journal.stores.postgres import PostgresSession
+from journal.stores.row_layout import rows_in_layout
 from journal.version import Version
 
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
+_ERASED = "erased_keys"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be erased: ``find`` gives the keys, as columns named like the table's key."""
-
-    table: Table
-    find: Callable[[], pa.Table]
-    reason: str | None
-    by: str
-
-
-def erase(journal: DatabaseJournal, wanted: Wanted) -> Request:
-    """Erase rows; the receipt. Raises JOB_BUSY and what the server raises, with nothing changed."""
-    table = wanted.table
-    replacing.refuse_adopted(table, "eject the table, and remove the rows from what is left")
-    now = journal.clock.now()
-    target = Target(table.id, str(table.name), Outcome.PENDING)
-    request = Request(
-        *(uuid.uuid4().hex[:8], State.ACCEPTED, now, now, wanted.by, wanted.reason, {}, (target,))
+def erase(
+    journal: DatabaseJournal,
+    by: str,
+    *,
+    only: Iterable[str] | None = None,
+    progress: Progress = silent,
+) -> Erased:
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    run = Erased()
+    wanted = None if only is None else set(only)
+    pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
+    settled = held.settle_holds(
+        *(journal, pending, by, partial(_definition, journal), partial(_covers, journal))
     )
+    accepted = {r.id for r in settled if r.state is State.ACCEPTED}
+    tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
+    for done, table_id in enumerate(sorted(tables)):
+        table = _definition(journal, table_id)
+        try:
+            run.reports.append(_purge(journal, table, accepted))
+        except PalimpsestError as error:
+            run.failures[str(table.name)] = error
+        progress("purge", done + 1, len(tables))
+    for request in requests(journal):
+        if request.id in accepted and not request.masks:
+            complete(journal, _purged(journal, request, by), by)
+        elif request.state is State.PURGED and (wanted is None or request.id in wanted):
+            complete(journal, request, by)
+    after = {r.id: r for r in requests(journal)}
+    run.requests = [after[r.id] for r in pending]
+    return run
+
+
+def _definition(journal: DatabaseJournal, table_id: int) -> Table:
+    return replacing.definition(journal.state, table_id)
+
+
+def _covers(journal: DatabaseJournal, table: Table, mask: str, condition: exp.Expr) -> bool:
+    """True if any version of the mask's rows meets a condition over physical columns."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            state = statement.committed.tables[table.id]
+            keys = layout.masked_keys(table, [mask]).subquery("m")
+            rows = [
+                rows_in_layout(table, source, fields)
+                for source, fields in acceptance.rows_written(Aim(table, ()), state)
+            ]
+            among = pieces.erased_rows(table, union_all(rows).subquery("p"), _fields(table), keys)
+            query = exp.select(exp.Count(this=exp.Star())).from_(among.subquery("r"))
+            return bool(statement.session.row(Query(query.where(condition), ()), {})[0])
+    finally:
+        journal.rollback(transaction)
+
+
+def _fields(table: Table) -> Fields:
+    return tuple((c.physical, c.type) for c in table.stored)
+
+
+def _purge(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobReport:
+    """Remove the keys of all accepted requests from all a table has."""
     with replacing.turn(journal, table) as session:
         replacing.remove_litter(session, journal, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                request = _once(journal, session, wanted, request)
-                break
+                return _once(journal, session, table, accepted)
             except replacing.Replan:
                 session.rollback()
-        else:
-            raise PalimpsestError(
-                Code.JOB_BUSY,
-                f"rows that are to be erased from {table.name} are written again and again",
-                advice="stop what writes them, and erase them then",
-            )
-    return complete(journal, request)
+        raise PalimpsestError(
+            Code.JOB_BUSY,
+            f"{table.name} changes again and again while rows are erased from it",
+            advice="run it again when its definition is left alone",
+        )
 
 
 def _once(
-    journal: DatabaseJournal, session: PostgresSession, wanted: Wanted, request: Request
-) -> Request:
-    settled = replacing.settle(journal, wanted.table)
-    keys = wanted.find()
+    journal: DatabaseJournal, session: PostgresSession, table: Table, accepted: set[str]
+) -> JobReport:
+    started = time.monotonic()
+    settled = replacing.settle(journal, table)
     table, state = settled.table, settled.state
-    if not keys.num_rows:
-        return _found_none(journal, request)
-    staged = _stage(session, journal, table, state, keys, settled.version)
+    masks = {
+        t.mask: t
+        for r in requests(journal)
+        if r.id in accepted
+        for t in r.targets
+        if t.mask is not None and t.table_id == table.id
+    }
+    staged = _stage(session, table, state, masks, settled.version)
     session.commit()
-    receipt = replace(
-        request.targets[0],
-        outcome=Outcome.ERASED,
-        keys=keys.num_rows,
-        files_searched=len(state.manifest.segments) + len(state.manifest.heads) - 1,
-        files_rewritten=len(staged.segments),
-        versions_removed=staged.removed,
-        manifest_before=_digest(state),
-        manifest_after=_digest(
-            staged.inputs.replaced_by(state, staged.segments, staged.head_counts)
-        ),
-        others=staged.others,
-    )
-    done = request.moved(State.PURGED, journal.clock.now(), targets=(receipt,))
+    after = staged.inputs.replaced_by(state, staged.segments, staged.head_counts)
+    receipts = {
+        mask: replace(
+            target,
+            mask=None,
+            outcome=Outcome.ERASED,
+            files_rewritten=len(staged.segments),
+            bytes_rewritten=staged.read.bytes,
+            versions_removed=staged.removed[mask],
+            manifest_before=_digest(state),
+            manifest_after=_digest(after),
+            others=f"{staged.written.rows} rows beside them are unchanged",
+        )
+        for mask, target in masks.items()
+    }
 
-    def alongside(section: PostgresSession, committed: JournalState) -> None:
-        if _written_since(section, table, committed.tables[table.id], keys):
-            raise replacing.Replan("rows were written under the keys meanwhile")
-        rows_of.replaced(section, table.id, state.manifest.epoch + 1, erased=True)
-        rows_of.end_grace(section, table.id, journal.clock.now())
-        put_erasure(section, done.to_row())
+    def alongside(section: PostgresSession, following: TableState) -> TableState:
+        if not set(masks) <= set(following.manifest.masks):
+            raise replacing.Replan("a request was cancelled")
+        _put_receipts(section, receipts)
+        jobs.end_grace(section, table.id, journal.clock.now())
+        return acceptance.unmasked(journal, section, following, masks)
 
-    why = replacing.Why(request.id, "purge", 0)
+    why = replacing.Why(",".join(sorted(accepted)), "purge", 0)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
     )
-    return done
+    return JobReport(
+        *("", "purge", str(table.name), "done"),
+        read=staged.read,
+        written=staged.written,
+        removed=Volume(0, staged.read.rows - staged.written.rows, 0),
+        seconds={"purge": round(time.monotonic() - started, 3)},
+    )
 
 
-def _found_none(journal: DatabaseJournal, request: Request) -> Request:
-    now = journal.clock.now()
-    receipt = replace(request.targets[0], outcome=Outcome.SEARCHED_NONE)
-    done = request.moved(State.PURGED, now, targets=(receipt,)).moved(State.COMPLETED, now)
-    with journal.exclusive_session() as session:
-        put_erasure(session, done.to_row())
-        session.commit()
-    return done
+def _put_receipts(section: PostgresSession, receipts: Mapping[str, Target]) -> None:
+    for request in map(Request.of_row, rows_of.load_erasures(section)):
+        if receipts.keys() & set(request.masks):
+            targets = tuple(receipts.get(t.mask or "", t) for t in request.targets)
+            rows_of.put_erasure(section, replace(request, targets=targets).to_row())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,74 +187,74 @@ class _Staged:
     inputs: Inputs
     segments: tuple[Segment, ...]
     head_counts: RowCounts
-    removed: int
-    others: str
+    removed: Mapping[str, int]
+    read: Volume
+    written: Volume
 
 
 def _stage(
     session: PostgresSession,
-    journal: DatabaseJournal,
     table: Table,
     state: TableState,
-    keys: pa.Table,
+    masks: Iterable[str],
     version: Version,
 ) -> _Staged:
     """Write what holds the keys anew without them, inside the session's transaction."""
     session.begin()
-    session.show_arrow(pieces.ERASED, keys)
-    manifest = state.manifest
-    heads = [h for h in manifest.heads[:-1] if _holds(session, table, _head(table, h), h.fields)]
-    segments = [
-        s for s in manifest.segments if _holds(session, table, layout.segment_table(s), s.fields)
-    ]
-    inputs = Inputs(tuple(heads), tuple(segments))
-    head_counts, removed, total = RowCounts(), 0, 0
+    masks, aim = list(masks), Aim(table, ())
+    session.stage(_ERASED, Query(layout.masked_keys(table, masks), ()), {})
+    erased = exp.to_table(_ERASED)
+    sealed = replace(state, manifest=replace(state.manifest, heads=state.manifest.heads[:-1]))
+    holding = {p.name for p, _ in acceptance.holding(session, aim, sealed, erased)}
+    removed = {
+        mask: sum(n for _, n in acceptance.holding(session, aim, sealed, layout.mask_table(mask)))
+        for mask in masks
+    }
+    manifest = sealed.manifest
+    heads = tuple(h for h in manifest.heads if _source(table, h).name in holding)
+    segments = tuple(s for s in manifest.segments if _source(table, s).name in holding)
+    head_counts, read, written = RowCounts(), 0, 0
     made: list[Segment] = []
     found: list[Head | Segment] = [*heads, *segments]
     for piece in found:
-        if isinstance(piece, Segment):
-            source, tier = layout.segment_table(piece), piece.tier
-        else:
-            source, tier = _head(table, piece), Tier.DELTA
+        source = _source(table, piece)
+        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
+        if isinstance(piece, Head):
             head_counts += layout.count_rows(session, table, source)
         target = exp.table_(pieces.new_name(table.id, len(made)), db=STORE_SCHEMA)
         layout.create_rows(session, table, target, piece.fields)
-        kept = pieces.kept_rows(table, source, piece.fields)
+        kept = pieces.kept_rows(table, source, piece.fields, erased)
         session.run(layout.insert_fields(table, target, piece.fields, kept))
-        gone, left = _compared(session, table, source, target, piece.fields)
-        removed, total = removed + gone, total + left
+        gone, left = _compared(session, table, source, target, piece.fields, erased)
+        read, written = read + gone + left, written + left
         counts = layout.count_rows(session, table, target)
         layout.index_rows(session, table, target, piece.fields)
         session.text(f"ANALYZE {session.rendered(target).sql}")
         made.append(Segment(target.name, tier, (), piece.fields, counts, 0, version))
-    others = f"{total} rows beside them are unchanged"
-    return _Staged(inputs, tuple(made), head_counts, removed, others)
+    old_bytes = sum(pieces.size(session, _source(table, p)) for p in found)
+    new_bytes = sum(pieces.size(session, _source(table, s)) for s in made)
+    return _Staged(
+        *(Inputs(heads, segments), tuple(made), head_counts, removed),
+        *(Volume(len(found), read, old_bytes), Volume(len(made), written, new_bytes)),
+    )
 
 
-def _head(table: Table, piece: Head) -> exp.Table:
+def _source(table: Table, piece: Head | Segment) -> exp.Table:
+    if isinstance(piece, Segment):
+        return layout.segment_table(piece)
     return layout.head_table(table.id, piece)
 
 
-def _holds(session: PostgresSession, table: Table, source: exp.Table, fields: Fields) -> bool:
-    """True if a table of journal rows holds one of the keys."""
-    session.execute(Query(pieces.erased_rows(table, source, fields).limit(1), ()), {})
-    return bool(session.fetch_many(1))
-
-
-def _written_since(
-    session: PostgresSession, table: Table, state: TableState, keys: pa.Table
-) -> bool:
-    """True if rows have come to the last head, under the keys, since they were looked for."""
-    session.show_arrow(pieces.ERASED, keys)
-    last = state.manifest.heads[-1]
-    return _holds(session, table, layout.head_table(table.id, last), last.fields)
-
-
 def _compared(
-    session: PostgresSession, table: Table, old: exp.Table, new: exp.Table, fields: Fields
+    session: PostgresSession,
+    table: Table,
+    old: exp.Table,
+    new: exp.Table,
+    fields: Fields,
+    erased: exp.Table,
 ) -> tuple[int, int]:
     """Rows that went and rows that are left; raises unless they are together what there was."""
-    gone = hashed(session, pieces.erased_rows(table, old, fields))
+    gone = hashed(session, pieces.erased_rows(table, old, fields, erased))
     before, after = (hashed(session, pieces.all_rows(table, s, fields)) for s in (old, new))
     if (before[0] - gone[0], before[1] - gone[1]) != after:
         raise PalimpsestError(
@@ -214,21 +270,31 @@ def _digest(state: TableState) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def complete(journal: DatabaseJournal, request: Request) -> Request:
+def _purged(journal: DatabaseJournal, request: Request, by: str) -> Request:
+    """Record that the rows of a request are in no table that is listed."""
+    with journal.fencing_session() as session:
+        now = journal.clock.now()
+        rows_of.drop_expired(session, now)
+        moved = request.moved(State.PURGED, now)
+        rows_of.put_erasure(session, moved.to_row())
+        audit.purged(journal, session, moved, by)
+    return moved
+
+
+def complete(journal: DatabaseJournal, request: Request, by: str) -> Request:
     """Drop what the erasure has replaced; COMPLETED once nothing of it is left."""
-    if request.state is not State.PURGED:
-        return request
     left = [
         name
         for target in request.targets
+        if target.outcome is Outcome.ERASED
         for name in replacing.reap(journal, target.table_id).in_use
     ]
-    now = journal.clock.now()
-    if left:
-        following = replace(request, waits_for=f"{_WAITS}, and may read {', '.join(left)}")
-    else:
-        following = request.moved(State.COMPLETED, now, waits_for="")
     with journal.exclusive_session() as session:
-        put_erasure(session, following.to_row())
+        if left:
+            following = replace(request, waits_for=f"{_WAITS}, and may read {', '.join(left)}")
+        else:
+            following = request.moved(State.COMPLETED, journal.clock.now(), waits_for="")
+            audit.completed(journal, session, following, by)
+        rows_of.put_erasure(session, following.to_row())
         session.commit()
     return following

@@ -21,7 +21,9 @@ from journal.database import section
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
 from journal.database.statement import DatabaseStatement
+from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
+from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.state import JournalState
 from journal.stores import postgres_catalog as rows_of
@@ -29,7 +31,7 @@ from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
 from journal.stores.postgres_layout import drop_rows
 from journal.stores.postgres_pool import PostgresStore
-from journal.stores.postgres_rows import staged_table
+from journal.stores.postgres_rows import show_rows, staged_table
 from journal.stores.postgres_text import PUBLIC_SCHEMA, rendered
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher
@@ -57,7 +59,8 @@ class DatabaseJournal:
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.staged: set[str] = set()
-        self._seen = SeenStates(rows_of, PUBLIC_SCHEMA)
+        self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence)
+        self._secret: str | None = None
         with self._session() as session:
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
@@ -223,6 +226,7 @@ class DatabaseJournal:
                 return None
             with self.commit_section() as (session, committed, row):
                 with watcher.watching(session):
+                    self._check_fence(session, transaction, committed)
                     written = section.write(
                         session, transaction, committed, row, self.clock, author, alongside
                     )
@@ -234,6 +238,14 @@ class DatabaseJournal:
             raise
         finally:
             self._finish(transaction)
+
+    def _check_fence(
+        self, session: PostgresSession, transaction: Transaction, committed: JournalState
+    ) -> None:
+        def show(table: Table, name: str) -> None:
+            show_rows(session, table, name, transaction.buffered(table.id))
+
+        guard.check_buffers(self, session, transaction, committed, show)
 
     def conclude(self, session: PostgresSession, written: section.Written) -> None:
         """Commit, and know what became of it even if the connection is cut meanwhile."""
@@ -295,10 +307,29 @@ class DatabaseJournal:
 
     @contextmanager
     def exclusive_session(self) -> Iterator[PostgresSession]:
-        """A session inside a transaction that may write to the catalog; commit it."""
-        session, _ = self.store.begun(BEGIN_SECTION, "SELECT 1")
+        """A session inside a transaction beside which nobody else commits; commit it."""
+        session, _ = self.store.begun(BEGIN_SECTION, rows_of.TAKE_LOCK)
         with self._lent(session):
             yield session
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[PostgresSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.commit_section() as (session, committed, row):
+            yield session
+            fence = guard.load_fence(session)
+            self.conclude(session, section.replace_states(session, committed, row, {}, fence))
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with: as old as the store."""
+        return self.read_secret()
+
+    def read_secret(self) -> str:
+        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+        if self._secret is None:
+            with self._session() as session:
+                self._secret = rows_of.secret(session)
+        return self._secret
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""

@@ -23,8 +23,6 @@ from journal.wall_clock import wall_clock_us
 STAGED = "s"
 """What stands between the table's id and the time in the name of a table that a job makes."""
 _KEY = "_key_"
-ERASED = "erased_keys"
-"""A temporary relation of keys, its columns named like the key of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,30 +126,32 @@ def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Qu
     return union_all(branches) if branches else _no_rows(table, fields)
 
 
-def all_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+def all_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     """The rows of a table of journal rows, in the columns it has."""
     names = [name for name, _ in fields]
     outputs = [column(name, "p") for name in (*names, *_ends(table))]
     return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
 
 
-def erased_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
-    """Those whose keys stand in relation ``ERASED``."""
-    return _joined(table, source, fields, "INNER")
+def erased_rows(table: Table, source: exp.Expr, fields: Fields, erased: exp.Expr) -> exp.Select:
+    """Those whose keys stand in relation ``erased``, under the names that the table has."""
+    return _joined(table, source, fields, erased, "SEMI")
 
 
-def kept_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
+def kept_rows(table: Table, source: exp.Expr, fields: Fields, erased: exp.Expr) -> exp.Select:
     """Those whose keys do not."""
-    return _joined(table, source, fields, "ANTI")
+    return _joined(table, source, fields, erased, "ANTI")
 
 
-def _joined(table: Table, source: exp.Table, fields: Fields, kind: str) -> exp.Select:
+def _joined(
+    table: Table, source: exp.Expr, fields: Fields, relation: exp.Expr, kind: str
+) -> exp.Select:
     keys = [e.unalias() for e in _keys(table, source, fields)]
     same = [
         exp.EQ(this=column(name, "e"), expression=value)
         for name, value in zip(table.key, keys, strict=True)
     ]
-    erased = exp.alias_(exp.to_table(ERASED), "e", table=True)
+    erased = exp.alias_(relation.copy(), "e", table=True)
     rows = all_rows(table, source, fields)
     rows.append("joins", exp.Join(this=erased, kind=kind, on=exp.and_(*same)))
     return rows
@@ -187,7 +187,7 @@ def _closing_rows(table: Table, inputs: Inputs) -> exp.Query:
     return union_all(branches)
 
 
-def _keys(table: Table, source: exp.Table, fields: Fields) -> list[exp.Expr]:
+def _keys(table: Table, source: exp.Expr, fields: Fields) -> list[exp.Expr]:
     shown = rows_in_layout(table, source, fields).selects
     by_name = {e.alias_or_name: e.unalias() for e in shown}
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -19,6 +19,7 @@ from sqlglot import exp
 from journal.database import section
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import STAGED, Inputs, size
+from journal.erasure.fence import Fence
 from journal.errors import Code, PalimpsestError
 from journal.jobs.retired import Reaped
 from journal.plan import STORE_SCHEMA
@@ -27,7 +28,7 @@ from journal.segment import RowCounts, Segment
 from journal.state import JournalState, TableState
 from journal.stores import postgres_jobs as rows_of
 from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import fields_of
 from journal.version import Version
@@ -90,24 +91,32 @@ def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
                 rows_of.end_turn(session, table.id)
 
 
-Change = Callable[[PostgresSession, JournalState, Table], TableState]
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Manifests that become what everybody reads, and perhaps what may not be written."""
+
+    states: Mapping[int, TableState]
+    fence: Fence | None = None
 
 
-def _publish(journal: DatabaseJournal, table_id: int, change: Change) -> Settled:
-    """Make a changed manifest what everybody reads; tried again while others read the views."""
+def publish(
+    journal: DatabaseJournal, change: Callable[[PostgresSession, JournalState], Changed]
+) -> JournalState:
+    """Change manifests in the commit section; tried again while others read the views.
+
+    The state that was committed before.
+    """
     for _ in range(_TRIES):
         try:
             with journal.commit_section() as (session, committed, row):
-                table = committed.catalog.by_id(table_id)
-                if table is None:
-                    raise Replan("the table is gone")
-                state = change(session, committed, table)
-                version = committed.version
-                if state is not committed.tables[table_id]:
+                changed = change(session, committed)
+                if changed.states or changed.fence is not None:
                     session.text(_WAIT)
-                    written = section.replace_state(session, committed, row, table, state)
+                    written = section.replace_states(
+                        session, committed, row, changed.states, changed.fence
+                    )
                     journal.conclude(session, written)
-                return Settled(table, state, version)
+                return committed
         except PalimpsestError as error:
             if error.code is not Code.JOB_BUSY:
                 raise
@@ -119,22 +128,34 @@ def _publish(journal: DatabaseJournal, table_id: int, change: Change) -> Settled
     )
 
 
+def definition(state: JournalState, table_id: int) -> Table:
+    """A table as it is defined now, or was before it was dropped."""
+    return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
+
+
 def settle(journal: DatabaseJournal, table: Table) -> Settled:
     """Have appends go to a fresh head, unless the last one is empty."""
 
-    def change(session: PostgresSession, committed: JournalState, now: Table) -> TableState:
+    settled: list[tuple[Table, TableState]] = []
+
+    def change(session: PostgresSession, committed: JournalState) -> Changed:
+        now = definition(committed, table.id)
         state = committed.tables[now.id]
         last = state.manifest.heads[-1]
         if not layout.count_rows(session, now, layout.head_table(now.id, last)).total:
-            return state
+            settled.append((now, state))
+            return Changed({})
         manifest = state.manifest.with_head(fields_of(now))
         layout.create_head(session, now, manifest.heads[-1])
-        return replace(state, manifest=replace(manifest, epoch=manifest.epoch + 1))
+        following = replace(state, manifest=replace(manifest, epoch=manifest.epoch + 1))
+        settled.append((now, following))
+        return Changed({now.id: following})
 
-    return _publish(journal, table.id, change)
+    version = publish(journal, change).version
+    return Settled(*settled[-1], version)
 
 
-Alongside = Callable[[PostgresSession, JournalState], None]
+Alongside = Callable[[PostgresSession, TableState], TableState]
 
 
 def swap(
@@ -148,24 +169,26 @@ def swap(
 ) -> None:
     """List segments instead of the inputs, which are retired; raises Replan if they are not live.
 
-    ``alongside`` does what belongs to the swap, and may raise Replan.
+    ``alongside`` is given the state that will be, does what belongs to the swap, and may change it.
     """
 
-    def change(session: PostgresSession, committed: JournalState, now: Table) -> TableState:
+    def change(session: PostgresSession, committed: JournalState) -> Changed:
+        now = definition(committed, table.id)
         state = committed.tables[now.id]
         if not inputs.are_in(state):
             raise Replan("the manifest does not list any more what was planned on")
-        if alongside is not None:
-            alongside(session, committed)
         since = journal.clock.now()
         for piece in inputs.tables(now):
             retired = rows_of.Retired(
                 piece.name, now.id, state.manifest.epoch, since, since + why.grace_us
             )
             rows_of.retire(session, retired, why.job_id, why.kind, size(session, piece))
-        return inputs.replaced_by(state, segments, head_counts)
+        following = inputs.replaced_by(state, segments, head_counts)
+        if alongside is not None:
+            following = alongside(session, following)
+        return Changed({now.id: following})
 
-    _publish(journal, table.id, change)
+    publish(journal, change)
 
 
 def retired(
@@ -186,7 +209,8 @@ def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None)
     due = retired(journal, table_id, before)
     free = {r.name for r in due if not r.in_use}
     if free:
-        with journal.exclusive_session() as session:
+        with journal.reading_session() as session:
+            session.begin(BEGIN_SECTION)
             session.text(_WAIT)
             _drop_views(session, table_id, max(r.epoch for r in due if r.name in free))
             session.commit()
@@ -194,7 +218,8 @@ def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None)
         if found.name not in free:
             in_use.append(found.name)
             continue
-        with journal.exclusive_session() as session:
+        with journal.reading_session() as session:
+            session.begin(BEGIN_SECTION)
             piece = exp.table_(found.name, db=STORE_SCHEMA)
             session.text(_WAIT)
             try:

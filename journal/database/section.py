@@ -17,8 +17,9 @@ from journal import conflicts
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.direct import direct_row
+from journal.erasure.fence import Fence
 from journal.errors import Code, PalimpsestError
-from journal.plan import PutRelation, Query
+from journal.plan import PutRelation, Query, physical
 from journal.relations import Reader, column, version_value
 from journal.restamp import restamp_query
 from journal.schema import CatalogSnapshot, Table
@@ -75,8 +76,11 @@ def write(
     stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
     tables = _append(session, committed, stamped, mapping)
     changed_catalog = catalog is not committed.catalog
-    following = StateRow(
-        row.generation + 1, version, row.settled, version if changed_catalog else row.catalog
+    following = replace(
+        row,
+        generation=row.generation + 1,
+        version=version,
+        catalog=version if changed_catalog else row.catalog,
     )
     for table_id, state in tables.items():
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
@@ -256,26 +260,37 @@ def _shown(state: TableState) -> tuple[frozenset[Tier], int]:
     return public.shown_tiers(state), state.manifest.epoch
 
 
-def replace_state(
+def replace_states(
     session: PostgresSession,
     committed: JournalState,
     row: StateRow,
-    table: Table,
-    state: TableState,
+    states: Mapping[int, TableState],
+    fence: Fence | None = None,
 ) -> Written:
-    """List other pieces of a journal that say the same; the caller commits."""
+    """List other pieces of journals, and perhaps fence other rows; the caller commits."""
     following = replace(row, generation=row.generation + 1)
-    after = committed.with_tables({table.id: state})
+    if fence is not None:
+        following = replace(following, fence=following.generation)
+    after = committed.with_tables(states, fence)
     session.read_epochs(after.epoch_of)
-    for shape in state.layouts:
-        layout.refresh_tiers(session, shape, state.manifest)
-    replaced(session, table.id, state.manifest.epoch)
-    public.refresh_table(session, table, state)
-    counts = state.head_counts
-    found = JournalRow(table.id, state.manifest, state.last_version, counts)
-    rows_of.put_journal(session, found, following.generation)
+    for table_id, state in states.items():
+        for shape in state.layouts:
+            layout.refresh_tiers(session, shape, state.manifest)
+        replaced(session, table_id, state.manifest.epoch)
+        table = committed.catalog.by_id(table_id)
+        if table is not None:
+            public.refresh_table(session, table, state)
+        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
+        rows_of.put_journal(session, found, following.generation)
     rows_of.put_state(session, following)
     return Written(following, after)
+
+
+def appended_to(committed: JournalState, table: Table) -> exp.Table:
+    """Where the current rows that a statement has appended to a journal are found again."""
+    if flat.is_flat(table):
+        return physical(table.id, Tier.BASE, table.layout)
+    return layout.head_table(table.id, committed.tables[table.id].manifest.heads[-1])
 
 
 def append_direct(

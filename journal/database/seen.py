@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 from journal.catalog import apply
+from journal.erasure.fence import Fence
 from journal.plan import CatalogChange, PutRelation
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table
 from journal.state import JournalState, TableState
@@ -35,8 +37,14 @@ class CatalogRows(Protocol[S]):
 class SeenStates(Generic[S]):
     """The last few states by generation."""
 
-    def __init__(self, rows: CatalogRows[S], home: str = DEFAULT_SCHEMA) -> None:
+    def __init__(
+        self,
+        rows: CatalogRows[S],
+        home: str = DEFAULT_SCHEMA,
+        load_fence: Callable[[S], Fence] | None = None,
+    ) -> None:
         self._rows = rows
+        self._load_fence = load_fence
         nothing = JournalState(0, CatalogSnapshot.empty(home), MappingProxyType({}), ())
         first = StateRow(0, 0, 0, 0)
         self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
@@ -98,4 +106,7 @@ class SeenStates(Generic[S]):
         for table_id, definitions in known.items():
             for table in definitions:
                 tables[table_id] = tables[table_id].with_layout(table)
-        return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history))
+        fence = state.fence
+        if row.fence != before.fence and self._load_fence is not None:
+            fence = self._load_fence(session)
+        return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history), fence)

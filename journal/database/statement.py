@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from journal.appending import count_kinds
 from journal.commit import Author
 from journal.database import section
+from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.plan import Export, Guard, Query, Stage
 from journal.schema import Table
@@ -110,6 +111,10 @@ class DatabaseStatement:
     ) -> None:
         """Commit what ``append_direct`` has appended under ``version``."""
         assert self._row is not None
+        guard.check_direct(
+            *(self._journal, self.session, self.committed, appended, version),
+            lambda table: section.appended_to(self.committed, table),
+        )
         message = self.transaction.message
         written = section.write_direct(
             self.session, self.committed, self._row, version, appended, digest, message, author

@@ -7,7 +7,7 @@ made in memory, so that nothing of it lies on the disk in plain text.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -18,19 +18,21 @@ from sqlglot import exp
 
 from journal.erasure import audit
 from journal.erasure.descriptor import ever_described
-from journal.erasure.locate import Locator, Subjects
 from journal.erasure.package import seal_package
 from journal.erasure.scope import load_scope
+from journal.erasure.seam import ErasureJournal
+from journal.erasure.wanted import Aim, Subjects
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.plan import Query
+from journal.protocol import OpenStatement
 from journal.relations import Output, Reader, column, ident
 from journal.schema import Table
-from journal.statement import Statement
 from journal.version import VersionType
 
 _ROWS_MAX = 2_000_000
 _SHOWN = "access_keys"
+KeysOf = Callable[[OpenStatement, Aim, Subjects], list[pa.Table]]
+"""Finds the keys of a table's rows that name somebody, in any version."""
 _START, _END = "_valid_from", "_valid_to"
 
 
@@ -44,7 +46,10 @@ class Found:
 
 
 def gather(
-    journal: Journal, subjects: Subjects, only: Collection[int] | None = None
+    journal: ErasureJournal,
+    keys_of: KeysOf,
+    subjects: Subjects,
+    only: Collection[int] | None = None,
 ) -> tuple[dict[str, bytes], list[Found]]:
     """The files of a package, and what is in it by table; of all tables, or ``only`` some."""
     files: dict[str, bytes] = {}
@@ -52,11 +57,12 @@ def gather(
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
-            scope = load_scope(statement.session)
+            scope, committed = load_scope(statement.session), statement.committed
             tables = [t for t in transaction.catalog.tables() if only is None or t.id in only]
             for table in sorted(tables, key=lambda t: t.name.key):
                 why = scope.why_not(table.name)
-                rows = None if why else _versions(journal, statement, table, subjects)
+                aim = Aim(table, ever_described(committed.tables[table.id].layouts), why)
+                rows = None if why else _versions(statement, keys_of, aim, subjects)
                 if rows is None:
                     told.append(Found(str(table.name), why=why or "not onboarded for these"))
                     continue
@@ -69,7 +75,8 @@ def gather(
 
 
 def collect(
-    journal: Journal,
+    journal: ErasureJournal,
+    keys_of: KeysOf,
     subjects: Subjects,
     passphrase: str,
     expires: datetime,
@@ -80,7 +87,7 @@ def collect(
 
     Raises ERASURE if no table in question identifies people so.
     """
-    files, told = gather(journal, subjects, only)
+    files, told = gather(journal, keys_of, subjects, only)
     if all(f.why for f in told):
         raise PalimpsestError(
             Code.ERASURE,
@@ -102,18 +109,14 @@ def collect(
 
 
 def _versions(
-    journal: Journal, statement: Statement, table: Table, subjects: Subjects
+    statement: OpenStatement, keys_of: KeysOf, aim: Aim, subjects: Subjects
 ) -> pa.Table | None:
     """All versions of the rows of a table that name somebody; None if it names nobody so."""
-    state = statement.committed.tables[table.id]
-    identities = ever_described(state.layouts)
-    if not any(i.type in subjects for i in identities):
+    if not any(i.type in subjects for i in aim.identities):
         return None
-    statement.check_segments([table.id])
-    session = statement.session
-    locator = Locator(session, journal.root, table, identities, subjects)
-    locator.segments(state.manifest.segments)
-    locator.heads(state.manifest.heads)
+    table, session = aim.table, statement.session
+    state = statement.committed.tables[table.id]
+    found_keys = keys_of(statement, aim, subjects)
     reader = Reader(table, state.tiers)
     outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
     outputs += [
@@ -126,10 +129,11 @@ def _versions(
     ]
     shown += [exp.alias_(_moment(table, column(n, "v")), ident(n)) for n in (_START, _END)]
     query = exp.select(*shown).from_(rows)
-    if locator.search.keys:
-        session.show_arrow(_SHOWN, pa.concat_tables(locator.search.keys))
+    if found_keys:
+        relation = f"{_SHOWN}_{table.id}"
+        session.show_arrow(relation, pa.concat_tables(found_keys))
         same = [exp.EQ(this=column(k, "v"), expression=column(k, "k")) for k in table.key]
-        keys = exp.alias_(exp.to_table(_SHOWN), "k", table=True)
+        keys = exp.alias_(exp.to_table(relation), "k", table=True)
         query = query.join(keys, on=exp.and_(*same), join_type="semi")
     else:
         query = query.where(exp.false())

@@ -12,22 +12,20 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from journal.erasure.secret import make_secret, read_secret
-from journal.stores import duckdb_erasure as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_erasure import AuditRow
-
-if TYPE_CHECKING:
-    from journal.journal import Journal
+from journal.erasure.requests import Outcome, Request
+from journal.erasure.seam import ErasureJournal
+from journal.stores import erasure_rows as rows_of
+from journal.stores.base import StoreSession
+from journal.stores.erasure_rows import AuditRow
 
 _FIRST = "0" * 64
 
 
 def record(
-    journal: Journal,
-    session: DuckDBSession,
+    journal: ErasureJournal,
+    session: StoreSession,
     actor: str,
     action: str,
     what: str,
@@ -41,10 +39,37 @@ def record(
     row = AuditRow(seq, journal.clock.now(), actor, action, what, text, previous, "")
     chained = AuditRow(
         *(row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous),
-        _hash(make_secret(journal.root), row),
+        _hash(journal.make_secret(), row),
     )
     rows_of.add_audit(session, chained)
     return chained
+
+
+def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -> None:
+    """Record that a request was accepted."""
+    searched = [t.table for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED]
+    detail = {
+        "types": dict(request.types),
+        "searched": searched,
+        "keys": sum(t.keys for t in request.targets),
+        "reason": request.reason,
+    }
+    record(journal, session, request.by, "erase.accept", request.id, detail)
+
+
+def purged(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+    """Record that a request was purged, with its receipts."""
+    receipts = [
+        {"table": t.table, "outcome": t.outcome, "versions": t.versions_removed}
+        for t in request.targets
+    ]
+    record(journal, session, by, "erase.purge", request.id, {"tables": receipts})
+
+
+def completed(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+    """Record that nothing of a request is left."""
+    detail = {"versions": sum(t.versions_removed for t in request.targets)}
+    record(journal, session, by, "erase.complete", request.id, detail)
 
 
 def _hash(secret: str, row: AuditRow) -> str:
@@ -61,14 +86,14 @@ class AuditCheck:
     problems: tuple[str, ...]
 
 
-def verify(journal: Journal, expected_head: str | None = None) -> AuditCheck:
+def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCheck:
     """Follow the chain; ``expected_head`` is a hash noted earlier that must be part of it."""
     with journal.reading_session() as session:
         rows = rows_of.load_audit(session)
     if not rows:
         lost = () if expected_head in {None, _FIRST} else ("the log is empty",)
         return AuditCheck(0, _FIRST, lost)
-    secret = read_secret(journal.root)
+    secret = journal.read_secret()
     problems = []
     previous = _FIRST
     for expected, row in enumerate(rows, 1):

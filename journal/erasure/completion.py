@@ -13,14 +13,14 @@ from pathlib import Path
 
 from journal import commit as section
 from journal.erasure import audit
-from journal.erasure.acceptance import requests
 from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
+from journal.erasure.wanted import requests
 from journal.jobs import retired
 from journal.journal import Journal
 from journal.recovery import is_staged, unlisted_files
 from journal.state import TableState
-from journal.stores import duckdb_erasure as rows_of
+from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_file import Reopen
 from journal.stores.duckdb_live_copy import copy_live
@@ -97,8 +97,7 @@ def _closed(journal: Journal, request: Request, by: str, waits: str | None) -> R
         now = journal.clock.now()
         if waits is None:
             done = request.moved(State.COMPLETED, now, waits_for="")
-            detail = {"versions": sum(t.versions_removed for t in done.targets)}
-            audit.record(journal, session, by, "erase.complete", request.id, detail)
+            audit.completed(journal, session, done, by)
         else:
             done = replace(request, waits_for=waits)
         rows_of.put_erasure(session, done.to_row())
@@ -116,11 +115,7 @@ def purged(journal: Journal, found: Sequence[Request], by: str) -> list[Request]
             bare = tuple(replace(t, mask=None) for t in request.targets)
             moved = request.moved(State.PURGED, now, targets=bare)
             rows_of.put_erasure(session, moved.to_row())
-            receipts = [
-                {"table": t.table, "outcome": t.outcome, "versions": t.versions_removed}
-                for t in bare
-            ]
-            audit.record(journal, session, by, "erase.purge", request.id, {"tables": receipts})
+            audit.purged(journal, session, moved, by)
             done.append(moved)
         unmask(journal, session, found)
     return done

@@ -32,7 +32,12 @@ _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def kind_of(identity: Identity) -> str:
     """The kind under which values of an identity are suppressed."""
-    return f"id:{identity.type}" + (" lower" if identity.lower else "")
+    return kind_of_type(identity.type, lower=identity.lower)
+
+
+def kind_of_type(name: str, *, lower: bool) -> str:
+    """The kind under which identifiers of a type are suppressed."""
+    return f"id:{name}" + (" lower" if lower else "")
 
 
 def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
@@ -47,7 +52,8 @@ def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
 
 def digest(kind: str, text: exp.Expr) -> exp.Expr:
     """The keyed hash of a text."""
-    secret = exp.Placeholder(this=P_SECRET)
+    # Some stores cannot tell the type of a parameter that is only concatenated.
+    secret = exp.cast(exp.Placeholder(this=P_SECRET), "VARCHAR", dialect="duckdb")
     label = exp.Literal.string(kind)
     inner = _call("sha256", _call("concat", secret, label, _unit(), text))
     return _call("sha256", _call("concat", secret.copy(), inner))
@@ -155,7 +161,8 @@ def suppress_query(
 ) -> Query:
     """Adds an entry for each row of ``source``; ``values`` are table, request, since, expires."""
     table_id, request, since, expires = values
-    outputs = [exp.Literal.string(kind), table_id, digest(kind, text), request, since, expires]
+    numbers = [exp.cast(v, "BIGINT", dialect="duckdb") for v in (table_id, since, expires)]
+    outputs = [exp.Literal.string(kind), numbers[0], digest(kind, text), request, *numbers[1:]]
     rows = exp.select(*outputs).distinct().from_(source)
     target = exp.table_("suppressions", db=STORE_SCHEMA)
     return Query.of(exp.Insert(this=target, expression=rows))

@@ -1,13 +1,12 @@
 """Finding people: which files may hold an identifier, and the keys of the rows that do.
 
-Every segment is looked at in the columns it was written with, so an identifier is found in any
-version, also in a column that was dropped since. Filters say which files need not be opened; what
-they cannot say is read. Changes nothing.
+Filters say which files need not be opened; what they cannot say is read (see ``matching``).
+Changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path as FilePath
@@ -16,21 +15,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.bloom import Hashes
-from journal.erasure.descriptor import Identity, is_in
-from journal.erasure.fence import normal, texts_of
-from journal.erasure.paths import leaf_type, values_sql
+from journal.erasure.descriptor import Identity
+from journal.erasure.matching import Matcher
+from journal.erasure.wanted import Aim, Subjects
 from journal.filters import asked, read_sidecar
-from journal.plan import Query
-from journal.relations import column, ident
+from journal.protocol import OpenStatement
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, SegmentFile
+from journal.statement import Statement
 from journal.stores import duckdb_layout as layout
 from journal.stores.duckdb import DuckDBSession
-
-Subjects = Mapping[str, Sequence[str]]
-"""Identifiers by their type, as a request names them."""
-_SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
-_SMALL_UNSIGNED = (exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT)
 
 
 @dataclass(slots=True)
@@ -54,30 +48,36 @@ class Locator:
     identities: Sequence[Identity]
     subjects: Subjects
     search: Search = field(default_factory=Search)
-    _shown: int = 0
+    _matcher: Matcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.use(self.session)
+
+    def use(self, session: DuckDBSession) -> None:
+        """Search on in another session; what was found stays."""
+        self.session = session
+        self._matcher = Matcher(
+            *(session, self.table, self.identities, self.subjects), keys=self.search.keys
+        )
 
     def segments(self, segments: Iterable[Segment]) -> None:
         """Search sealed segments."""
-        wanted = [i for i in self.identities if self.subjects.get(i.type)]
         ordered = sorted(segments, key=lambda s: s.fields)
         for fields, group in groupby(ordered, key=lambda s: s.fields):
             files = [f for s in group for f in s.files]
-            present = [i for i in wanted if is_in(i, dict(fields))]
+            present = self._matcher.present(fields)
             candidates = self.candidates(files, fields, present)
             for identity in present:
                 paths = [f.path for f in files if identity in candidates[f.path]]
                 if paths:
-                    self._match(_parquet(self.root, paths), fields, identity, sealed=True)
+                    self._matcher.match(_parquet(self.root, paths), fields, identity, sealed=True)
             for file in files:
                 self._count(file, read=bool(candidates[file.path]))
 
     def heads(self, heads: Iterable[Head]) -> None:
         """Search the open end."""
         for head in heads:
-            for identity in self.identities:
-                if self.subjects.get(identity.type) and is_in(identity, dict(head.fields)):
-                    source = layout.head_table(self.table.id, head)
-                    self._match(source, head.fields, identity, sealed=False)
+            self._matcher.rows(layout.head_table(self.table.id, head), head.fields)
 
     def _count(self, file: SegmentFile, *, read: bool) -> None:
         if read:
@@ -105,61 +105,21 @@ class Locator:
         return found
 
     def _hashes(self, identity: Identity, fields: Fields) -> Hashes | None:
-        values = self._values(identity, fields)
+        values = self._matcher.values(identity, fields)
         return None if values is None else asked(values, identity)
 
-    def _values(self, identity: Identity, fields: Fields) -> pa.Array | None:
-        """What is looked for, in the type of the column; None where only text can be compared."""
-        kind = exp.DataType.build(dict(fields)[identity.path.root], dialect="duckdb")
-        leaf = leaf_type(kind, identity.path)
-        texts = texts_of(self.subjects[identity.type], lower=identity.lower)
-        if leaf is not None and leaf.is_type(*_SMALL, *_SMALL_UNSIGNED):
-            numbers = {int(t) for t in texts if t.lstrip("-").isdecimal() and t.isascii()}
-            return pa.array([n for n in numbers if -(2**63) <= n < 2**63], pa.int64())
-        if leaf is not None and leaf.is_type(exp.DType.TEXT, exp.DType.VARCHAR):
-            return pa.array(texts, pa.string())
-        return None
 
-    def _match(self, source: exp.Expr, fields: Fields, identity: Identity, *, sealed: bool) -> None:
-        """Collect the keys of the rows in which an identity is one of the subjects."""
-        values = self._values(identity, fields)
-        number = values is not None and pa.types.is_integer(values.type)
-        if values is None:
-            values = pa.array(texts_of(self.subjects[identity.type], lower=identity.lower))
-        self._shown += 1
-        name = f"erase_subjects_{self.table.id}_{self._shown}"
-        self.session.show_arrow(name, pa.table({"v": values}))
-        value = values_sql(identity.path, "p")
-        if identity.path.is_list:
-            value = exp.Anonymous(this="unnest", expressions=[value])
-        keys = key_outputs(self.table, fields, "p", sealed=sealed)
-        rows = exp.select(*keys, exp.alias_(value, ident("_v")))
-        rows = rows.from_(exp.alias_(source, "p", table=True))
-        held = column("_v", "r")
-        compared = held if number else normal(held, lower=identity.lower)
-        among = exp.select(exp.column("v")).from_(name)
-        found = exp.select(*[column(k, "r") for k in self.table.key]).distinct()
-        found = found.from_(rows.subquery("r")).where(
-            exp.In(this=compared, query=among.subquery(copy=False))
-        )
-        table = self.session.arrow(Query(found, ()), {})
-        if table.num_rows:
-            self.search.keys.append(table)
-
-
-def key_outputs(table: Table, fields: Fields, of: str, *, sealed: bool) -> list[exp.Expr]:
-    """A table's key columns in their present types, out of rows written with ``fields``."""
-    written = dict(fields)
-    outputs: list[exp.Expr] = []
-    for name in table.key:
-        value: exp.Expr = column(name, of)
-        if sealed and layout.parquet_type(written[name]) != written[name]:
-            value = exp.cast(value, written[name], dialect="duckdb")
-        present = table.by_physical(name).type
-        if written[name] != present:
-            value = exp.cast(value, present, dialect="duckdb")
-        outputs.append(exp.alias_(value, ident(name)))
-    return outputs
+def keys_of(
+    root: FilePath, statement: OpenStatement, aim: Aim, subjects: Subjects
+) -> list[pa.Table]:
+    """The keys of a table's rows that name somebody, as a statement sees them."""
+    assert isinstance(statement, Statement)
+    statement.check_segments([aim.table.id])
+    locator = Locator(statement.session, root, aim.table, aim.identities, subjects)
+    manifest = statement.committed.tables[aim.table.id].manifest
+    locator.segments(manifest.segments)
+    locator.heads(manifest.heads)
+    return locator.search.keys
 
 
 def _parquet(root: FilePath, paths: Sequence[str]) -> exp.Table:

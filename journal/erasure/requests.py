@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 from journal.errors import Code, PalimpsestError
-from journal.stores.duckdb_erasure import ErasureRow
+from journal.stores.erasure_rows import ErasureRow
 from journal.version import Version, to_datetime
 
 

@@ -1,6 +1,6 @@
 """Which tables erasures reach: the onboarded ones that an allow list names and no deny list.
 
-Patterns as ``hr.*`` or ``*.people``, compared without regard to case; kept in the warehouse's own
+Patterns as ``hr.*`` or ``*.people``, compared without regard to case; kept in the store's own
 properties. Without any list every onboarded table is reached.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from journal.schema import TableName, fold
-from journal.stores import duckdb_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
+from journal.stores import catalog_format as rows_of
+from journal.stores.base import StoreSession
 
 _KEY = "erasure_scope"
 
@@ -41,8 +41,8 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, fold(whole))
 
 
-def load_scope(session: DuckDBSession) -> Scope:
-    """The lists of a warehouse."""
+def load_scope(session: StoreSession) -> Scope:
+    """The lists of a store."""
     text = rows_of.get_meta(session, _KEY)
     if text is None:
         return Scope()
@@ -50,8 +50,8 @@ def load_scope(session: DuckDBSession) -> Scope:
     return Scope(tuple(lists["allow"]), tuple(lists["deny"]))
 
 
-def put_scope(session: DuckDBSession, allow: Sequence[str], deny: Sequence[str]) -> Scope:
-    """Set the lists of a warehouse."""
+def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) -> Scope:
+    """Set the lists of a store."""
     scope = Scope(tuple(allow) or ("*",), tuple(deny))
     lists = {"allow": scope.allow, "deny": scope.deny}
     rows_of.put_meta(session, _KEY, json.dumps(lists))

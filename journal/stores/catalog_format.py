@@ -1,6 +1,6 @@
-"""What the catalogs of databases have in common: their rows, and refusing those of another format.
+"""What the catalogs of databases have in common: rows, properties, refusing those of other formats.
 
-It reads no store itself.
+Constant SQL, run inside a given transaction.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from journal.errors import Code, PalimpsestError
 from journal.segment import Manifest, RowCounts
+from journal.stores.base import StoreSession
 from journal.version import Version
 
 QUERY = "SELECT value FROM _palimpsest.meta WHERE key = 'format'"
@@ -19,12 +20,16 @@ QUERY = "SELECT value FROM _palimpsest.meta WHERE key = 'format'"
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
-    """The one row of ``state``; ``catalog`` is the version of the last change of definitions."""
+    """The one row of ``state``; ``catalog`` is the version of the last change of definitions.
+
+    ``fence`` is the generation that last changed what may not be written.
+    """
 
     generation: int
     version: Version
     settled: Version
     catalog: Version
+    fence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +52,15 @@ def check_format(rows: Sequence[tuple[Any, ...]], expected: str, what: str) -> N
         f"{what} has format {shown}, this version reads format {expected}",
         advice="open it with the version that wrote it, or upgrade",
     )
+
+
+def put_meta(session: StoreSession, key: str, value: str) -> None:
+    """Set one entry of the store's own properties."""
+    session.text("DELETE FROM _palimpsest.meta WHERE key = ?", [key])
+    session.text("INSERT INTO _palimpsest.meta VALUES (?, ?)", [key, value])
+
+
+def get_meta(session: StoreSession, key: str) -> str | None:
+    """One entry of the store's own properties."""
+    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = ?", [key])
+    return rows[0][0] if rows else None

@@ -17,7 +17,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.segment import Manifest
 from journal.stores import catalog_format
-from journal.stores.catalog_format import check_format
+from journal.stores.catalog_format import check_format, put_meta
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version, to_datetime
 
@@ -92,18 +92,6 @@ def create(session: DuckDBSession, warehouse_id: str) -> None:
         session.text(statement)
     put_meta(session, "format", FORMAT)
     put_meta(session, "id", warehouse_id)
-
-
-def put_meta(session: DuckDBSession, key: str, value: str) -> None:
-    """Set one entry of the warehouse's own properties."""
-    session.text("DELETE FROM _palimpsest.meta WHERE key = ?", [key])
-    session.text("INSERT INTO _palimpsest.meta VALUES (?, ?)", [key, value])
-
-
-def get_meta(session: DuckDBSession, key: str) -> str | None:
-    """One entry of the warehouse's own properties."""
-    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = ?", [key])
-    return rows[0][0] if rows else None
 
 
 def last_version(session: DuckDBSession) -> Version:

@@ -2,7 +2,7 @@
 
 Made when a warehouse is opened that has none yet. All SQL here is constant text over schema
 ``_palimpsest``; values are parameters. The rows are facts about the warehouse, not journal rows, so
-a run's row is updated as it goes on. Runs of jobs are kept alike by every store.
+a run's row is updated as it goes on. Runs of jobs and holds are kept alike by every store.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def ensure(session: DuckDBSession) -> None:
         session.text(statement)
 
 
-def add_hold(session: DuckDBSession, values: Mapping[str, Any]) -> None:
+def add_hold(session: StoreSession, values: Mapping[str, Any]) -> None:
     """Record a hold."""
     session.text(
         "INSERT INTO _palimpsest.holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -61,7 +61,7 @@ def add_hold(session: DuckDBSession, values: Mapping[str, Any]) -> None:
     )
 
 
-def holds(session: DuckDBSession) -> list[tuple[Any, ...]]:
+def holds(session: StoreSession) -> list[tuple[Any, ...]]:
     """Every hold, oldest first."""
     return session.text(
         "SELECT id, scope, table_id, predicate, subject_column, subject_value, reason, placed_by,"
@@ -69,7 +69,7 @@ def holds(session: DuckDBSession) -> list[tuple[Any, ...]]:
     )
 
 
-def release_hold(session: DuckDBSession, id: str, by: str | None, at: datetime) -> None:  # noqa: A002 - as the column is called
+def release_hold(session: StoreSession, id: str, by: str | None, at: datetime) -> None:  # noqa: A002 - as the column is called
     """Record that a hold ended; the identifier it named is forgotten."""
     session.text(
         "UPDATE _palimpsest.holds SET released_by = ?, released_at = ?, predicate = NULL,"

@@ -174,7 +174,7 @@ def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[st
         columns = [column(n) for n, _ in fields] + [column(n) for n in ends]
         source.set("expressions", columns)
         return source
-    return rows_in_layout(table, source.subquery(), fields)  # type: ignore[arg-type]
+    return rows_in_layout(table, source.subquery(), fields)
 
 
 def tier_rows(names: Names, table: Table, manifest: Manifest, tier: Tier) -> exp.Query:

@@ -7,29 +7,38 @@ row that every commit replaces: who reads it knows at once whether anything has 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.segment import Manifest, RowCounts
-from journal.stores import catalog_format
-from journal.stores.catalog_format import JournalRow, StateRow, check_format
+from journal.stores import catalog_format, erasure_rows
+from journal.stores.catalog_format import (
+    JournalRow,
+    StateRow,
+    check_format,
+    get_meta,
+    put_meta,
+)
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.version import Version, to_datetime
 
-FORMAT = "2"
+FORMAT = "3"
+_SECRET = "secret"
+_SECRET_BYTES = 32
 LOCK = 5283_1905_7734
 """The advisory lock that commit sections of one database take turns by."""
 TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
-STATE = "SELECT generation, version, settled, catalog FROM _palimpsest.state"
+STATE = "SELECT generation, version, settled, catalog, fence FROM _palimpsest.state"
 _TABLES = (
     "CREATE SCHEMA IF NOT EXISTS _palimpsest",
     "CREATE TABLE _palimpsest.meta (key text PRIMARY KEY, value text)",
     (
         "CREATE TABLE _palimpsest.state (generation bigint NOT NULL, version bigint NOT NULL,"
-        " settled bigint NOT NULL, catalog bigint NOT NULL)"
+        " settled bigint NOT NULL, catalog bigint NOT NULL, fence bigint NOT NULL)"
     ),
     (
         "CREATE TABLE _palimpsest.catalog_log (version bigint, ordinal integer, change text,"
@@ -49,7 +58,6 @@ _TABLES = (
         " committed_at timestamptz, user_name text, application text, statements integer,"
         " statement_digest text, message text, tables text[], rows_written bigint)"
     ),
-    # Jobs and holds are of embedded warehouses; here their relations can be read and are empty.
     (
         "CREATE TABLE _palimpsest.holds (id text, scope text, table_id bigint, predicate text,"
         " subject_column text, subject_value text, reason text, placed_by text,"
@@ -75,12 +83,8 @@ _TABLES = (
         "CREATE TABLE _palimpsest.epochs (table_id bigint, epoch bigint, began_at timestamptz,"
         " erased boolean NOT NULL, PRIMARY KEY (table_id, epoch))"
     ),
-    (
-        "CREATE TABLE _palimpsest.erasures (id text, state text, accepted bigint, updated bigint,"
-        " detail text)"
-    ),
     "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
-    "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0)",
+    "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0, 0)",
     (
         "CREATE FUNCTION _palimpsest.fail(what text) RETURNS boolean LANGUAGE plpgsql VOLATILE"
         " AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'P0001'; END $$"
@@ -131,11 +135,27 @@ def create(session: PostgresSession, store_id: str) -> None:
     """Make the catalog tables of a new store."""
     for statement in _TABLES:
         session.text(statement)
-    for key, value in (("format", FORMAT), ("id", store_id)):
-        session.text("INSERT INTO _palimpsest.meta VALUES (?, ?)", [key, value])
+    erasure_rows.ensure(session)
+    session.text("CREATE INDEX ON _palimpsest.suppressions (hash)")
+    secret = os.urandom(_SECRET_BYTES).hex()
+    for key, value in (("format", FORMAT), ("id", store_id), (_SECRET, secret)):
+        put_meta(session, key, value)
 
 
-def state_row(rows: Iterable[tuple[int, int, int, int]]) -> StateRow:
+def secret(session: PostgresSession) -> str:
+    """What the keyed hashes of a store are made with; raises WAREHOUSE_FORMAT if it is gone."""
+    found = get_meta(session, _SECRET)
+    if found is None:
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            "the secret in _palimpsest.meta is missing: what was erased cannot be told from what"
+            " may be written",
+            advice="restore schema _palimpsest from a backup",
+        )
+    return found
+
+
+def state_row(rows: Iterable[tuple[int, ...]]) -> StateRow:
     """The state a query of ``STATE`` has found."""
     found = list(rows)
     if len(found) != 1:
@@ -216,8 +236,9 @@ def touch_journals(
 def put_state(session: PostgresSession, row: StateRow) -> None:
     """Replace the state."""
     session.text(
-        "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?",
-        [row.generation, row.version, row.settled, row.catalog],
+        "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?,"
+        " fence = ?",
+        [row.generation, row.version, row.settled, row.catalog, row.fence],
     )
 
 

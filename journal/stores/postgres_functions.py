@@ -32,6 +32,7 @@ _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
 _MILLISECONDS = _template("CAST(FLOOR(EXTRACT(EPOCH FROM x) * 1000) AS BIGINT)", "x")
 _ANY = _template("_palimpsest.any_value(x)", "x")
+_SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
 
@@ -113,6 +114,7 @@ _BY_NAME: dict[str, Change] = {
     "epoch_ms": _MILLISECONDS,
     "any_value": _ANY,
     "fdiv": _DIVIDED,
+    "sha256": _SHA256,
     "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
     "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
     "read_csv_auto": _refused("files to read", "load the file with COPY .. FROM"),

@@ -88,8 +88,38 @@ def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) ->
     for tier, sources in parts.items():
         name = physical(table.id, tier, table.layout)
         if sources:
-            bodies = [rows_in_layout(table, source, fields) for source, fields in sources]
+            bodies = [
+                unmasked(table, rows_in_layout(table, source, fields), manifest.masks)
+                for source, fields in sources
+            ]
             create_view(session, name, union_all(bodies))
+
+
+def mask_table(mask: str) -> exp.Table:
+    """The table of keys behind a mask: the mask is its name."""
+    return exp.table_(mask, db=STORE_SCHEMA)
+
+
+def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:
+    """Rows in the columns of a table, less those whose keys stand in masks."""
+    if not masks:
+        return rows
+    hidden = masked_keys(table, masks).subquery("m")
+    same = [exp.EQ(this=column(k, "r"), expression=column(k, "m")) for k in table.key]
+    found = exp.select("*").from_(rows.subquery("r"))
+    return found.join(hidden, on=exp.and_(*same), join_type="anti")
+
+
+def masked_keys(table: Table, masks: Sequence[str]) -> exp.Query:
+    """The keys in masks, in the types of a table."""
+    keys: list[exp.Expr] = []
+    for name in table.key:
+        present = table.by_physical(name)
+        value: exp.Expr = column(name)
+        if present.earlier_types:
+            value = exp.TryCast(this=value, to=data_type(present.type))
+        keys.append(exp.alias_(value, ident(name)))
+    return union_all([exp.select(*[k.copy() for k in keys]).from_(mask_table(m)) for m in masks])
 
 
 def create_view(

@@ -20,7 +20,7 @@ def fields_of(table: Table) -> Fields:
     return tuple((c.physical, c.type) for c in table.stored)
 
 
-def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
+def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
     """Rows of a relation with columns ``fields`` in the table's present columns and types."""
     written = dict(fields)
     outputs: list[exp.Expr] = []

@@ -13,7 +13,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.database.compaction import compact
 from journal.database.journal import DatabaseJournal
-from journal.erasure.acceptance import requests
+from journal.erasure.wanted import requests
 from journal.jobs.contract import Asked
 from tests.support.postgres import Cluster
 
@@ -37,7 +37,7 @@ def people(con: Connection) -> Connection:
     return con
 
 
-def _everything(cluster: Cluster, database: str) -> str:
+def everything(cluster: Cluster, database: str) -> str:
     """Every row of every table of the database, as text."""
     with psycopg.connect(cluster.conninfo(database)) as admin:
         tables = admin.execute(
@@ -55,11 +55,11 @@ def test_an_erasure_leaves_nothing_and_a_receipt(
 ) -> None:
     kept = "SELECT * FROM p FOR SYSTEM_TIME ALL WHERE id NOT IN (7, 8, 200) ORDER BY id"
     before = people.execute(kept).fetchall()
-    assert ADA in _everything(cluster, database)
+    assert ADA in everything(cluster, database)
     (row,) = people.execute(f"ERASE FROM p WHERE mail = '{ADA}' REASON 'ticket 1'").fetchall()
     assert (row[1], row[3], row[4]) == ("COMPLETED", "ERASED", 3)
     assert row[7] == 2 + 5 + 3
-    assert ADA not in _everything(cluster, database)
+    assert ADA not in everything(cluster, database)
     assert people.execute(kept).fetchall() == before
     gone = "SELECT * FROM p FOR SYSTEM_TIME ALL WHERE id IN (7, 8, 200)"
     assert people.execute(gone).fetchall() == []

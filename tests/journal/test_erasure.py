@@ -16,16 +16,18 @@ import pytest
 import gateway
 from gateway.procedures import embedded
 from journal.erasure import audit, completion, readmission
-from journal.erasure.acceptance import Wanted, accept, dry_run, find_request, requests
+from journal.erasure.acceptance import accept, dry_run
+from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.scope import put_scope
+from journal.erasure.wanted import Wanted, find_request, requests
 from journal.errors import PalimpsestError
 from journal.journal import Journal
 from journal.stores.duckdb_rewrite import rewrite_without
 from journal.verification import verify
 from spark_compaction import purge
 from spark_compaction.client import SparkEngine
-from spark_compaction.erasing import Erased, erase
+from spark_compaction.erasing import erase
 from spark_compaction.local import LocalEngine
 from spark_compaction.purge import REWRITE
 from tests.conftest import ROOT

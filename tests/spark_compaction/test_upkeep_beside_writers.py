@@ -24,7 +24,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import gateway
-from journal.erasure.acceptance import Wanted, accept
+from journal.erasure.acceptance import accept
+from journal.erasure.wanted import Wanted
 from journal.recovery import unlisted_files
 from journal.verification import verify
 from tests.support.client import Client

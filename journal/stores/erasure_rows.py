@@ -1,7 +1,8 @@
 """Rows of erasures in the catalog: requests, the suppression list and the audit log.
 
-Constant SQL over schema ``_palimpsest``, run inside a given transaction. None of these rows holds
-an identifier or a key of an erased row: only counts, names of tables, and keyed hashes.
+Constant SQL over schema ``_palimpsest``, the same in every store that has one, run inside a given
+transaction. None of these rows holds an identifier or a key of an erased row: only counts, names of
+tables, and keyed hashes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from journal.stores.base import StoreSession
-from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
 _TABLES = (
@@ -31,7 +31,7 @@ _TABLES = (
 )
 
 
-def ensure(session: DuckDBSession) -> None:
+def ensure(session: StoreSession) -> None:
     """Make the tables in a warehouse that has none yet."""
     for statement in _TABLES:
         session.text(statement)
@@ -66,19 +66,19 @@ def load_erasures(session: StoreSession) -> list[ErasureRow]:
     return [ErasureRow(r[0], r[1], r[2], r[3], json.loads(r[4])) for r in rows]
 
 
-def load_fences(session: DuckDBSession) -> list[tuple[str, int | None]]:
+def load_fences(session: StoreSession) -> list[tuple[str, int | None]]:
     """Kinds and tables for which anything is suppressed, or was until it expired."""
     rows = session.text("SELECT DISTINCT kind, table_id FROM _palimpsest.suppressions")
     return [(kind, table_id) for kind, table_id in rows]
 
 
-def newest_fence(session: DuckDBSession) -> Version:
+def newest_fence(session: StoreSession) -> Version:
     """When the last entry was made; 0 if there is none."""
     rows = session.text("SELECT coalesce(max(since), 0) FROM _palimpsest.suppressions")
     return int(rows[0][0])
 
 
-def drop_suppressions(session: DuckDBSession, request: str) -> int:
+def drop_suppressions(session: StoreSession, request: str) -> int:
     """Let whatever a request suppressed be written again; how many entries it had."""
     (counted,) = session.text(
         "SELECT count(*) FROM _palimpsest.suppressions WHERE request = ?", [request]
@@ -87,7 +87,7 @@ def drop_suppressions(session: DuckDBSession, request: str) -> int:
     return int(counted[0])
 
 
-def drop_hashes(session: DuckDBSession, hashes: Iterable[str]) -> int:
+def drop_hashes(session: StoreSession, hashes: Iterable[str]) -> int:
     """Let values of these hashes be written again; how many entries there were."""
     dropped = 0
     for value in hashes:
@@ -99,7 +99,7 @@ def drop_hashes(session: DuckDBSession, hashes: Iterable[str]) -> int:
     return dropped
 
 
-def drop_expired(session: DuckDBSession, now: Version) -> None:
+def drop_expired(session: StoreSession, now: Version) -> None:
     """Forget entries whose time is over."""
     session.text("DELETE FROM _palimpsest.suppressions WHERE expires <= ?", [now])
 
@@ -118,7 +118,7 @@ class AuditRow:
     hash: str
 
 
-def load_audit(session: DuckDBSession) -> list[AuditRow]:
+def load_audit(session: StoreSession) -> list[AuditRow]:
     """The whole log, oldest first."""
     rows = session.text(
         "SELECT seq, happened, actor, action, object, detail, previous, hash FROM _palimpsest.audit"
@@ -127,7 +127,7 @@ def load_audit(session: DuckDBSession) -> list[AuditRow]:
     return [AuditRow(*row) for row in rows]
 
 
-def last_audit(session: DuckDBSession) -> AuditRow | None:
+def last_audit(session: StoreSession) -> AuditRow | None:
     """The newest entry."""
     rows = session.text(
         "SELECT seq, happened, actor, action, object, detail, previous, hash FROM _palimpsest.audit"
@@ -136,7 +136,7 @@ def last_audit(session: DuckDBSession) -> AuditRow | None:
     return AuditRow(*rows[0]) if rows else None
 
 
-def add_audit(session: DuckDBSession, row: AuditRow) -> None:
+def add_audit(session: StoreSession, row: AuditRow) -> None:
     """Append an entry."""
     session.text(
         "INSERT INTO _palimpsest.audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,0 +1,105 @@
+"""Who erases in a store: one set of verbs over embedded warehouses and databases.
+
+What is asked, recorded and proved is the same; how rows are found and removed is the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from journal.errors import Code, PalimpsestError
+from journal.journal import Journal
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+    from journal.database.journal import DatabaseJournal
+    from journal.erasure.access import KeysOf
+    from journal.erasure.erased import Erased
+    from journal.erasure.requests import Request
+    from journal.erasure.seam import ErasureJournal
+    from journal.erasure.wanted import Wanted
+    from journal.jobs.contract import Engine, Progress
+
+    OpenEngine = Callable[[], AbstractContextManager[Engine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Eraser:
+    """What can be done about requests to erase.
+
+    ``accept`` and ``cancel`` are given who does it; ``purge`` is given what starts the engine that
+    rewrites files, who, the ids of requests (None: all) and whom to tell how far it is. A store
+    that purges ``at_once`` needs none.
+    """
+
+    journal: ErasureJournal
+    accept: Callable[[Wanted, str], Request]
+    dry_run: Callable[[Wanted], Request]
+    cancel: Callable[[Request, str], Request]
+    purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
+    keys_of: KeysOf
+    at_once: bool = False
+
+
+def eraser_of(session: Session) -> Eraser:
+    """Who erases in a session's store; raises NOT_SUPPORTED where nobody does."""
+    if isinstance(session.journal, Journal):
+        return _embedded(session.journal)
+    from journal.database.journal import DatabaseJournal
+
+    if isinstance(session.journal, DatabaseJournal):
+        return _in_database(session.journal)
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "an erasure needs an embedded warehouse or a PostgreSQL database, this store is"
+        f" {session.journal.place}",
+        advice="docs/index.md says what each store can",
+    )
+
+
+def _embedded(journal: Journal) -> Eraser:
+    """Files are hidden by masks, then written anew by an engine."""
+    from journal.erasure import acceptance, completion
+    from journal.erasure.locate import keys_of
+    from spark_compaction.erasing import erase
+
+    def purge(
+        engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
+    ) -> Erased:
+        assert engine is not None
+        with engine() as chosen:
+            return erase(journal, chosen, by, only=only, progress=progress)
+
+    return Eraser(
+        journal,
+        partial(acceptance.accept, journal),
+        partial(acceptance.dry_run, journal),
+        partial(completion.cancel, journal),
+        purge,
+        partial(keys_of, journal.root),
+    )
+
+
+def _in_database(journal: DatabaseJournal) -> Eraser:
+    """The server writes its tables anew by itself."""
+    from journal.database import acceptance
+    from journal.database.erasing import erase
+
+    def purge(
+        _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
+    ) -> Erased:
+        return erase(journal, by, only=only, progress=progress)
+
+    return Eraser(
+        journal,
+        partial(acceptance.accept, journal),
+        partial(acceptance.dry_run, journal),
+        partial(acceptance.cancel, journal),
+        purge,
+        acceptance.keys_of,
+        at_once=True,
+    )

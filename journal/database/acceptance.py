@@ -1,0 +1,342 @@
+"""Accepting a request to erase in a database: who is meant is found, and from then on hidden.
+
+    search:  every table of journal rows, while others read and write
+    accept:  rows that came since; masks, suppressions, the request, the audit entry
+             (one transaction in the commit section)
+
+A mask is a table of keys that the views of the tiers leave out, for whoever reads them. Identifiers
+are held in memory only. A dry run writes nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.database import pieces
+from journal.database.journal import DatabaseJournal
+from journal.database.replacing import Changed, publish, refuse_adopted
+from journal.database.statement import DatabaseStatement
+from journal.erasure import audit
+from journal.erasure.guard import load_fence
+from journal.erasure.matching import Matcher
+from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.suppressing import Suppressor
+from journal.erasure.wanted import Aim, Subjects, Wanted, aims
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query
+from journal.protocol import OpenStatement
+from journal.relations import column, ident, version_value
+from journal.segment import Fields
+from journal.state import JournalState, TableState
+from journal.stores import erasure_rows as rows_of
+from journal.stores import postgres_jobs as jobs
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
+
+_FOUND = "keys_found"
+_ADOPTED = "its journal is adopted, which stays as it is"
+_ROUNDS_MAX = 3
+
+
+@dataclass(slots=True)
+class _Sought:
+    """One table while it is searched; ``state`` is what was searched."""
+
+    aim: Aim
+    state: TableState
+    keys: list[pa.Table] = field(default_factory=list)
+    searched: int = 0
+    bytes: int = 0
+
+    @property
+    def found(self) -> pa.Table | None:
+        """All keys, once each; None if there are none."""
+        if not self.keys:
+            return None
+        keys = pa.concat_tables(self.keys, promote_options="permissive")
+        return keys.group_by(keys.column_names).aggregate([])
+
+
+def accept(journal: DatabaseJournal, wanted: Wanted, by: str) -> Request:
+    """Accept a request; raises ERASURE when no table could hold who is meant."""
+    wanted.check()
+    for left in reversed(range(_ROUNDS_MAX)):
+        request = _accepted(journal, wanted, by, patient=left > 0)
+        if request is not None:
+            return request
+    raise AssertionError("the last round accepts")
+
+
+def _accepted(
+    journal: DatabaseJournal, wanted: Wanted, by: str, *, patient: bool
+) -> Request | None:
+    """Search and accept once; None if it is better to search again before anybody waits."""
+    found = _search(journal, wanted)
+    made: list[Request] = []
+
+    def change(session: PostgresSession, committed: JournalState) -> Changed:
+        late = [s for s in found if _is_late(s, committed)]
+        if late and wanted.rows and patient:
+            return Changed({})
+        for sought in late:
+            _search_late(session, sought, committed, wanted)
+        request, changed = _write(journal, session, committed, found, wanted, by)
+        made[:] = [request]
+        return changed
+
+    publish(journal, change)
+    return made[0] if made else None
+
+
+def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
+    """What accepting would find: keys, versions, tables and bytes; nothing is written."""
+    wanted.check()
+    targets = []
+    found = _search(journal, wanted)
+    with journal.reading_session() as session:
+        session.begin()
+        for number, sought in enumerate(found):
+            target = _target(sought)
+            if (keys := sought.found) is not None:
+                shown = f"{_FOUND}_{number}"
+                session.show_arrow(shown, keys)
+                held = holding(session, sought.aim, sought.state, exp.to_table(shown))
+                target = replace(
+                    target,
+                    keys=keys.num_rows,
+                    versions_removed=sum(rows for _, rows in held),
+                    files_rewritten=len(held),
+                    bytes_rewritten=sum(pieces.size(session, piece) for piece, _ in held),
+                )
+            targets.append(target)
+    now = journal.clock.now()
+    return Request(
+        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
+    )
+
+
+def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
+    """Let the rows be seen again and written again; possible until they are purged."""
+    done: list[Request] = []
+
+    def change(session: PostgresSession, committed: JournalState) -> Changed:
+        current = next(
+            r for r in map(Request.of_row, rows_of.load_erasures(session)) if r.id == request.id
+        )
+        if any(t.outcome is Outcome.ERASED for t in current.targets):
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"rows of request {current.id} are purged already",
+                advice="a request can be cancelled until its rows are purged",
+            )
+        bare = tuple(replace(t, mask=None) for t in current.targets)
+        done[:] = [current.moved(State.CANCELLED, journal.clock.now(), targets=bare)]
+        rows_of.put_erasure(session, done[0].to_row())
+        rows_of.drop_suppressions(session, current.id)
+        audit.record(journal, session, by, "erase.cancel", current.id, {})
+        states = {
+            t.table_id: unmasked(journal, session, committed.tables[t.table_id], [t.mask])
+            for t in current.targets
+            if t.mask is not None
+        }
+        return Changed(states, load_fence(session))
+
+    publish(journal, change)
+    return done[0]
+
+
+def unmasked(
+    journal: DatabaseJournal, session: PostgresSession, state: TableState, masks: Iterable[str]
+) -> TableState:
+    """A state without some masks, whose tables go as soon as nobody reads them."""
+    table_id, masks = state.layouts[-1].id, list(masks)
+    now = journal.clock.now()
+    for mask in masks:
+        retired = jobs.Retired(mask, table_id, state.manifest.epoch, now, now)
+        jobs.retire(session, retired, "", "purge", 0)
+    bare = state.manifest.without_masks(masks)
+    return replace(state, manifest=replace(bare, epoch=state.manifest.epoch + 1))
+
+
+def _search(journal: DatabaseJournal, wanted: Wanted) -> list[_Sought]:
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            session, committed = statement.session, statement.committed
+            found = [
+                _Sought(_reached(aim), committed.tables[aim.table.id])
+                for aim in aims(session, committed, wanted)
+            ]
+            for sought in found:
+                if sought.aim.why_not is None:
+                    sought.keys = _keys_by_condition(sought.aim, wanted) or _find(
+                        session, sought.aim, sought.state, wanted.subjects
+                    )
+                    parts = rows_written(sought.aim, sought.state)
+                    sought.searched = len(parts)
+                    sought.bytes = sum(pieces.size(session, piece) for piece, _ in parts)
+    finally:
+        journal.rollback(transaction)
+    if all(s.aim.why_not is not None for s in found):
+        adopted = next(s.aim.table for s in found if s.aim.why_not == _ADOPTED)
+        refuse_adopted(adopted, "eject the table, and remove the rows from what is left")
+    return found
+
+
+def _reached(aim: Aim) -> Aim:
+    if aim.why_not is None and is_flat(aim.table):
+        return replace(aim, why_not=_ADOPTED)
+    return aim
+
+
+def rows_written(aim: Aim, state: TableState) -> list[tuple[exp.Table, Fields]]:
+    """All tables of a journal's rows, and the columns they were written in."""
+    manifest = state.manifest
+    heads = [(layout.head_table(aim.table.id, h), h.fields) for h in manifest.heads]
+    return [*heads, *((layout.segment_table(s), s.fields) for s in manifest.segments)]
+
+
+def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
+    """The keys of a table's rows that name somebody, as a statement sees them."""
+    assert isinstance(statement, DatabaseStatement)
+    return _find(statement.session, aim, statement.committed.tables[aim.table.id], subjects)
+
+
+def _find(
+    session: PostgresSession, aim: Aim, state: TableState, subjects: Subjects
+) -> list[pa.Table]:
+    matcher = Matcher(session, aim.table, aim.identities, subjects)
+    for source, fields in rows_written(aim, state):
+        matcher.rows(source, fields)
+    return matcher.keys
+
+
+def _keys_by_condition(aim: Aim, wanted: Wanted) -> list[pa.Table]:
+    """The keys of rows that are asked for in another way than by name."""
+    rows = [find() for table_id, find in wanted.rows.items() if table_id == aim.table.id]
+    return [found for found in rows if found.num_rows]
+
+
+def _is_late(sought: _Sought, committed: JournalState) -> bool:
+    """True if rows may have come since the search."""
+    state = committed.tables[sought.aim.table.id]
+    return sought.aim.why_not is None and state.last_version != sought.state.last_version
+
+
+def _search_late(
+    session: PostgresSession, sought: _Sought, committed: JournalState, wanted: Wanted
+) -> None:
+    """Look at what was written since the search; a condition is looked at anew as a whole."""
+    now = committed.tables[sought.aim.table.id]
+    if wanted.rows:
+        sought.keys = _keys_by_condition(sought.aim, wanted)
+        return
+    matcher = Matcher(session, sought.aim.table, sought.aim.identities, wanted.subjects)
+    known = {p.name for p, _ in rows_written(sought.aim, sought.state)}
+    for source, fields in rows_written(sought.aim, now):
+        is_new = source.name not in known
+        matcher.rows(source if is_new else _written_after(source, sought), fields)
+    sought.keys += matcher.keys
+
+
+def _written_after(source: exp.Table, sought: _Sought) -> exp.Subquery:
+    table = sought.aim.table
+    start, end = table.format.version_column, table.format.subsequent_column
+    written = exp.Coalesce(this=column(end), expressions=[column(start)])
+    limit = version_value(table, exp.Literal.number(sought.state.last_version))
+    later = exp.GT(this=written, expression=limit)
+    return exp.select("*").from_(source).where(later).subquery(copy=False)
+
+
+def holding(
+    session: PostgresSession, aim: Aim, state: TableState, keys: exp.Table
+) -> list[tuple[exp.Table, int]]:
+    """The tables that hold versions of some keys, and how many."""
+    found = []
+    for source, fields in rows_written(aim, state):
+        rows = pieces.erased_rows(aim.table, source, fields, keys)
+        counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
+        (count,) = session.row(Query(counted, ()), {})
+        if count:
+            found.append((source, int(count)))
+    return found
+
+
+def _target(sought: _Sought) -> Target:
+    table = sought.aim.table
+    if sought.aim.why_not is not None:
+        why = sought.aim.why_not
+        return Target(table.id, str(table.name), Outcome.NOT_SEARCHED, why)
+    return Target(
+        table.id,
+        str(table.name),
+        Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
+        files_searched=sought.searched,
+        bytes_searched=sought.bytes,
+    )
+
+
+def _write(
+    journal: DatabaseJournal,
+    session: PostgresSession,
+    committed: JournalState,
+    found: list[_Sought],
+    wanted: Wanted,
+    by: str,
+) -> tuple[Request, Changed]:
+    """Masks, suppressions, the request and its audit entry."""
+    request_id, now = uuid.uuid4().hex[:12], journal.clock.next()
+    expires = None if wanted.expires_us is None else now + wanted.expires_us
+    entries = Suppressor(session, request_id, now, expires, journal.make_secret())
+    states: dict[int, TableState] = {}
+    targets = []
+    for sought in found:
+        target = _target(sought)
+        keys = sought.found
+        if keys is not None:
+            mask = _write_mask(session, sought.aim, keys, request_id)
+            entries.keys(sought.aim.table, layout.masked_keys(sought.aim.table, [mask]))
+            target = replace(target, mask=mask, keys=keys.num_rows)
+            state = committed.tables[sought.aim.table.id]
+            masked = state.manifest.with_mask(mask)
+            masked = replace(masked, epoch=masked.epoch + 1)
+            states[target.table_id] = replace(state, manifest=masked)
+            # Who began before may have read them, and may write what it read anywhere.
+            jobs.replaced(session, target.table_id, masked.epoch, erased=True)
+        targets.append(target)
+    reached: list[int | None] = [None]
+    if wanted.tables is not None:
+        reached = [s.aim.table.id for s in found if s.aim.why_not is None]
+    entries.identifiers(wanted.subjects, reached)
+    request = Request(
+        *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, tuple(targets)),
+        expires=expires,
+    )
+    rows_of.put_erasure(session, request.to_row())
+    audit.accepted(journal, session, request)
+    return request, Changed(states, committed.fence.extended(entries.kinds, now))
+
+
+def _write_mask(session: PostgresSession, aim: Aim, keys: pa.Table, request_id: str) -> str:
+    """Keep keys as a table of the types that they have now; its name."""
+    mask = f"t{aim.table.id}_mask_{request_id}"
+    shown = f"{_FOUND}_{aim.table.id}"
+    session.show_arrow(shown, keys)
+    kinds = [(name, aim.table.by_physical(name).type) for name in aim.table.key]
+    outputs = [
+        exp.alias_(exp.cast(column(name), kind, dialect="duckdb"), ident(name))
+        for name, kind in kinds
+    ]
+    body = exp.select(*outputs).from_(shown)
+    session.run(exp.Create(this=layout.mask_table(mask), kind="TABLE", expression=body))
+    names = ", ".join(ident(n.casefold()).sql(dialect="postgres") for n, _ in kinds)
+    target = session.rendered(layout.mask_table(mask)).sql
+    session.text(f"CREATE INDEX ON {target} ({names})")
+    session.text(f"ANALYZE {target}")
+    return mask

@@ -1,0 +1,18 @@
+"""What a run of erasures has done, in any store. A value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from journal.erasure.requests import Request
+from journal.errors import PalimpsestError
+from journal.jobs.contract import JobReport
+
+
+@dataclass(slots=True)
+class Erased:
+    """What a run did: requests as they are now, jobs' reports, and what failed by table."""
+
+    requests: list[Request] = field(default_factory=list)
+    reports: list[JobReport] = field(default_factory=list)
+    failures: dict[str, PalimpsestError] = field(default_factory=dict)

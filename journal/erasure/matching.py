@@ -1,0 +1,102 @@
+"""Matching people: the keys of the rows of a relation in which somebody is named.
+
+Rows are looked at in the columns they were written with, so an identifier is found in any version,
+also in a column that was dropped since. Works in every store; changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure.descriptor import Identity, is_in
+from journal.erasure.fence import normal, texts_of
+from journal.erasure.paths import leaf_type, values_sql
+from journal.erasure.wanted import Subjects
+from journal.plan import Query
+from journal.relations import column, ident
+from journal.schema import Table
+from journal.segment import Fields
+from journal.stores import duckdb_layout as layout
+from journal.stores.base import StoreSession
+
+_SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+_SMALL_UNSIGNED = (exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT)
+
+
+@dataclass(slots=True)
+class Matcher:
+    """Collects keys of one table, over as many relations as are given."""
+
+    session: StoreSession
+    table: Table
+    identities: Sequence[Identity]
+    subjects: Subjects
+    keys: list[pa.Table] = field(default_factory=list)
+    _shown: int = 0
+
+    def present(self, fields: Fields) -> list[Identity]:
+        """The identities in question that rows with these columns have."""
+        held = dict(fields)
+        return [i for i in self.identities if self.subjects.get(i.type) and is_in(i, held)]
+
+    def rows(self, source: exp.Expr, fields: Fields) -> None:
+        """Look through a relation of journal rows that were written in these columns."""
+        for identity in self.present(fields):
+            self.match(source, fields, identity, sealed=False)
+
+    def values(self, identity: Identity, fields: Fields) -> pa.Array | None:
+        """What is looked for, in the type of the column; None where only text can be compared."""
+        kind = exp.DataType.build(dict(fields)[identity.path.root], dialect="duckdb")
+        leaf = leaf_type(kind, identity.path)
+        texts = texts_of(self.subjects[identity.type], lower=identity.lower)
+        if leaf is not None and leaf.is_type(*_SMALL, *_SMALL_UNSIGNED):
+            numbers = {int(t) for t in texts if t.lstrip("-").isdecimal() and t.isascii()}
+            return pa.array([n for n in numbers if -(2**63) <= n < 2**63], pa.int64())
+        if leaf is not None and leaf.is_type(exp.DType.TEXT, exp.DType.VARCHAR):
+            return pa.array(texts, pa.string())
+        return None
+
+    def match(self, source: exp.Expr, fields: Fields, identity: Identity, *, sealed: bool) -> None:
+        """Collect the keys of the rows in which an identity is one of the subjects."""
+        values = self.values(identity, fields)
+        number = values is not None and pa.types.is_integer(values.type)
+        if values is None:
+            values = pa.array(texts_of(self.subjects[identity.type], lower=identity.lower))
+        self._shown += 1
+        name = f"erase_subjects_{self.table.id}_{self._shown}"
+        self.session.show_arrow(name, pa.table({"v": values}))
+        value = values_sql(identity.path, "p")
+        if identity.path.is_list:
+            value = exp.Anonymous(this="unnest", expressions=[value])
+        keys = key_outputs(self.table, fields, "p", sealed=sealed)
+        rows = exp.select(*keys, exp.alias_(value, ident("_v")))
+        rows = rows.from_(exp.alias_(source, "p", table=True))
+        held = column("_v", "r")
+        compared = held if number else normal(held, lower=identity.lower)
+        among = exp.select(exp.column("v")).from_(name)
+        found = exp.select(*[column(k, "r") for k in self.table.key]).distinct()
+        found = found.from_(rows.subquery("r")).where(
+            exp.In(this=compared, query=among.subquery(copy=False))
+        )
+        table = self.session.arrow(Query(found, ()), {})
+        if table.num_rows:
+            self.keys.append(table)
+
+
+def key_outputs(table: Table, fields: Fields, of: str, *, sealed: bool) -> list[exp.Expr]:
+    """A table's key columns in their present types, out of rows written with ``fields``."""
+    written = dict(fields)
+    outputs: list[exp.Expr] = []
+    for name in table.key:
+        value: exp.Expr = column(name, of)
+        if sealed and layout.parquet_type(written[name]) != written[name]:
+            value = exp.cast(value, written[name], dialect="duckdb")
+        present = table.by_physical(name).type
+        if written[name] != present:
+            value = exp.cast(value, present, dialect="duckdb")
+        outputs.append(exp.alias_(value, ident(name)))
+    return outputs

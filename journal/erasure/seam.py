@@ -1,0 +1,26 @@
+"""What erasures, holds and the audit log need of a journal, whichever store holds it.
+
+How rows are found, hidden and removed differs from store to store; what is asked, recorded, fenced
+and proved does not, and goes through here.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from journal.protocol import OpenJournal
+from journal.stores.base import StoreSession
+
+
+class ErasureJournal(OpenJournal, Protocol):
+    """The journals of a store that can erase."""
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with, made if there is none."""
+
+    def read_secret(self) -> str:
+        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+
+    def fencing_session(self) -> AbstractContextManager[StoreSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""

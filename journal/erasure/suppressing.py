@@ -1,0 +1,64 @@
+"""Writing the suppression list: what a request erases may not be written again.
+
+Keys are hashed by the store, where they are; identifiers in every form in which tables hold them.
+Runs in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure.fence import (
+    KEY_KIND,
+    P_SECRET,
+    key_text,
+    kind_of_type,
+    suppress_query,
+    texts_of,
+)
+from journal.erasure.wanted import Subjects
+from journal.relations import column
+from journal.schema import Table
+from journal.stores.base import StoreSession
+from journal.version import Version
+
+_SHOWN = "erased_values"
+
+
+@dataclass(slots=True)
+class Suppressor:
+    """Adds the entries of one request; ``kinds`` are those that were added."""
+
+    session: StoreSession
+    request: str
+    now: Version
+    expires: Version | None
+    secret: str
+    kinds: set[tuple[str, int | None]] = field(default_factory=set)
+
+    def keys(self, table: Table, source: exp.Query) -> None:
+        """Fence the keys of a table that a query gives."""
+        self._add(KEY_KIND, key_text(table, "k"), source.subquery("k"), table.id)
+
+    def identifiers(self, subjects: Subjects, tables: Iterable[int | None]) -> None:
+        """Fence identifiers themselves, in tables of these ids; None stands for all."""
+        forms = [(name, lower) for name in subjects for lower in (False, True)]
+        tables = list(tables)
+        for number, (name, lower) in enumerate(forms):
+            shown = f"{_SHOWN}_{number}"
+            texts = texts_of(subjects[name], lower=lower)
+            self.session.show_arrow(shown, pa.table({"v": texts}))
+            for table_id in tables:
+                source = exp.alias_(exp.to_table(shown), "v", table=True)
+                self._add(kind_of_type(name, lower=lower), column("v", "v"), source, table_id)
+
+    def _add(self, kind: str, text: exp.Expr, source: exp.Expr, table: int | None) -> None:
+        number = exp.null() if table is None else exp.Literal.number(table)
+        end = exp.null() if self.expires is None else exp.Literal.number(self.expires)
+        values = (number, exp.Literal.string(self.request), exp.Literal.number(self.now), end)
+        self.session.execute(suppress_query(kind, text, source, values), {P_SECRET: self.secret})
+        self.kinds.add((kind, table))
