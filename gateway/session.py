@@ -28,6 +28,7 @@ from gateway.parameters import bind
 from gateway.results import HeldRows, Outcome, StreamedRows
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
+from journal.plan import P_USER
 from journal.protocol import OpenJournal
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse
@@ -121,6 +122,7 @@ class Session:
         if control is not None:
             return control
         bound = {} if batch is not None else self._bind(parsed, parameters)
+        bound[P_USER] = self.user
         match parsed.statement:
             case Call():
                 return call_procedure(self, parsed.statement, bound)

@@ -19,6 +19,7 @@ from journal.sql import cast
 from rewriter.definition import Draft, canonical, constant, type_text
 from rewriter.names import position_of, unknown_column
 from rewriter.policies import changed_properties
+from rewriter.users import stored_expression
 
 _PLAIN = (
     exp.Literal,
@@ -98,7 +99,7 @@ class Alteration:
             self.concerned.add(stored.physical)
         default: exp.Expr = exp.Null()
         if stored.default is not None:
-            default = sqlglot.parse_one(stored.default, read="duckdb")
+            default = stored_expression(stored.default)
             if _is_plain(default):
                 self._replace(len(self.draft.columns) - 1, initial=stored.default)
             else:

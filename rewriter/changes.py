@@ -30,6 +30,7 @@ from journal.sql import (
     relation,
     select,
 )
+from rewriter.users import stored_expression
 
 OLD_VERSION = "ov"
 _REFUSED = "a row is refused; which one, and why, is told by guards"
@@ -267,7 +268,7 @@ def _concerns(changes: ChangeSet, check: Check) -> bool:
 
 def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
     places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
-    condition = exp.Paren(this=expression(check.expression))
+    condition = exp.Paren(this=stored_expression(check.expression))
     for used in list(condition.find_all(exp.Column)):
         used.replace(changes.new_value(*places[used.name]))
     return condition

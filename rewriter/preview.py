@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from journal import plan as planned
 from journal.errors import Code, PalimpsestError
-from journal.plan import P_SNAPSHOT, P_VERSION, USER_PARAMETER, Kind, Shape, StatementPlan
+from journal.plan import P_SNAPSHOT, P_USER, P_VERSION, USER_PARAMETER, Kind, Shape, StatementPlan
 from journal.relations_flat import FlatShape
 from journal.schema import CatalogSnapshot, Table, View
 from journal.segment import Tier
@@ -262,6 +262,7 @@ def _named_parameters(asts: Sequence[exp.Expr]) -> Iterator[tuple[str, str]]:
 _MEANINGS = {
     P_VERSION: "the version of this statement: microseconds since 1970, never used before",
     P_SNAPSHOT: "the version the transaction reads at",
+    P_USER: "the name the client gave itself",
 }
 
 

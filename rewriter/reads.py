@@ -45,7 +45,7 @@ from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.parsing import DIALECTS
 from rewriter.pivots import move_sources_out
-from rewriter.result_names import name_subqueries
+from rewriter.result_names import name_changed
 from rewriter.scopes import Scopes, is_named
 from rewriter.sources import check_shape, file_function, refused, source_name
 from rewriter.system import system_relation
@@ -57,6 +57,7 @@ from rewriter.time_travel import (
     history_call,
     session_point,
 )
+from rewriter.users import name_users
 
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
@@ -108,7 +109,8 @@ class Reads:
         if check_shape(nodes):
             move_sources_out(query)
             nodes = Nodes.of(query)
-        name_subqueries(nodes)
+        name_changed(nodes)
+        name_users(nodes)
         outer = self._scopes
         with self._looking_back(moment):
             self._scopes = Scopes.of(nodes, self.context)

@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from journal.trees import Nodes
 from rewriter.spelling import spelled
+from rewriter.users import USERS
 
 _OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
+_CHANGED = (exp.Table, *USERS)
 _FUNCTIONS = {exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg"}
 
 
@@ -24,15 +26,15 @@ def result_name(node: exp.Expr) -> str | None:
     return _text(node)
 
 
-def name_subqueries(nodes: Nodes) -> None:
-    """Name unaliased result columns that hold a subquery, whose text a rewrite would change.
+def name_changed(nodes: Nodes) -> None:
+    """Name unaliased result columns whose text a rewrite would change: subqueries, users.
 
     Takes the nodes of a query.
     """
     for select in nodes.all(exp.Select):
         named = list(select.expressions)
         for index, node in enumerate(named):
-            if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(exp.Table) is None:
+            if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(*_CHANGED) is None:
                 continue
             name = exp.to_identifier(spelled(node), quoted=True)
             named[index] = exp.alias_(node, name, copy=False)

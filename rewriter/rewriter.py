@@ -21,6 +21,7 @@ from rewriter.invariants import check_plan
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
 from rewriter.plain import plain_form
+from rewriter.refusals import advice_for
 from rewriter.rules import (
     alter,
     comment,
@@ -108,6 +109,6 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"{name} is not supported",
-        advice="see docs/sql.md for the statements that are",
+        advice=advice_for(name),
         position=position_of(ast),
     )

@@ -120,6 +120,8 @@ _TYPES: dict[str, str] = {"TEXT": "VARCHAR", "INT": "INTEGER"}
 _SPELLINGS: dict[type[exp.Expr], Spell] = {
     **{kind: _binary(operator) for kind, operator in _BINARY.items()},
     exp.Identifier: _identifier,
+    exp.CurrentUser: lambda _: "current_user",
+    exp.SessionUser: lambda _: "session_user",
     exp.In: _in,
     exp.From: _from,
     exp.Case: _case,

@@ -14,13 +14,14 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
-from journal.sql import cast, expression, named
+from journal.sql import cast, named
 from rewriter.changes import OLD_VERSION, new_name, old_name
 from rewriter.history import current_versions
 from rewriter.key_lookup import Keys
 from rewriter.names import position_of, unknown_column
 from rewriter.reads import Reads
 from rewriter.scopes import version_names
+from rewriter.users import stored_expression
 
 VERSION = "_palimpsest_version"
 
@@ -122,7 +123,7 @@ def default_value(stored: Column) -> exp.Expr:
     """What a column gets when no value is given (generated numbers apart)."""
     if stored.default is None:
         return exp.Null()
-    return expression(stored.default)
+    return stored_expression(stored.default)
 
 
 def typed(value: exp.Expr, stored: Column) -> exp.Expr:
