@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from bench import visits
 from bench.measure import OURS, Promise, Report
-from bench.options import Options, read_options
+from bench.options import Options, options_of, parser
 from journal.erasure.acceptance import accept
 from journal.erasure.requests import State
 from journal.erasure.wanted import Wanted
 from journal.jobs.contract import silent
+from spark_compaction import purge as purging
 from spark_compaction.client import SparkEngine, SparkOptions
 from spark_compaction.erasing import erase
 
@@ -28,11 +30,24 @@ _COPY = "bench.spark_files:copy"
 _ROUNDS = 3
 
 
-def measure(options: Options) -> Report:
+_UP_TO = {"auto": purging.SMALL_BYTES, "spark": 0, "local": sys.maxsize}
+"""For each choice, the bytes up to which files are rewritten in this process."""
+
+
+def measure(options: Options, engine: str = "auto") -> Report:
     """Accept and purge a person at a time; the search, the swap and the last scrub included."""
+    kept, purging.SMALL_BYTES = purging.SMALL_BYTES, _UP_TO[engine]
+    try:
+        return _measured(options, engine)
+    finally:
+        purging.SMALL_BYTES = kept
+
+
+def _measured(options: Options, where: str) -> Report:
     per_file = visits.per_file(options.rows)
     report = Report("purging one person", per_file * visits.FILES)
     report.facts["files"] = visits.FILES
+    report.facts["engine"] = where
     engine = SparkEngine(SparkOptions(master="local[2]", conf={"spark.driver.memory": "2g"}))
     try:
         with visits.visits(options.work, per_file) as (ours, journal):
@@ -64,6 +79,7 @@ def measure(options: Options) -> Report:
             rounds = min(options.repeats, _ROUNDS)
             # The order is fixed: what is accepted is what is purged.
             for turn in range(rounds):
+                print(f"  round {turn + 1} of {rounds} ..", file=sys.stderr, flush=True)
                 for name, run in ((SUBMIT, submit), (OURS, purge), (REWRITE, rewrite)):
                     case = f"round {turn + 1}"
                     timed = _processor(run, engine.start(), report.facts, f"{case} {name}")
@@ -111,6 +127,13 @@ def _judge(report: Report) -> None:
     report.judge("accept and purge", Promise(REWRITE, 1 / 30), both)
 
 
+def _main() -> None:
+    made = parser(__doc__ or "")
+    made.add_argument("--engine", choices=_UP_TO, default="auto", help="where files are rewritten")
+    parsed = made.parse_args()
+    options = options_of(parsed)
+    measure(options, parsed.engine).finish(options.json)
+
+
 if __name__ == "__main__":
-    chosen = read_options(__doc__ or "")
-    measure(chosen).finish(chosen.json)
+    _main()

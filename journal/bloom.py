@@ -20,7 +20,6 @@ _BLOCK_BYTES = BLOCK_BITS // 8
 _BLOCKS_MAX = 1 << 26
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
-_SAMPLE = 32
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -55,8 +54,12 @@ class Bloom:
 
 
 def build(hashes: Hashes, fpp: float, distinct: int | None = None) -> Bloom:
-    """The filter of these values, which may repeat; ``distinct`` where the caller knows better."""
-    count = max(1, distinct if distinct is not None else count_distinct(hashes))
+    """The filter of these values, which may repeat; ``distinct`` where the caller knows better.
+
+    Sorted, values that repeat are found, and bits are set block after block, out of the cache.
+    """
+    hashes = _once(hashes)
+    count = max(1, distinct if distinct is not None else len(hashes))
     probes, blocks = size(count, fpp)
     marked = np.zeros(blocks * BLOCK_BITS, dtype=bool)
     for first in range(0, len(hashes), _CHUNK):
@@ -64,6 +67,14 @@ def build(hashes: Hashes, fpp: float, distinct: int | None = None) -> Bloom:
         for probe in range(probes):
             marked[_place(start, spread, probe)] = True
     return Bloom(blocks, probes, count, np.packbits(marked, bitorder="little").tobytes())
+
+
+def _once(hashes: Hashes) -> Hashes:
+    """Every hash once, in order."""
+    ordered = np.sort(hashes)
+    is_new = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new]
 
 
 def size(distinct: int, fpp: float) -> tuple[int, int]:
@@ -76,14 +87,6 @@ def size(distinct: int, fpp: float) -> tuple[int, int]:
     bits_each = -probes / math.log(1 - wanted ** (1 / probes))
     blocks = math.ceil(distinct * bits_each / BLOCK_BITS)
     return probes, min(max(1, blocks), _BLOCKS_MAX)
-
-
-def count_distinct(hashes: Hashes) -> int:
-    """About how many different hashes there are: exact for few, else from every 32nd of them."""
-    if len(hashes) <= _CHUNK:
-        return len(np.unique(hashes))
-    sample = hashes[hashes < np.uint64(0xFFFFFFFFFFFFFFFF // _SAMPLE)]
-    return min(len(hashes), max(1, len(np.unique(sample))) * _SAMPLE)
 
 
 def hash_values(values: pa.Array | pa.ChunkedArray) -> Hashes | None:
@@ -145,23 +148,47 @@ def _hash_text(values: pa.Array) -> Hashes:
     if stored is not None:
         data[: last - first] = np.frombuffer(stored, dtype=np.uint8)[first:last]
     words: np.ndarray = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
-    place, left = ends[:-1] - first, np.diff(ends)
+    left = np.diff(ends)
     hashes = left.astype(np.uint64) * _GOLDEN
+    if len(left) and left.min() == left.max():
+        return _mixed(_of_one_length(hashes, words, int(left[0])))
+    return _mixed(_of_lengths(hashes, words, ends[:-1] - first, left))
+
+
+def _of_one_length(hashes: Hashes, words: np.ndarray, length: int) -> Hashes:
+    """Values that are all so many bytes long lie at equal distances: nothing is looked up."""
+    if not length:
+        return _with_word(hashes, np.zeros_like(hashes))
+    for at in range(0, length, 8):
+        word = words[at::length][: len(hashes)]
+        missing = 8 - (length - at)
+        hashes = _with_word(hashes, word << np.uint64(8 * missing) if missing > 0 else word)
+    return hashes
+
+
+def _of_lengths(hashes: Hashes, words: np.ndarray, place: np.ndarray, left: np.ndarray) -> Hashes:
     rows: np.ndarray | slice = slice(None)
     while len(place):
         word = words[place]
         if left.min() < 8:
             missing = np.clip(8 - left, 0, 7).astype(np.uint64) * np.uint64(8)
             word = np.where(left > 0, word << missing, np.uint64(0))
-        step = (hashes[rows] ^ word) * _MIX_1
-        hashes[rows] = (step ^ (step >> np.uint64(32))) * _GOLDEN
+        hashes[rows] = _with_word(hashes[rows], word)
         longer = np.flatnonzero(left > 8)
         if len(longer) == len(left):
             place, left = place + 8, left - 8
             continue
         rows = longer if isinstance(rows, slice) else rows[longer]
         place, left = place[longer] + 8, left[longer] - 8
-    return _mixed(hashes)
+    return hashes
+
+
+def _with_word(hashes: Hashes, word: np.ndarray) -> Hashes:
+    step = (hashes ^ word) * _MIX_1
+    step ^= step >> np.uint64(32)
+    step *= _GOLDEN
+    found: Hashes = step
+    return found
 
 
 def _mixed(value: Hashes) -> Hashes:

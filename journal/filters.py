@@ -9,7 +9,6 @@ the folder it describes. Writes no segment and decides about none.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import struct
@@ -17,7 +16,7 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ from journal.bloom import BLOCK_BITS, Bloom, Hashes, build, can_hash, combine, f
 from journal.erasure.descriptor import FPP_DEFAULT, Identity, filtered_of
 from journal.erasure.values import values_at
 from journal.schema import Table
+from journal.segment import SegmentFile
 from journal.warehouse import SIDECAR
 
 KEY = "#key"
@@ -58,9 +58,10 @@ class FilterBuilder:
         """The columns it needs, by their physical names."""
         return tuple(dict.fromkeys([*(i.path.root for i in self.identities), *self.key]))
 
-    def fresh(self) -> FilterBuilder:
-        """A builder of the same kind for another file."""
-        return FilterBuilder(self.identities, self.key)
+    def fresh(self, file: SegmentFile) -> FilterBuilder:
+        """A builder for a file; its keys have no filter where its bounds say as much."""
+        is_needed = len(self.key) != 1 or not file.fills_its_bounds
+        return FilterBuilder(self.identities, self.key if is_needed else ())
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in the rows of a batch; other columns it may have are not looked at."""
@@ -113,27 +114,6 @@ def hash_keys(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Hashes | None:
     return found
 
 
-def packed(filters: FileFilters) -> dict[str, Any]:
-    """Filters in a form that JSON can carry; ``unpacked`` gives them back."""
-    return {
-        column: [
-            b.blocks,
-            b.probes,
-            b.distinct,
-            base64.b64encode(zlib.compress(b.bits, 1)).decode(),
-        ]
-        for column, b in filters.items()
-    }
-
-
-def unpacked(carried: Mapping[str, Any]) -> dict[str, Bloom]:
-    """The filters that ``packed`` made carriable."""
-    return {
-        column: Bloom(blocks, probes, distinct, zlib.decompress(base64.b64decode(bits)))
-        for column, (blocks, probes, distinct, bits) in carried.items()
-    }
-
-
 def write_sidecar(
     folder: FilePath, filters: Mapping[str, FileFilters], part: str | None = None
 ) -> None:
@@ -167,7 +147,9 @@ def write_sidecar(
 def merge_sidecars(folder: FilePath) -> None:
     """Make one sidecar of the parts that were written beside each other."""
     parts = [p for p in _sidecars(folder) if p.name != SIDECAR]
-    if parts:
+    if len(parts) == 1 and not (folder / SIDECAR).exists():
+        parts[0].replace(folder / SIDECAR)
+    elif parts:
         write_sidecar(folder, read_sidecar(folder))
         for path in parts:
             path.unlink(missing_ok=True)

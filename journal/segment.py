@@ -6,7 +6,7 @@ A manifest is replaced, never edited; every function returns a new one. Nothing 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +65,13 @@ class SegmentFile:
     key_low: int | None = None
     key_high: int | None = None
 
+    @property
+    def fills_its_bounds(self) -> bool:
+        """True when about every second number between its bounds is a key of it, or more."""
+        if self.key_low is None or self.key_high is None:
+            return False
+        return self.key_high - self.key_low < 2 * self.rows
+
     def may_hold(self, key: object) -> bool:
         """False only if no row of the file has ``key`` in its first key column."""
         if self.key_low is None or self.key_high is None:
@@ -97,12 +104,19 @@ class Segment:
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure; ``from_json`` reads it back."""
-        return asdict(self)
+        plain = {name: getattr(self, name) for name in _SEGMENT}
+        files = [{name: getattr(f, name) for name in _FILE} for f in self.files]
+        return {**plain, "files": files, "counts": asdict(self.counts)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Segment:
         """The segment that ``to_json`` wrote."""
         return _segment(data)
+
+
+_FILE = tuple(f.name for f in fields(SegmentFile))
+_SEGMENT = tuple(f.name for f in fields(Segment))
+"""Copied by name: ``asdict`` would copy every value of every file, and there may be thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +180,9 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for the catalog; ``from_json`` reads it back."""
-        return asdict(self)
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        heads, segments = [asdict(h) for h in self.heads], [s.to_json() for s in self.segments]
+        return {**plain, "heads": heads, "segments": segments}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Manifest:

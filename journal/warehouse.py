@@ -33,6 +33,8 @@ _UNSAFE = '/\\\0:*?"<>|'
 _ROW_GROUP_ROWS = 30_720
 _ROW_GROUPS_PER_FILE = 33
 ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE
+FILTER_BATCH_ROWS = _ROW_GROUP_ROWS
+"""Rows that filters are built from at a time: what is hashed is still in the cache."""
 PARQUET_OPTIONS = {
     "COMPRESSION": "lz4_raw",
     "ROW_GROUP_SIZE": str(_ROW_GROUP_ROWS),
@@ -128,13 +130,13 @@ class Warehouse:
         assert builder is not None
         found = {}
         for file in files:
-            fresh = builder.fresh()
+            fresh = builder.fresh(file)
             source = exp.Anonymous(
                 this="read_parquet", expressions=[exp.Literal.string(str(self.root / file.path))]
             )
-            columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in builder.columns]
+            columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in fresh.columns]
             rows = exp.select(*columns).from_(exp.Table(this=source))
-            for batch in session.arrow_reader(Query(rows, ()), {}):
+            for batch in session.arrow_reader(Query(rows, ()), {}, FILTER_BATCH_ROWS):
                 fresh.add(batch)
             found[Path(file.path).name] = fresh.finish()
         write_sidecar((self.root / files[0].path).parent, found, part)

@@ -20,6 +20,7 @@ from journal.erasure.holdings import Holdings, counts_by_mask, holdings
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
+from journal.filters import merge_sidecars
 from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, Progress, silent
 from journal.journal import Journal
@@ -35,7 +36,6 @@ from spark_compaction.purge import (
     replaced_files,
     rewrite,
     unit_of,
-    write_filters,
 )
 from spark_compaction.runner import RunOptions, run_job
 
@@ -181,9 +181,9 @@ def _purge_retired(
             for n, h in enumerate(held)
         ]
         with journal.pins.hold([h.file.path for h in held]):
-            results = rewrite(engine, units, sum(h.file.bytes for h in held), progress)
+            results = rewrite(engine, units, progress)
         check_digests(digests(results), str(table.name))
-        write_filters(journal, units, results)
+        merge_sidecars(journal.root / folder)
         done = {u["path"] for u in units}
         with journal.exclusive_session() as session:
             for entry in retired.load(session, table_id):

@@ -15,7 +15,6 @@ from typing import Any
 from journal.erasure.descriptor import filtered_of
 from journal.erasure.holdings import Held, Holdings, holdings, key_casts
 from journal.errors import Code, PalimpsestError
-from journal.filters import unpacked, write_sidecar
 from journal.jobs.contract import (
     Engine,
     JobPlan,
@@ -38,6 +37,8 @@ from spark_compaction.local import LocalEngine
 REWRITE = "journal.stores.duckdb_rewrite:rewrite_without"
 SMALL_BYTES = 32_000_000
 """So many bytes are rewritten sooner than an executor has loaded what it needs."""
+UNIT_BYTES = 16_000_000
+"""Small files share a unit up to so many bytes: what starting one costs is paid once."""
 _WHOLE_FOLDER = frozenset({"ROW_GROUPS_PER_FILE", "FILENAME_PATTERN"})
 
 
@@ -81,10 +82,9 @@ class PurgeJob:
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
         """Write each file anew."""
         units = plan.task["units"]
-        results = rewrite(engine, units, plan.read.bytes, progress)
+        results = rewrite(engine, units, progress)
         live = journal.state.tables[plan.table_id].manifest.segments
         replacement = replaced_files(live, units, results)
-        write_filters(journal, units, results)
         new = [f for s in replacement.new() for f in s.files]
         rows = sum(r["gone"]["rows"] for r in results)
         removed = Volume(len(units), rows, plan.read.bytes - sum(f.bytes for f in new))
@@ -99,10 +99,29 @@ class PurgeJob:
         return {"others": found["after"]}
 
 
-def rewrite(engine: Engine, units: Sequence[Any], size: int, progress: Progress) -> list[Any]:
+def rewrite(engine: Engine, files: Sequence[Any], progress: Progress) -> list[Any]:
     """Rewrite files, in this process where that is less work than handing it out."""
-    chosen = LocalEngine() if size <= SMALL_BYTES else engine
-    return chosen.map(REWRITE, units, progress)
+    is_little = sum(file["bytes"] for file in files) <= SMALL_BYTES
+    chosen = LocalEngine() if is_little else engine
+    units = [{**some[0]["like"], "files": _paths(some)} for some in _batches(files)]
+    return [result for unit in chosen.map(REWRITE, units, progress) for result in unit]
+
+
+def _batches(files: Sequence[Any]) -> list[list[Any]]:
+    """The files, in order, as units of work: of one kind each, and of about ``UNIT_BYTES``."""
+    found: list[list[Any]] = []
+    size = 0
+    for file in files:
+        if not found or found[-1][0]["like"] != file["like"] or size + file["bytes"] > UNIT_BYTES:
+            found.append([])
+            size = 0
+        found[-1].append(file)
+        size += file["bytes"]
+    return found
+
+
+def _paths(files: Sequence[Any]) -> list[dict[str, str]]:
+    return [{"source": f["source"], "target": f["target"]} for f in files]
 
 
 def definition(journal: Journal, table_id: int) -> Table:
@@ -134,12 +153,7 @@ def unit_of(
     shape = next((t for t in state.layouts if layout.fields_of(t) == fields), table)
     options = {k: v for k, v in parquet_options(shape).items() if k not in _WHOLE_FOLDER}
     casts = key_casts(table, fields)
-    return {
-        "source": str(journal.root / held.file.path),
-        "target": str(journal.root / target),
-        "path": held.file.path,
-        "new_path": target,
-        "segment": held.segment.id,
+    like = {
         "keys": [str(journal.root / mask) for mask in masks],
         "casts": {name: value.sql(dialect="duckdb") for name, value in casts.items()},
         "version": table.format.version_column,
@@ -148,6 +162,14 @@ def unit_of(
         "bounded": bounded_key(shape),
         "fields": [list(field) for field in fields],
         "filters": ", ".join(str(i) for i in filtered_of(table)),
+    }
+    return {
+        "source": str(journal.root / held.file.path),
+        "target": str(journal.root / target),
+        "bytes": held.file.bytes,
+        "path": held.file.path,
+        "new_path": target,
+        "like": like,
     }
 
 
@@ -189,17 +211,6 @@ def moved_files(units: Sequence[Any], results: Sequence[Any]) -> dict[str, Segme
         else SegmentFile(path=unit["new_path"], **result["file"])
         for unit, result in zip(units, results, strict=True)
     }
-
-
-def write_filters(journal: Journal, units: Sequence[Any], results: Sequence[Any]) -> None:
-    """The sidecars of the new files, one for each folder."""
-    folders: dict[PurePosixPath, dict[str, Any]] = {}
-    for unit, result in zip(units, results, strict=True):
-        if result["file"] is not None and result.get("filters"):
-            path = PurePosixPath(unit["new_path"])
-            folders.setdefault(path.parent, {})[path.name] = unpacked(result["filters"])
-    for folder, filters in folders.items():
-        write_sidecar(journal.root / folder, filters)
 
 
 def digests(results: Sequence[Any]) -> dict[str, Any]:

@@ -95,6 +95,8 @@ def counts_by_mask(
     heads: Iterable[Head],
 ) -> dict[str, int]:
     """How many rows of each mask's keys there are, in the files that were found and in heads."""
+    if len(masks) == 1:
+        return {masks[0]: found.counts.total}
     counts = dict.fromkeys(masks, 0)
     pieces: list[tuple[exp.Expr, Fields, bool]] = [
         (layout.head_table(table.id, head), head.fields, False) for head in heads
@@ -165,7 +167,7 @@ def may_hold(
     for folder, group in groupby(sorted(files, key=lambda f: f.path), key=_folder):
         filters = read_sidecar(root / folder, [KEY])
         for file in group:
-            bloom = filters.get(FilePath(file.path).name, {}).get(KEY)
+            bloom = filters.get(file.path.rpartition("/")[2], {}).get(KEY)
             if not _in_bounds(file, bounded) or not keys.num_rows:
                 continue
             if bloom is None or hashes is None or _any(bloom.may_hold(hashes)):
@@ -229,4 +231,4 @@ def _same(table: Table) -> exp.Expr:
 
 
 def _folder(file: SegmentFile) -> str:
-    return str(FilePath(file.path).parent)
+    return file.path.rpartition("/")[0]

@@ -97,7 +97,7 @@ class Locator:
         for folder, group in groupby(sorted(f.path for f in files), key=_folder):
             filters = read_sidecar(self.root / folder, ids)
             for path in group:
-                of_file = filters.get(FilePath(path).name, {})
+                of_file = filters.get(path.rpartition("/")[2], {})
                 for identity, wanted in hashes.items():
                     bloom = of_file.get(identity.id)
                     if wanted is None or bloom is None or bloom.may_hold_any(wanted):
@@ -128,4 +128,4 @@ def _parquet(root: FilePath, paths: Sequence[str]) -> exp.Table:
 
 
 def _folder(path: str) -> str:
-    return str(FilePath(path).parent)
+    return path.rpartition("/")[0]

@@ -26,6 +26,7 @@ from journal.stores.duckdb_errors import mapped, translate
 DIALECT = "duckdb"
 _BUSY_POLL_S = 0.01
 _CLOSE_WAIT_S = 10.0
+_BATCH_ROWS = 131_072
 _CONSTANT: dict[str, Any] = {}
 """Parsed statements of the texts that this program itself consists of."""
 
@@ -172,12 +173,14 @@ class DuckDBSession:
         with mapped():
             return self._connection.fetchmany(size)
 
-    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+    def arrow_reader(
+        self, query: Query, parameters: Parameters, batch_rows: int = _BATCH_ROWS
+    ) -> pa.RecordBatchReader:
         with mapped():
             relation = self._connection.sql(
                 self._statement(query), params=self._bound(query, parameters) or {}
             )
-            return relation.to_arrow_reader()
+            return relation.to_arrow_reader(batch_rows)
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         """The rows of a query that has few: for many, the stream is faster."""

@@ -204,7 +204,8 @@ def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query
 
 def segment_rows(table: Table, files: Sequence[str], fields: Fields, root: Path) -> exp.Query:
     """Rows of Parquet files in the table's present columns and types."""
-    names = exp.Array(expressions=[exp.Literal.string(str(root / f)) for f in files])
+    # Not joined as paths are: statements name thousands of files.
+    names = exp.Array(expressions=[exp.Literal.string(f"{root}/{f}") for f in files])
     call = exp.Anonymous(this="read_parquet", expressions=[names])
     return _piece(table, exp.alias_(exp.Table(this=call), "p", table=True), fields, sealed=True)
 

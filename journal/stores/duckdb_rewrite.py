@@ -1,4 +1,4 @@
-"""One segment file written anew without the rows of some keys: the unit of work of a purge.
+"""Segment files written anew without the rows of some keys: the unit of work of a purge.
 
 Runs wherever Spark puts it, on a DuckDB of its own in memory; opens no warehouse. The keys are the
 small side: they go along with every unit and are anti-joined, so rows whose key or identifiers are
@@ -8,6 +8,8 @@ NULL stay. What it reports lets the owner check the result without reading it ag
 from __future__ import annotations
 
 import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,106 +17,152 @@ import duckdb
 from sqlglot import exp
 
 from journal.erasure.descriptor import parse_descriptor
-from journal.filters import FilterBuilder, packed
+from journal.filters import FileFilters, FilterBuilder, write_sidecar
+from journal.segment import SegmentFile
 from journal.stores.duckdb import DIALECT
 from journal.stores.duckdb_hash import row_hash
 from journal.stores.parquet_files import checksum
+from journal.warehouse import FILTER_BATCH_ROWS
 
 _KEYS = "keys"
+_GONE = "gone"
+_NONE = {"rows": 0, "open": 0, "closing": 0, "tombstone": 0, "digest": "0"}
 
 
-def rewrite_without(unit: dict[str, Any]) -> dict[str, Any]:
-    """``source`` without the keys in ``keys`` (files), as ``target``; nothing if none is left.
+def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each ``source`` of the unit's files without the keys in ``keys`` (files), as its ``target``.
 
-    ``casts`` turns keys, column by column, into the types of the source: SQL expressions.
+    ``casts`` turns keys, column by column, into the types of the sources: SQL expressions. For each
+    file what it held, what went, and what the new one holds; ``file`` is None if nothing is left.
     """
     with duckdb.connect(":memory:", config={"threads": "1"}) as connection:
-        paths = exp.Array(expressions=[exp.Literal.string(p) for p in unit["keys"]])
-        keys = exp.select(
-            *[
-                exp.alias_(exp.maybe_parse(sql, dialect=DIALECT), _quoted(name))
-                for name, sql in unit["casts"].items()
-            ]
-        ).distinct()
-        keys = keys.from_(_call("read_parquet", paths))
-        create = exp.Create(this=exp.to_table(_KEYS), kind="TABLE", expression=keys)
-        connection.execute(create.sql(dialect=DIALECT)).fetchall()
-        before = _digest(connection, unit, None)
-        gone = _digest(connection, unit, "semi")
-        found: dict[str, Any] = {"before": before, "gone": gone, "file": None}
-        if before["rows"] > gone["rows"]:
-            found["file"] = _write(connection, unit)
-            after = _digest(connection, {**unit, "source": unit["target"]}, None)
-            found["after"] = after
-            found["filters"] = _filters(connection, unit)
-        return found
+        _load_keys(connection, unit)
+        sources = [file["source"] for file in unit["files"]]
+        counted = _digests(connection, unit, sources, with_keys=True)
+        done = []
+        for file in unit["files"]:
+            before, gone = counted.get(file["source"], (_NONE, _NONE))
+            done.append({"before": before, "gone": gone, "file": None})
+            if before["rows"] > gone["rows"]:
+                done[-1]["file"] = _write(connection, unit, file)
+        targets = [f["target"] for f, d in zip(unit["files"], done, strict=True) if d["file"]]
+        if targets:
+            written = _digests(connection, unit, targets, with_keys=False)
+            for file, found in zip(unit["files"], done, strict=True):
+                found["after"], _ = written.get(file["target"], (_NONE, _NONE))
+            _write_filters(connection, unit, done)
+        return done
 
 
 def _quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _call(name: str, *arguments: exp.Expr) -> exp.Table:
-    return exp.Table(this=exp.Anonymous(this=name, expressions=list(arguments)))
+def _load_keys(connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any]) -> None:
+    keys = exp.select(
+        *[
+            exp.alias_(exp.maybe_parse(sql, dialect=DIALECT), _quoted(name))
+            for name, sql in unit["casts"].items()
+        ]
+    ).distinct()
+    create = exp.Create(
+        this=exp.to_table(_KEYS), kind="TABLE", expression=keys.from_(_files(unit["keys"]))
+    )
+    connection.execute(create.sql(dialect=DIALECT)).fetchall()
 
 
-def _rows(unit: dict[str, Any], join: str | None) -> exp.Select:
-    source = exp.alias_(_call("read_parquet", exp.Literal.string(unit["source"])), "p", table=True)
-    rows = exp.select("p.*").from_(source)
-    if join is None:
-        return rows
+def _files(paths: Iterable[str], name_as: str | None = None) -> exp.Table:
+    """The rows of Parquet files, with the name of each row's file if a name for that is given."""
+    arguments: list[exp.Expr] = [exp.Array(expressions=[exp.Literal.string(p) for p in paths])]
+    if name_as is not None:
+        column = exp.column("filename")
+        arguments.append(exp.EQ(this=column, expression=exp.Literal.string(name_as)))
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=arguments))
+
+
+def _joined(rows: exp.Select, unit: Mapping[str, Any], kind: str) -> exp.Select:
     same = [
         exp.EQ(this=exp.column(_quoted(k), table="p"), expression=exp.column(_quoted(k), table="k"))
         for k in unit["casts"]
     ]
     keys = exp.alias_(exp.to_table(_KEYS), "k", table=True)
-    return rows.join(keys, on=exp.and_(*same), join_type=join)
+    return rows.join(keys, on=exp.and_(*same), join_type=kind)
 
 
-def _digest(
-    connection: duckdb.DuckDBPyConnection, unit: dict[str, Any], join: str | None
-) -> dict[str, Any]:
-    """Rows by kind, and a sum over the hashes of whole rows that no order changes."""
+def _digests(
+    connection: duckdb.DuckDBPyConnection,
+    unit: Mapping[str, Any],
+    paths: Sequence[str],
+    *,
+    with_keys: bool,
+) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """For each file, of all its rows and of those of the keys: the number of each kind, and a sum
+    over the hashes of whole rows that no order changes. One pass over the files.
+    """
+    taken = [unit["version"], unit["subsequent"], *(name for name, _ in unit["fields"])]
+    name_as, gone = _unused("of_file", taken), exp.column(_quoted(_unused(_GONE, taken)), table="r")
+    source = exp.alias_(_files(paths, name_as), "p", table=True)
+    is_gone: exp.Expr = exp.false()
+    rows = exp.select("p.*").from_(source)
+    if with_keys:
+        rows = _joined(rows, unit, "left")
+        first = exp.column(_quoted(next(iter(unit["casts"]))), table="k")
+        is_gone = exp.not_(exp.Is(this=first, expression=exp.null()))
+    rows = rows.select(exp.alias_(is_gone, gone.this))
     start, end = (exp.column(_quoted(unit[n]), table="r") for n in ("version", "subsequent"))
-    kinds = [
-        exp.Is(this=end.copy(), expression=exp.Null()),
-        exp.EQ(this=end.copy(), expression=start),
-    ]
+    opened = exp.Is(this=end, expression=exp.null())
+    tombstone = exp.EQ(this=end.copy(), expression=start)
     whole = row_hash(unit["fields"], [start.copy(), end.copy()], "r")
-    wide = exp.cast(whole, "HUGEINT", dialect=DIALECT)
-    query = exp.select(
-        exp.Count(this=exp.Star()),
-        *[
-            exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=kind))
-            for kind in kinds
-        ],
-        exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)]),
-    ).from_(_rows(unit, join).subquery("r"))
-    (row,) = connection.execute(query.sql(dialect=DIALECT)).fetchall()
-    rows, opens, tombstones, total = row
-    closing = rows - opens - tombstones
+    total = exp.Sum(this=exp.cast(whole, "HUGEINT", dialect=DIALECT))
+    outputs: list[exp.Expr] = []
+    for of in (exp.true(), gone):
+        outputs += [
+            _where(exp.Count(this=exp.Star()), exp.and_(of, k)) for k in (opened, tombstone)
+        ]
+        outputs += [_where(exp.Count(this=exp.Star()), of), _where(total, of)]
+    file = exp.column(_quoted(name_as), table="r")
+    query = exp.select(file, *outputs).from_(rows.subquery("r")).group_by(file.copy())
+    found = connection.execute(query.sql(dialect=DIALECT)).fetchall()
+    return {row[0]: (_digest(*row[1:5]), _digest(*row[5:9])) for row in found}
+
+
+def _where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Filter:
+    return exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition.copy()))
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    folded = {t.casefold() for t in taken}
+    while name in folded:
+        name += "_"
+    return name
+
+
+def _digest(opens: int, tombstones: int, rows: int, total: Any) -> dict[str, Any]:
     return {
         "rows": rows,
         "open": opens,
-        "closing": closing,
+        "closing": rows - opens - tombstones,
         "tombstone": tombstones,
-        "digest": str(int(total)),
+        "digest": str(int(total or 0)),
     }
 
 
-def _write(connection: duckdb.DuckDBPyConnection, unit: dict[str, Any]) -> dict[str, Any]:
+def _write(
+    connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any], file: Mapping[str, str]
+) -> dict[str, Any]:
     options = {"FORMAT": "parquet", "RETURN_STATS": "true", **unit["options"]}
+    rows = exp.select("p.*").from_(exp.alias_(_files([file["source"]]), "p", table=True))
     copy = exp.Copy(
-        this=exp.Subquery(this=_rows(unit, "anti")),
+        this=exp.Subquery(this=_joined(rows, unit, "anti")),
         kind=False,
-        files=[exp.Literal.string(unit["target"])],
+        files=[exp.Literal.string(file["target"])],
         params=[
             exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
             for name, value in options.items()
         ],
     )
     (row,) = connection.execute(copy.sql(dialect=DIALECT)).fetchall()
-    path = Path(unit["target"])
+    path = Path(file["target"])
     with path.open("rb") as handle:
         os.fsync(handle.fileno())
     low = high = None
@@ -131,14 +179,28 @@ def _write(connection: duckdb.DuckDBPyConnection, unit: dict[str, Any]) -> dict[
     }
 
 
-def _filters(connection: duckdb.DuckDBPyConnection, unit: dict[str, Any]) -> dict[str, Any] | None:
-    """The filters of the new file, in the form in which JSON can carry them."""
+def _write_filters(
+    connection: duckdb.DuckDBPyConnection,
+    unit: Mapping[str, Any],
+    done: Sequence[Mapping[str, Any]],
+) -> None:
+    """The filters of the new files, as a part of the sidecar of their folder."""
     if not unit["filters"]:
-        return None
+        return
     builder = FilterBuilder(parse_descriptor(unit["filters"]), tuple(unit["casts"]))
-    source = _call("read_parquet", exp.Literal.string(unit["target"]))
-    columns = [exp.column(_quoted(c)) for c in builder.columns if c in dict(unit["fields"])]
-    rows = exp.select(*columns).from_(source)
-    for batch in connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader():
-        builder.add(batch)
-    return packed(builder.finish())
+    written = {name for name, _ in unit["fields"]}
+    folders: dict[Path, dict[str, FileFilters]] = {}
+    for file, found in zip(unit["files"], done, strict=True):
+        if found["file"] is None:
+            continue
+        path = Path(file["target"])
+        fresh = builder.fresh(SegmentFile(path.name, **found["file"]))
+        columns = [exp.column(_quoted(c)) for c in fresh.columns if c in written]
+        if not columns:
+            continue
+        rows = exp.select(*columns).from_(_files([str(path)]))
+        for batch in connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader(FILTER_BATCH_ROWS):
+            fresh.add(batch)
+        folders.setdefault(path.parent, {})[path.name] = fresh.finish()
+    for folder, filters in folders.items():
+        write_sidecar(folder, filters, uuid.uuid4().hex[:8])

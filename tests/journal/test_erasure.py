@@ -452,8 +452,7 @@ def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path:
     )
     duckdb.sql(f"COPY (SELECT 3 AS k UNION SELECT 4) TO '{keys}' (FORMAT parquet)")
     unit = {
-        "source": str(source),
-        "target": str(tmp_path / "b.parquet"),
+        "files": [{"source": str(source), "target": str(tmp_path / "b.parquet")}],
         "keys": [str(keys)],
         "casts": {"k": 'CAST("k" AS BIGINT)'},
         "version": "vn",
@@ -463,7 +462,7 @@ def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path:
         "fields": [["k", "BIGINT"], ["v", "STRUCT(x BIGINT[])"]],
         "filters": "",
     }
-    done = rewrite_without(unit)
+    (done,) = rewrite_without(unit)
     assert (done["before"]["rows"], done["gone"]["rows"], done["after"]["rows"]) == (9, 2, 7)
     total = int(done["before"]["digest"]) - int(done["gone"]["digest"])
     assert total == int(done["after"]["digest"])
