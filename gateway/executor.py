@@ -305,7 +305,7 @@ class Executor:
                     text = step.message.format(*found[0])
                     raise PalimpsestError(step.code, text, advice=step.advice)
             case Number():
-                run.parameters[step.name] = self._number(statement, step)
+                run.parameters[step.name] = self.number(statement, step)
             case SkipNumbers(table_id, column, start, increment, query):
                 session.execute(query, run.parameters)
                 highest = session.fetch_many(1)[0][0]
@@ -376,7 +376,8 @@ class Executor:
         with self._journal.reading_session() as session:
             return session.arrow_rows(table)
 
-    def _number(self, statement: OpenStatement, step: Number) -> int:
+    def number(self, statement: OpenStatement, step: Number) -> int:
+        """The first of the generated numbers that a step takes."""
         count = step.count
         if step.stage is not None:
             count = statement.session.count(step.stage)

@@ -8,11 +8,12 @@ Whatever fails here is left to the usual way, which tells what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from gateway.cancellation import Cancellation
 from gateway.plan_cache import plan_key
@@ -22,11 +23,14 @@ from gateway.time_points import TimePoints, check_present
 from journal import lookup, plain_rows
 from journal.errors import Code, PalimpsestError
 from journal.plain_rows import Row
-from journal.plan import Kind, PlainChange, PlainRead, StatementPlan
+from journal.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
 from journal.protocol import OpenStatement, RowsInMemory
+from journal.recent import is_key_value
 from journal.schema import Table
 from journal.stores.base import ResultColumn
 from journal.transaction import StatementWrites, Transaction
+from journal.version import Version
+from rewriter.statement import SqlStatement
 
 if TYPE_CHECKING:
     from gateway.executor import Executor
@@ -42,18 +46,22 @@ class Recall:
         self._rows = rows
 
     def is_likely(self, transaction: Transaction, asked: Asked) -> bool:
-        """True if the rows that a statement looked up the last time are in memory."""
-        usual = plan_key(asked.parsed, asked.settings, asked.dialect, batch=False, swift=True)
+        """True if the rows that a statement looked up the last time may be in memory."""
+        swift = self._executor.journal.can_fail
+        usual = plan_key(asked.parsed, asked.settings, asked.dialect, batch=False, swift=swift)
         keyed = self._executor.cache.keyed(usual)
-        if not keyed:
-            return False
-        return self._rows.recalled(transaction, keyed, asked.parameters) is not None
+        if self._rows.is_complete:
+            # Which segments a transaction reads is known once a statement of it has begun.
+            return bool(keyed) or _is_one_row(asked)
+        return bool(keyed) and self._rows.recalled(transaction, keyed, asked.parameters) is not None
 
     def plan(
         self, statement: OpenStatement, asked: Asked, times: TimePoints
     ) -> tuple[StatementPlan, dict[str, Any]] | None:
         """A plan on rows that are in memory, and its parameters; None if it needs others."""
         plan = self._executor.plan_for(statement, replace(asked, swift=True, recalled=True), times)
+        if isinstance(plan.plain, PlainInsert):
+            return plan, dict(asked.parameters)
         if not plan.asks_nothing:
             return None
         rows = self._rows.recalled(statement.transaction, plan.keyed, asked.parameters)
@@ -79,8 +87,8 @@ class Recall:
                 if plan.kind is not Kind.READ:
                     check_present(asked.settings, plan)
                     transaction.check_writable(plan.tag)
-                outcome = self._plainly(transaction, plan, asked)
-                if outcome is None:
+                outcome = self._plainly(statement, plan, asked)
+                if outcome is None and self._may_compute(plan, asked):
                     statement.session.use_zone(asked.settings.timezone)
                     with cancellation.watching(statement.session):
                         outcome = self._executor.run_steps(statement, plan, asked, given)
@@ -93,10 +101,19 @@ class Recall:
                 statement.close()
         return outcome
 
+    def _may_compute(self, plan: StatementPlan, asked: Asked) -> bool:
+        """True if what a plan computes of the rows that it is given is the same everywhere."""
+        if isinstance(plan.plain, PlainInsert):
+            return False
+        return not self._rows.is_complete or _is_one_row(asked)
+
     def _plainly(
-        self, transaction: Transaction, plan: StatementPlan, asked: Asked
+        self, statement: OpenStatement, plan: StatementPlan, asked: Asked
     ) -> Outcome | None:
         """What a plan with a plain form does; None if the store must do it."""
+        transaction = statement.transaction
+        if isinstance(plan.plain, PlainInsert):
+            return self._inserted(statement, plan, plan.plain, asked)
         rows = None
         if plan.plain is not None:
             rows = self._rows.recalled(transaction, plan.keyed[:1], asked.parameters)
@@ -113,6 +130,39 @@ class Recall:
                 return self._changed(transaction, plan, table, row, asked)
             case _:
                 return None
+
+    def _inserted(
+        self, statement: OpenStatement, plan: StatementPlan, insert: PlainInsert, asked: Asked
+    ) -> Outcome | None:
+        transaction = statement.transaction
+        table = transaction.catalog.by_id(insert.table_id)
+        assert table is not None
+        if not plain_rows.has_plain_values(table):
+            return None
+        found: list[Any] = []
+        for stored, node in zip(table.stored, insert.values, strict=True):
+            if isinstance(node, Number):
+                value: Any = self._executor.number(statement, node)
+            else:
+                value = lookup.constant(node, asked.parameters)
+            kept = None if value is None else plain_rows.as_stored(stored.type, value)
+            if kept is None and (value is not None or stored.not_null):
+                return None
+            found.append(kept)
+        if not table.hidden_key and not self._is_free(transaction, table, found):
+            return None
+        version = self._executor.journal.clock.next()
+        _record(transaction, table, version, [(tuple(found), version, None)], asked)
+        return Outcome(plan.tag, 1)
+
+    def _is_free(self, transaction: Transaction, table: Table, values: Sequence[Any]) -> bool:
+        """True if it is known that there is no row of the new one's key."""
+        places = {c.physical: i for i, c in enumerate(table.stored)}
+        key = tuple(values[places[name]] for name in table.key)
+        if not all(is_key_value(table, n, v) for n, v in zip(table.key, key, strict=True)):
+            return False
+        row = self._rows.seen_by(transaction, table, key)
+        return row is not None and row.values is None
 
     def _changed(
         self,
@@ -133,9 +183,30 @@ class Recall:
             if values is None:
                 return None
             rows = [ends, (values, version, None)]
-        held = plain_rows.in_memory(table, rows)
-        transaction.record(StatementWrites(version, ((table.id, held),), (), digest(asked.parsed)))
+        _record(transaction, table, version, rows, asked)
         return Outcome(plan.tag, 1)
+
+
+def _is_one_row(asked: Asked) -> bool:
+    """True for an INSERT of one row of VALUES, which is computed here on every store."""
+    statement = asked.parsed.statement
+    if not isinstance(statement, SqlStatement) or not isinstance(statement.ast, exp.Insert):
+        return False
+    if any(statement.ast.args.get(name) for name in ("conflict", "overwrite", "returning")):
+        return False
+    rows = statement.ast.expression
+    return isinstance(rows, exp.Values) and len(rows.expressions) == 1
+
+
+def _record(
+    transaction: Transaction,
+    table: Table,
+    version: Version,
+    rows: Sequence[plain_rows.JournalRow],
+    asked: Asked,
+) -> None:
+    held = plain_rows.in_memory(table, rows)
+    transaction.record(StatementWrites(version, ((table.id, held),), (), digest(asked.parsed)))
 
 
 def _assigned(

@@ -27,7 +27,7 @@ from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
 from journal.jobs.pins import Pins
 from journal.loading import load_journals
-from journal.plain_rows import Row
+from journal.plain_rows import Key, Row
 from journal.plan import Keyed
 from journal.recent import RecentRows, Written, only_moved, recalled
 from journal.removals import Removals
@@ -136,11 +136,20 @@ class Journal:
         """The rows that were written lately."""
         return self
 
+    @property
+    def is_complete(self) -> bool:
+        """No: only what was written lately is in memory."""
+        return False
+
+    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
+        """What a key shows to a transaction; None if that is not in memory."""
+        return self.recent.seen_by(transaction, table, key)
+
     def recalled(
         self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if all are in memory."""
-        return recalled(self.recent, transaction, keyed, parameters)
+        return recalled(self.recent.seen_by, transaction, keyed, parameters)
 
     def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
         """Raise SERIALIZATION if it is known already that a change of this row comes second."""

@@ -82,7 +82,12 @@ class Row:
 
 def is_plain(table: Table) -> bool:
     """True if all its values are of plain types, and its key is its own."""
-    return not table.hidden_key and _are_plain(fields_of(table))
+    return not table.hidden_key and has_plain_values(table)
+
+
+def has_plain_values(table: Table) -> bool:
+    """True if all its values are of plain types, the hidden key's included."""
+    return _are_plain(fields_of(table))
 
 
 @lru_cache(maxsize=1024)

@@ -343,6 +343,14 @@ class PlainChange:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainInsert:
+    """A row begins: for each stored column a constant, or the number that is generated for it."""
+
+    table_id: int
+    values: tuple[exp.Expr | Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StatementPlan:
     """A rewritten statement.
 
@@ -352,7 +360,7 @@ class StatementPlan:
     ``points`` are the points in time it reads at. ``swift``: constraints are checked by failing, so
     after an error the statement is rewritten without haste, to learn what is wrong. ``keyed`` are
     the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
-    such a plan comes to where it needs no store, for the first of those rows.
+    such a plan comes to where it needs no store, for the first of those rows or for a new one.
     """
 
     kind: Kind
@@ -368,7 +376,7 @@ class StatementPlan:
     points: tuple[PointRequest, ...] = ()
     swift: bool = False
     keyed: tuple[Keyed, ...] = ()
-    plain: PlainRead | PlainChange | None = None
+    plain: PlainRead | PlainChange | PlainInsert | None = None
 
     @property
     def asks_nothing(self) -> bool:

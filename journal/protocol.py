@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from journal.commit import Author
 from journal.counters import CounterKey
-from journal.plain_rows import Row
+from journal.plain_rows import Key, Row
 from journal.plan import Export, Guard, Keyed, Query, Stage
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
@@ -97,7 +97,14 @@ class Numbers(Protocol):
 
 
 class RowsInMemory(Protocol):
-    """Rows that were written lately, where one process writes all of them."""
+    """Rows that need not be asked of the store, as they were written lately or are held here."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if it can be known that there is no row of a key, and the rest is the store's."""
+
+    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
+        """What a key shows to a transaction, its own rows first; None if that is not known."""
 
     def recalled(
         self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]

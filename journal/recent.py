@@ -10,7 +10,7 @@ Only for tables of plain types (``plain_rows``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any
@@ -72,6 +72,13 @@ class RecentRows:
             return None
         return next((k.row for k in reversed(found.kept) if k.since <= snapshot), None)
 
+    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
+        """What a key shows to a transaction, its own rows first; None if that is not known here."""
+        own = newest_rows(table, transaction.buffered(table.id))
+        if own is None:
+            return None
+        return own.get(key) or self.find(table, key, transaction.snapshot.version)
+
     def is_overtaken(self, table: Table, row: Row, snapshot: Version) -> bool:
         """True if it is known that somebody committed to a row's key after a snapshot."""
         if row.values is None:
@@ -129,19 +136,19 @@ def only_moved(before: Manifest, after: Manifest) -> bool:
 
 
 def recalled(
-    recent: RecentRows,
+    find: Callable[[Transaction, Table, Key], Row | None],
     transaction: Transaction,
     keyed: Iterable[Keyed],
     parameters: Mapping[str, Any],
 ) -> list[tuple[Table, Row]] | None:
-    """Looked-up rows as a transaction sees them, its own first; None if one is not here."""
+    """Looked-up rows as ``find`` knows that a transaction sees them; None if it does not know."""
     found: list[tuple[Table, Row]] = []
     for place in keyed:
         table = transaction.catalog.by_id(place.table_id)
         if table is None or not is_plain(table):
             return None
         key = _key(table, place, parameters)
-        row = None if key is None else _row(recent, transaction, table, key)
+        row = None if key is None else find(transaction, table, key)
         if row is None:
             return None
         found.append((table, row))
@@ -153,18 +160,16 @@ def _key(table: Table, place: Keyed, parameters: Mapping[str, Any]) -> Key | Non
     found = []
     for name, node in zip(table.key, place.key, strict=True):
         value = constant(node, parameters)
-        plain = plain_type(table.by_physical(name).type)
-        if plain is None or plain.values not in {int, str} or type(value) is not plain.values:
+        if not is_key_value(table, name, value):
             return None
         found.append(value)
     return tuple(found)
 
 
-def _row(recent: RecentRows, transaction: Transaction, table: Table, key: Key) -> Row | None:
-    own = newest_rows(table, transaction.buffered(table.id))
-    if own is None:
-        return None
-    return own.get(key) or recent.find(table, key, transaction.snapshot.version)
+def is_key_value(table: Table, name: str, value: object) -> bool:
+    """True for a value of a key column's own type, if it is one by which keys are found here."""
+    plain = plain_type(table.by_physical(name).type)
+    return plain is not None and plain.values in {int, str} and type(value) is plain.values
 
 
 def written_rows(

@@ -9,7 +9,7 @@ rows in buffers, and its catalog changes. So an idle or abandoned one costs noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -62,6 +62,7 @@ class Transaction:
     shown: list[tuple[Table, Manifest]] = field(default_factory=list)
     """Further segments that its statements can read, under table ids of their own."""
     _savepoints: list[_Savepoint] = field(default_factory=list)
+    _buffered: dict[int, list[RowSet]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalog = self.snapshot.catalog
@@ -87,22 +88,24 @@ class Transaction:
     def record(self, writes: StatementWrites) -> None:
         """Keep what a statement wrote."""
         self.writes.append(writes)
+        for table_id, rows in writes.rows:
+            self._buffered.setdefault(table_id, []).append(rows)
         for change in writes.changes:
             self.catalog = apply(self.catalog, change)
 
-    def buffered(self, table_id: int) -> list[RowSet]:
+    def buffered(self, table_id: int) -> Sequence[RowSet]:
         """Own rows of a table, oldest first."""
-        return [r for w in self.writes for t, r in w.rows if t == table_id]
+        return self._buffered.get(table_id, ())
 
     def buffered_tables(self) -> frozenset[int]:
         """Ids of the tables this transaction has written rows to."""
-        return frozenset(t for w in self.writes for t, _ in w.rows)
+        return frozenset(self._buffered)
 
     def tiers(self, table_id: int, committed: JournalState) -> frozenset[Tier]:
         """The tiers a statement of this transaction reads for a table."""
         state = committed.tables.get(table_id)
         found = state.tiers if state is not None else frozenset()
-        if any(t == table_id for w in self.writes for t, _ in w.rows):
+        if table_id in self._buffered:
             return found | {Tier.BUFFER}
         return found
 
@@ -145,6 +148,10 @@ class Transaction:
             r for w in self.writes[kept:] for _, r in w.rows if isinstance(r, StagedRows)
         )
         del self.writes[kept:]
+        self._buffered.clear()
+        for statement in self.writes:
+            for table_id, rows in statement.rows:
+                self._buffered.setdefault(table_id, []).append(rows)
 
     def _find(self, name: str) -> int:
         for index in range(len(self._savepoints) - 1, -1, -1):

@@ -1,6 +1,7 @@
 """Statements so plain that a row in memory is all they need: its columns, or constants for some.
 
     SELECT a, b FROM t WHERE k = ?     UPDATE t SET a = ? WHERE k = ?     DELETE FROM t WHERE k = ?
+    INSERT INTO t (k, a) VALUES (?, ?)
 
 Nothing is computed and no constraint concerns what changes, so that no store is needed. Whatever is
 not exactly this has no plain form. Pure.
@@ -10,17 +11,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.plan import PlainChange, PlainRead
-from journal.schema import Table
+from journal.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
+from journal.schema import ROW_ID, Column, Table
 from journal.sql import expression
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import table_name
+from rewriter.target import default_value, is_default
 
 _SELECT = frozenset({"expressions", "from_", "where"})
 _UPDATE = frozenset({"this", "expressions", "where"})
 _DELETE = frozenset({"this", "where"})
+_INSERT = frozenset({"this", "expression"})
 _TABLE = frozenset({"this", "db", "alias"})
+_NAME = frozenset({"this", "db"})
 
 
 def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChange | None:
@@ -35,6 +39,50 @@ def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChang
             return None if found is None else PlainChange(found[0].id, None)
         case _:
             return None
+
+
+def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
+    """The plan of an INSERT of one row of constants, which needs no step; None for others."""
+    if not isinstance(ast, exp.Insert) or not _has_only(ast, _INSERT):
+        return None
+    node, named = ast.this, None
+    if isinstance(node, exp.Schema):
+        node, named = node.this, node.expressions
+    rows = ast.expression
+    if not isinstance(rows, exp.Values) or not _has_only(rows, frozenset({"expressions"})):
+        return None
+    if not isinstance(node, exp.Table) or not _has_only(node, _NAME) or len(rows.expressions) != 1:
+        return None
+    table = context.catalog.get(table_name(node, context))
+    if not isinstance(table, Table) or table.uniques or table.checks:
+        return None
+    columns = [table.find(n.name) for n in named] if named else list(table.columns)
+    cells = rows.expressions[0].expressions or [rows.expressions[0]]
+    if len(cells) != len(columns) or len(set(columns)) != len(columns):
+        return None
+    given = {c.physical: v for c, v in zip(columns, cells, strict=True) if c is not None}
+    values = [_begun(table, stored, given.get(stored.physical)) for stored in table.stored]
+    known = [v for v in values if v is not None]
+    if len(given) != len(columns) or len(known) != len(values):
+        return None
+    writes = frozenset({table.name})
+    plain = PlainInsert(table.id, tuple(known))
+    return StatementPlan(Kind.WRITE, (), writes=writes, tag="INSERT", plain=plain)
+
+
+def _begun(table: Table, stored: Column, given: exp.Expr | None) -> exp.Expr | Number | None:
+    """What a new row holds in a column; None where that is more than a constant."""
+    if given is not None and is_default(given):
+        given = None
+    if stored.generated is not None or (given is not None and stored.identity is not None):
+        return None
+    if stored.physical == ROW_ID:
+        return Number(table.id, ROW_ID, ROW_ID, count=1)
+    if stored.identity is not None:
+        made = stored.identity
+        return Number(table.id, stored.physical, "", made.start, made.increment, count=1)
+    value = default_value(stored) if given is None else given
+    return value if _is_value(value) or isinstance(value, exp.Null) else None
 
 
 def _has_only(node: exp.Expr, args: frozenset[str]) -> bool:

@@ -20,7 +20,7 @@ from rewriter.context import RewriteContext
 from rewriter.invariants import check_plan
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
-from rewriter.plain import plain_form
+from rewriter.plain import plain_form, plain_insert
 from rewriter.refusals import advice_for
 from rewriter.rules import (
     alter,
@@ -72,6 +72,9 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     """The plan of any statement that reads or changes data or definitions."""
     match statement:
         case SqlStatement(ast):
+            plain = plain_insert(ast, context) if context.recalled else None
+            if plain is not None:
+                return plain
             plan = rewrite(copied(ast), context)
             return replace(plan, plain=plain_form(ast, context)) if context.recalled else plan
         case Explain(inner):

@@ -27,6 +27,7 @@ from journal.database.seen import SeenStates
 from journal.errors import Code, PalimpsestError
 from journal.hive import section
 from journal.hive.buffers import Buffers
+from journal.hive.held_rows import HeldRows
 from journal.hive.held_segments import HeldSegments
 from journal.hive.leases import Leases
 from journal.hive.session import HiveSession
@@ -75,6 +76,7 @@ class HiveJournal:
         self.store = store
         self.catalog = catalog
         self.held = HeldSegments()
+        self._held_rows = HeldRows(self)
         self.buffers = Buffers()
         self.held_rows = held_rows
         self.now = wall_us
@@ -106,8 +108,9 @@ class HiveJournal:
         return False
 
     @property
-    def in_memory(self) -> None:
-        """No rows: other processes write them too."""
+    def in_memory(self) -> HeldRows:
+        """Rows of segments that are held here, and those that transactions have not committed."""
+        return self._held_rows
 
     @property
     def takes_direct(self) -> bool:

@@ -23,6 +23,7 @@ from journal import conflicts
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.errors import Code, PalimpsestError
+from journal.hive.buffers import concatenated
 from journal.hive.leases import Held
 from journal.hive.statement import HiveStatement, write_held
 from journal.plan import DropRelation, PutRelation
@@ -239,7 +240,7 @@ class _Attempt:
             else:
                 found.append(self._taken(table, rows))
         for fields, group in together.items():
-            rows_of_all = pa.concat_tables([r.rows for r in group], promote_options="permissive")
+            rows_of_all = concatenated([r.rows for r in group])
             if self._mapping:
                 rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
             path = self._new_path(table, fields)

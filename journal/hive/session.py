@@ -69,7 +69,8 @@ class HiveSession:
         supply: Callable[[DuckDBSession], None],
     ) -> None:
         self._store = store
-        self.local = local
+        self._local = local
+        self._begins = False
         self._tiers = tiers
         self._segments = segments
         self._held_rows = held_rows
@@ -83,6 +84,14 @@ class HiveSession:
         self._zone: str | None = None
 
     @property
+    def local(self) -> DuckDBSession:
+        """The session of the gateway's own, whose transaction begins when it is first needed."""
+        if self._begins:
+            self._begins = False
+            self._local.begin()
+        return self._local
+
+    @property
     def connection(self) -> HiveConnection:
         """The connection to the server, made when it is first needed."""
         if self._connection is None:
@@ -94,13 +103,14 @@ class HiveSession:
         return self._connection
 
     def begin(self) -> None:
-        self.local.begin()
+        self._begins = True
 
     def commit(self) -> None:
         self.local.commit()
 
     def rollback(self) -> None:
-        self.local.rollback()
+        self._begins = False
+        self._local.rollback()
 
     def close(self) -> None:
         """Give the connection back."""
@@ -304,7 +314,7 @@ class HiveSession:
         return "\n".join(str(row[0]) for row in self.connection.run(f"EXPLAIN FORMATTED {text}"))
 
     def use_zone(self, name: str | None) -> None:
-        self.local.use_zone(name)
+        self._local.use_zone(name)
         self._zone = name
 
     def count(self, name: str) -> int:
@@ -351,7 +361,7 @@ class HiveSession:
             self.local.hide(_INCOMING)
 
     def interrupt(self) -> None:
-        self.local.interrupt()
+        self._local.interrupt()
         connection = self._connection
         if connection is not None:
             connection.interrupt()
