@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from journal.database import pieces
 from journal.database.journal import DatabaseJournal
-from journal.database.replacing import Changed, publish, refuse_adopted
+from journal.database.replacing import Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.erasure import audit
 from journal.erasure.guard import load_fence
@@ -30,17 +30,18 @@ from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.protocol import OpenStatement
-from journal.relations import column, ident, version_value
+from journal.relations import column, ident, union_all, version_value
 from journal.segment import Fields
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
+from journal.stores import postgres_flat as flat
 from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
+from journal.stores.row_layout import fields_of
 
 _FOUND = "keys_found"
-_ADOPTED = "its journal is adopted, which stays as it is"
 _ROUNDS_MAX = 3
 
 
@@ -170,7 +171,7 @@ def _search(journal: DatabaseJournal, wanted: Wanted) -> list[_Sought]:
         with journal.statement(transaction) as statement:
             session, committed = statement.session, statement.committed
             found = [
-                _Sought(_reached(aim), committed.tables[aim.table.id])
+                _Sought(aim, committed.tables[aim.table.id])
                 for aim in aims(session, committed, wanted)
             ]
             for sought in found:
@@ -178,28 +179,40 @@ def _search(journal: DatabaseJournal, wanted: Wanted) -> list[_Sought]:
                     sought.keys = _keys_by_condition(sought.aim, wanted) or _find(
                         session, sought.aim, sought.state, wanted.subjects
                     )
-                    parts = rows_written(sought.aim, sought.state)
-                    sought.searched = len(parts)
-                    sought.bytes = sum(pieces.size(session, piece) for piece, _ in parts)
+                    sought.searched, sought.bytes = _volume(session, sought.aim, sought.state)
     finally:
         journal.rollback(transaction)
-    if all(s.aim.why_not is not None for s in found):
-        adopted = next(s.aim.table for s in found if s.aim.why_not == _ADOPTED)
-        refuse_adopted(adopted, "eject the table, and remove the rows from what is left")
     return found
 
 
-def _reached(aim: Aim) -> Aim:
-    if aim.why_not is None and is_flat(aim.table):
-        return replace(aim, why_not=_ADOPTED)
-    return aim
+def rows_written(aim: Aim, state: TableState) -> list[tuple[exp.Expr, Fields]]:
+    """All relations of a journal's rows, and the columns they were written in.
+
+    An adopted journal is looked at in every set of columns it had.
+    """
+    shapes = state.layouts if is_flat(aim.table) else ()
+    found: list[tuple[exp.Expr, Fields]] = [
+        (rows.subquery(copy=False), fields_of(shape))
+        for shape in shapes
+        for rows in flat.rows_of_tiers(shape).values()
+    ]
+    return [*found, *_tables(aim, state)]
 
 
-def rows_written(aim: Aim, state: TableState) -> list[tuple[exp.Table, Fields]]:
-    """All tables of a journal's rows, and the columns they were written in."""
+def _tables(aim: Aim, state: TableState) -> list[tuple[exp.Table, Fields]]:
+    """The tables of our own that hold rows of a journal."""
     manifest = state.manifest
     heads = [(layout.head_table(aim.table.id, h), h.fields) for h in manifest.heads]
-    return [*heads, *((layout.segment_table(s), s.fields) for s in manifest.segments)]
+    segments = flat.moved(manifest)
+    return [*heads, *((layout.segment_table(s), s.fields) for s in segments)]
+
+
+def _volume(session: PostgresSession, aim: Aim, state: TableState) -> tuple[int, int]:
+    """How many tables hold rows of a journal, and their bytes."""
+    tables = [table for table, _ in _tables(aim, state)]
+    if is_flat(aim.table):
+        tables.append(flat.journal_table(aim.table))
+    return len(tables), sum(pieces.size(session, table) for table in tables)
 
 
 def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
@@ -238,14 +251,14 @@ def _search_late(
         sought.keys = _keys_by_condition(sought.aim, wanted)
         return
     matcher = Matcher(session, sought.aim.table, sought.aim.identities, wanted.subjects)
-    known = {p.name for p, _ in rows_written(sought.aim, sought.state)}
+    known = {p.name for p, _ in _tables(sought.aim, sought.state)}
     for source, fields in rows_written(sought.aim, now):
-        is_new = source.name not in known
+        is_new = isinstance(source, exp.Table) and source.name not in known
         matcher.rows(source if is_new else _written_after(source, sought), fields)
     sought.keys += matcher.keys
 
 
-def _written_after(source: exp.Table, sought: _Sought) -> exp.Subquery:
+def _written_after(source: exp.Expr, sought: _Sought) -> exp.Subquery:
     table = sought.aim.table
     start, end = table.format.version_column, table.format.subsequent_column
     written = exp.Coalesce(this=column(end), expressions=[column(start)])
@@ -258,9 +271,15 @@ def holding(
     session: PostgresSession, aim: Aim, state: TableState, keys: exp.Table
 ) -> list[tuple[exp.Table, int]]:
     """The tables that hold versions of some keys, and how many."""
+    parts: list[tuple[exp.Table, exp.Expr, Fields]] = [
+        (table, table, fields) for table, fields in _tables(aim, state)
+    ]
+    if is_flat(aim.table):
+        versions = union_all(flat.rows_of_tiers(aim.table).values()).subquery(copy=False)
+        parts.append((flat.journal_table(aim.table), versions, fields_of(aim.table)))
     found = []
-    for source, fields in rows_written(aim, state):
-        rows = pieces.erased_rows(aim.table, source, fields, keys)
+    for source, relation, fields in parts:
+        rows = pieces.erased_rows(aim.table, relation, fields, keys)
         counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
         (count,) = session.row(Query(counted, ()), {})
         if count:

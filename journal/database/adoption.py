@@ -22,7 +22,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import FLAT, index_of, is_flat
+from journal.stores.postgres_flat import FLAT, index_of, is_flat, moved
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
 from journal.stores.postgres_text import rendered
@@ -258,6 +258,8 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
     steps = [f"{name} becomes a plain table of its current rows"]
     if is_flat(found):
         steps.append(f"{found.journal_name} stays as it is")
+        if moved(journal.state.tables[found.id].manifest):
+            steps.append(f"{name}{HISTORY_SUFFIX} holds what compactions have moved out of it")
     else:
         steps.append(f"{name}{HISTORY_SUFFIX} holds every row of the journal")
     steps.append(f"UNDROP TABLE brings it back, once {name} has been dropped or renamed")

@@ -21,18 +21,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.database import pieces, replacing
+from journal.database import flat_jobs, pieces, replacing
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Asked, JobReport, Volume
-from journal.plan import STORE_SCHEMA, Query
+from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
 from journal.version import Version
 
 _REPLANS_MAX = 3
@@ -56,7 +57,8 @@ class _Run:
 def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
     """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
     table = asked.table
-    replacing.refuse_adopted(table, "eject the table and adopt it again, as a plain one")
+    if is_flat(table):
+        return flat_jobs.compact(journal, asked)
     run = _Run(asked)
     started = time.monotonic()
     inputs = _planned(journal, table)
@@ -238,14 +240,4 @@ def _fingerprints(
     names = [c.physical for c in table.stored]
     versions = [(column(n), n) for n in (*names, *ends)]
     current = reader.current([(column(n), n) for n in names])
-    return hashed(session, current), hashed(session, reader.intervals(versions))
-
-
-def hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
-    """How many rows, and the sum of their hashes, which tells nothing of their order."""
-    text = exp.cast(exp.column("r"), "TEXT")
-    hashed = exp.Anonymous(this="hashtextextended", expressions=[text, exp.Literal.number(0)])
-    total = exp.Coalesce(this=exp.Sum(this=hashed), expressions=[exp.Literal.number(0)])
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
-    count, summed = session.row(Query(query, ()), {})
-    return int(count), int(summed)
+    return pieces.hashed(session, current), pieces.hashed(session, reader.intervals(versions))

@@ -22,10 +22,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.database import acceptance, pieces, replacing
-from journal.database.compaction import hashed
+from journal.database import acceptance, flat_jobs, pieces, replacing
 from journal.database.journal import DatabaseJournal
-from journal.database.pieces import Inputs
+from journal.database.pieces import Inputs, hashed
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -41,6 +40,7 @@ from journal.stores import erasure_rows as rows_of
 from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version
 
@@ -110,6 +110,8 @@ def _fields(table: Table) -> Fields:
 
 def _purge(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobReport:
     """Remove the keys of all accepted requests from all a table has."""
+    if is_flat(table):
+        return _rewrite_adopted(journal, table, accepted)
     with replacing.turn(journal, table) as session:
         replacing.remove_litter(session, journal, table.id)
         for _ in range(_ROUNDS_MAX):
@@ -130,56 +132,113 @@ def _once(
     started = time.monotonic()
     settled = replacing.settle(journal, table)
     table, state = settled.table, settled.state
-    masks = {
+    masks = _masks(journal, table, accepted)
+    staged = _stage(session, table, state, masks, settled.version)
+    session.commit()
+    done = _Purged(journal, table, masks, state, staged.removed, staged.read, staged.written)
+    replacing.swap(
+        *(journal, table, staged.inputs, staged.segments, staged.head_counts),
+        *(_why(accepted), done.record),
+    )
+    return done.report(started)
+
+
+def _rewrite_adopted(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobReport:
+    """Write an adopted journal anew, under its name."""
+    started = time.monotonic()
+    masks = _masks(journal, table, accepted)
+    purged: list[_Purged] = []
+
+    def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
+        erased = _show_keys(session, now, masks)
+        removed = _count(session, Aim(now, ()), state, masks)
+        staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
+        purged[:] = [_Purged(journal, now, masks, state, removed, staged.read, staged.written)]
+        return staged
+
+    def record(section: PostgresSession, following: TableState) -> TableState:
+        return purged[0].record(section, following)
+
+    flat_jobs.rewrite(journal, table, stage, _why(accepted), record)
+    return purged[0].report(started)
+
+
+def _masks(journal: DatabaseJournal, table: Table, accepted: set[str]) -> dict[str, Target]:
+    return {
         t.mask: t
         for r in requests(journal)
         if r.id in accepted
         for t in r.targets
         if t.mask is not None and t.table_id == table.id
     }
-    staged = _stage(session, table, state, masks, settled.version)
-    session.commit()
-    after = staged.inputs.replaced_by(state, staged.segments, staged.head_counts)
-    receipts = {
-        mask: replace(
-            target,
+
+
+def _why(accepted: set[str]) -> replacing.Why:
+    return replacing.Why(",".join(sorted(accepted)), "purge", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Purged:
+    """What a purge of one table is about to do, for the receipts and the report."""
+
+    journal: DatabaseJournal
+    table: Table
+    masks: Mapping[str, Target]
+    before: TableState
+    removed: Mapping[str, int]
+    read: Volume
+    written: Volume
+
+    def record(self, section: PostgresSession, following: TableState) -> TableState:
+        """Write the receipts in the swap's transaction, and take the masks away."""
+        if not set(self.masks) <= set(following.manifest.masks):
+            raise replacing.Replan("a request was cancelled")
+        receipts = {mask: self._receipt(mask, following) for mask in self.masks}
+        for request in map(Request.of_row, rows_of.load_erasures(section)):
+            if receipts.keys() & set(request.masks):
+                targets = tuple(receipts.get(t.mask or "", t) for t in request.targets)
+                rows_of.put_erasure(section, replace(request, targets=targets).to_row())
+        jobs.end_grace(section, self.table.id, self.journal.clock.now())
+        return acceptance.unmasked(self.journal, section, following, self.masks)
+
+    def _receipt(self, mask: str, following: TableState) -> Target:
+        return replace(
+            self.masks[mask],
             mask=None,
             outcome=Outcome.ERASED,
-            files_rewritten=len(staged.segments),
-            bytes_rewritten=staged.read.bytes,
-            versions_removed=staged.removed[mask],
-            manifest_before=_digest(state),
-            manifest_after=_digest(after),
-            others=f"{staged.written.rows} rows beside them are unchanged",
+            files_rewritten=self.written.files,
+            bytes_rewritten=self.read.bytes,
+            versions_removed=self.removed[mask],
+            manifest_before=_digest(self.before),
+            manifest_after=_digest(following),
+            others=f"{self.written.rows} rows beside them are unchanged",
         )
-        for mask, target in masks.items()
+
+    def report(self, started: float) -> JobReport:
+        """What was read and written."""
+        return JobReport(
+            *("", "purge", str(self.table.name), "done"),
+            read=self.read,
+            written=self.written,
+            removed=Volume(0, self.read.rows - self.written.rows, 0),
+            seconds={"purge": round(time.monotonic() - started, 3)},
+        )
+
+
+def _show_keys(session: PostgresSession, table: Table, masks: Iterable[str]) -> exp.Table:
+    """Collect the keys of some masks, for as long as the session's transaction lasts."""
+    session.stage(_ERASED, Query(layout.masked_keys(table, list(masks)), ()), {})
+    return exp.to_table(_ERASED)
+
+
+def _count(
+    session: PostgresSession, aim: Aim, state: TableState, masks: Iterable[str]
+) -> dict[str, int]:
+    """How many versions of each mask's keys there are."""
+    return {
+        mask: sum(n for _, n in acceptance.holding(session, aim, state, layout.mask_table(mask)))
+        for mask in masks
     }
-
-    def alongside(section: PostgresSession, following: TableState) -> TableState:
-        if not set(masks) <= set(following.manifest.masks):
-            raise replacing.Replan("a request was cancelled")
-        _put_receipts(section, receipts)
-        jobs.end_grace(section, table.id, journal.clock.now())
-        return acceptance.unmasked(journal, section, following, masks)
-
-    why = replacing.Why(",".join(sorted(accepted)), "purge", 0)
-    replacing.swap(
-        *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
-    )
-    return JobReport(
-        *("", "purge", str(table.name), "done"),
-        read=staged.read,
-        written=staged.written,
-        removed=Volume(0, staged.read.rows - staged.written.rows, 0),
-        seconds={"purge": round(time.monotonic() - started, 3)},
-    )
-
-
-def _put_receipts(section: PostgresSession, receipts: Mapping[str, Target]) -> None:
-    for request in map(Request.of_row, rows_of.load_erasures(section)):
-        if receipts.keys() & set(request.masks):
-            targets = tuple(receipts.get(t.mask or "", t) for t in request.targets)
-            rows_of.put_erasure(section, replace(request, targets=targets).to_row())
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +255,15 @@ def _stage(
     session: PostgresSession,
     table: Table,
     state: TableState,
-    masks: Iterable[str],
+    masks: Mapping[str, Target],
     version: Version,
 ) -> _Staged:
     """Write what holds the keys anew without them, inside the session's transaction."""
     session.begin()
-    masks, aim = list(masks), Aim(table, ())
-    session.stage(_ERASED, Query(layout.masked_keys(table, masks), ()), {})
-    erased = exp.to_table(_ERASED)
+    aim, erased = Aim(table, ()), _show_keys(session, table, masks)
     sealed = replace(state, manifest=replace(state.manifest, heads=state.manifest.heads[:-1]))
     holding = {p.name for p, _ in acceptance.holding(session, aim, sealed, erased)}
-    removed = {
-        mask: sum(n for _, n in acceptance.holding(session, aim, sealed, layout.mask_table(mask)))
-        for mask in masks
-    }
+    removed = _count(session, aim, sealed, masks)
     manifest = sealed.manifest
     heads = tuple(h for h in manifest.heads if _source(table, h).name in holding)
     segments = tuple(s for s in manifest.segments if _source(table, s).name in holding)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from journal.plan import Query
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier
@@ -194,3 +195,13 @@ def _keys(table: Table, source: exp.Expr, fields: Fields) -> list[exp.Expr]:
         exp.alias_(by_name[name].copy(), f"{_KEY}{i}", quoted=True)
         for i, name in enumerate(table.key)
     ]
+
+
+def hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
+    """How many rows, and the sum of their hashes, which tells nothing of their order."""
+    text = exp.cast(exp.column("r"), "TEXT")
+    hashed = exp.Anonymous(this="hashtextextended", expressions=[text, exp.Literal.number(0)])
+    total = exp.Coalesce(this=exp.Sum(this=hashed), expressions=[exp.Literal.number(0)])
+    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
+    count, summed = session.row(Query(query, ()), {})
+    return int(count), int(summed)

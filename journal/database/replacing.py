@@ -29,13 +29,12 @@ from journal.state import JournalState, TableState
 from journal.stores import postgres_jobs as rows_of
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import BEGIN_SECTION, PostgresSession
-from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 
 _TRIES = 60
 _PAUSE_S = 0.25
-_WAIT = "SET LOCAL lock_timeout = '300ms'"
+WAIT = "SET LOCAL lock_timeout = '300ms'"
 
 
 class Replan(Exception):
@@ -58,16 +57,6 @@ class Why:
     job_id: str
     kind: str
     grace_us: int
-
-
-def refuse_adopted(table: Table, advice: str) -> None:
-    """Raise NOT_SUPPORTED for a journal of the classic convention, which stays as it is."""
-    if is_flat(table):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{table.name} has an adopted journal, which stays as it is",
-            advice=advice,
-        )
 
 
 @contextmanager
@@ -111,7 +100,7 @@ def publish(
             with journal.commit_section() as (session, committed, row):
                 changed = change(session, committed)
                 if changed.states or changed.fence is not None:
-                    session.text(_WAIT)
+                    session.text(WAIT)
                     written = section.replace_states(
                         session, committed, row, changed.states, changed.fence
                     )
@@ -211,7 +200,7 @@ def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None)
     if free:
         with journal.reading_session() as session:
             session.begin(BEGIN_SECTION)
-            session.text(_WAIT)
+            session.text(WAIT)
             _drop_views(session, table_id, max(r.epoch for r in due if r.name in free))
             session.commit()
     for found in due:
@@ -221,7 +210,7 @@ def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None)
         with journal.reading_session() as session:
             session.begin(BEGIN_SECTION)
             piece = exp.table_(found.name, db=STORE_SCHEMA)
-            session.text(_WAIT)
+            session.text(WAIT)
             try:
                 session.run(exp.Drop(tables=[piece], kind="TABLE", exists=True))
             except PalimpsestError as error:

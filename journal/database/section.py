@@ -18,7 +18,6 @@ from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.direct import direct_row
 from journal.erasure.fence import Fence
-from journal.errors import Code, PalimpsestError
 from journal.plan import PutRelation, Query, physical
 from journal.relations import Reader, column, version_value
 from journal.restamp import restamp_query
@@ -179,7 +178,7 @@ def _with_definition(
 ) -> TableState:
     fields = fields_of(table)
     if flat.is_flat(table):
-        return _with_flat(old, table, version)
+        return _with_flat(session, old, table, version)
     if old is None:
         manifest = Manifest(1, ()).with_head(fields)
         counts = RowCounts()
@@ -196,19 +195,22 @@ def _with_definition(
     return replace(known, manifest=manifest)
 
 
-def _with_flat(old: TableState | None, table: Table, version: Version) -> TableState:
-    """A flat journal keeps the columns it was adopted with."""
+def _with_flat(
+    session: PostgresSession, old: TableState | None, table: Table, version: Version
+) -> TableState:
+    """A flat journal gets the columns that were added, and keeps those that were dropped."""
     fields = fields_of(table)
+    manifest = flat.flat_manifest(fields, version)
     if old is None:
-        manifest = flat.flat_manifest(fields, version)
         return TableState(manifest, version, RowCounts(), (table,))
-    if any(fields_of(t) != fields for t in old.layouts):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{table.name} has an adopted journal, whose columns stay as they are",
-            advice="eject the table, change it, and adopt it again",
-        )
-    return replace(old.with_layout(table), last_version=version)
+    known = replace(old.with_layout(table), last_version=version)
+    before = old.manifest.segments[0].fields
+    if before == fields:
+        return known
+    flat.change_columns(session, table, before)
+    segments = (*manifest.segments, *flat.moved(old.manifest))
+    following = replace(old.manifest, generation=old.manifest.generation + 1, segments=segments)
+    return replace(known, manifest=following)
 
 
 def _with_rows(

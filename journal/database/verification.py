@@ -13,7 +13,7 @@ from journal.segment import RowCounts
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.base import Progress
-from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres_flat import moved
 from journal.verification import Problem, Verification
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _problems(
         if counted != state.head_counts:
             told = f"{counted} in the heads, the catalog says {state.head_counts}"
             found.append(Problem("count", name, told))
-        for segment in state.manifest.segments if not is_flat(table) else ():
+        for segment in moved(state.manifest):
             report.segments += 1
             rows = layout.count_rows(session, table, layout.segment_table(segment))
             report.rows += rows.total

@@ -2,7 +2,8 @@
 
 It has a row per version and a tombstone per delete, and no closing rows, so two views show it as
 tiers: ``base`` the latest row of each key unless that is a tombstone, ``history`` the rows before
-with the version that ended each. Names are spelt as the table spells them.
+with the version that ended each, and those that a compaction has moved to segments of our own.
+Names are spelt as the table spells them.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, physical
-from journal.relations import Output, column, ident, version_type
+from journal.relations import Output, column, ident, union_all, version_type
 from journal.relations_flat import FlatReader, FlatShape
-from journal.schema import Table
-from journal.segment import Manifest, RowCounts, Segment, Tier
-from journal.sql import cast
+from journal.schema import Column, Table
+from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
+from journal.sql import cast, data_type
 from journal.stores.base import Parameters
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_text import EXACT, exact
+from journal.stores.postgres_masks import segment_table, unmasked
+from journal.stores.postgres_text import EXACT, exact, rendered
+from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import Version
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"
 _NEW = "new_rows"
+_STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
+_BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 FLAT = "adopted"
 """Property of a table whose journal is flat: what its version columns are in the database."""
 
@@ -37,8 +42,9 @@ def is_flat(table: Table) -> bool:
 
 def flat_manifest(fields: tuple[tuple[str, str], ...], version: Version) -> Manifest:
     """What stands for a flat journal: its two views, whose rows nobody counts."""
-    tiers = (Tier.BASE, Tier.HISTORY)
-    segments = [Segment(f"flat_{t}", t, (), fields, RowCounts(), 0, version) for t in tiers]
+    segments = [
+        Segment(name, tier, (), fields, RowCounts(), 0, version) for name, tier in _STANDING.items()
+    ]
     return Manifest(1, (), tuple(segments))
 
 
@@ -48,12 +54,94 @@ def journal_table(table: Table) -> exp.Table:
     return exp.Table(this=exact(name.name), db=exact(name.schema))
 
 
-def refresh_views(session: PostgresSession, table: Table) -> None:
-    """Make the views that show a flat journal as tiers."""
-    for tier, body in ((Tier.BASE, _base(table)), (Tier.HISTORY, _history(table))):
+def rows_of_tiers(table: Table) -> dict[Tier, exp.Query]:
+    """What the two views show of the flat journal itself."""
+    return {Tier.BASE: _as_spelt(_base(table)), Tier.HISTORY: _as_spelt(_history(table))}
+
+
+def moved(manifest: Manifest) -> tuple[Segment, ...]:
+    """The segments of rows that are not in the flat journal any more."""
+    return tuple(s for s in manifest.segments if s.id not in _STANDING)
+
+
+def latest(table: Table) -> exp.Select:
+    """The rows of the journal, in all columns it has, that are current."""
+    names = [*table.key, table.format.version_column]
+    newest = FlatReader(table, FlatShape.DISTINCT_ON).current([(column(n), n) for n in names])
+    same = [exp.EQ(this=column(n, "j"), expression=column(n, "l")) for n in names]
+    is_open = exp.Is(this=column(table.format.subsequent_column, "j"), expression=exp.Null())
+    rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
+    return _as_spelt(rows.join(newest.subquery("l"), on=exp.and_(*same)).where(is_open))
+
+
+def without(table: Table, erased: exp.Expr) -> exp.Select:
+    """The rows of the journal, in all columns it has, whose keys are not in ``erased``."""
+    same = [exp.EQ(this=_as_spelt(column(k, "j")), expression=column(k, "e")) for k in table.key]
+    rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
+    keys = exp.alias_(erased.copy(), "e", table=True)
+    return rows.join(keys, on=exp.and_(*same), join_type="anti")
+
+
+def everything(table: Table, source: exp.Table | None = None) -> exp.Select:
+    """All rows of the journal, or of a table like it, in all columns it has."""
+    rows = journal_table(table) if source is None else source.copy()
+    return exp.select("j.*").from_(exp.alias_(rows, "j", table=True))
+
+
+def over(rows: exp.Query, table: Table, source: exp.Table) -> exp.Query:
+    """The same rows out of a table that is like the journal."""
+    found, name = rows.copy(), table.journal_name
+    for node in list(found.find_all(exp.Table)):
+        if (node.name, node.db) == (name.name, name.schema):
+            node.set("this", source.this.copy())
+            node.set("db", source.args["db"].copy())
+    return found
+
+
+def change_columns(session: PostgresSession, table: Table, before: Fields) -> None:
+    """Give the journal the columns that a new definition adds; those it drops stay, and are NULL.
+
+    Raises NOT_SUPPORTED for a column of another type, and what the server raises.
+    """
+    known, wanted = dict(before), dict(fields_of(table))
+    place = rendered(journal_table(table)).sql
+    if any(known.get(name, kind) != kind for name, kind in wanted.items()):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, whose columns keep their types",
+            advice="add a column of the new type, or eject the table and adopt it again",
+        )
+    session.text(_BRIEFLY)
+    for stored in table.stored:
+        if stored.physical in known:
+            continue
+        name = exact(stored.physical)
+        session.run(_added(table, name, stored))
+        session.text(f"ALTER TABLE {place} ALTER COLUMN {name.sql('postgres')} DROP DEFAULT")
+    for gone in known.keys() - wanted.keys():
+        spelt = exact(gone).sql("postgres")
+        session.text(f"ALTER TABLE {place} ALTER COLUMN {spelt} DROP NOT NULL")
+
+
+def _added(table: Table, name: exp.Identifier, stored: Column) -> exp.Alter:
+    """ADD COLUMN with what the rows that are there shall show; no row is written."""
+    initial: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect="duckdb")
+    default = exp.ColumnConstraint(
+        kind=exp.DefaultColumnConstraint(this=cast(initial, stored.type))
+    )
+    new = exp.ColumnDef(this=name, kind=data_type(stored.type), constraints=[default])
+    return exp.Alter(this=journal_table(table), kind="TABLE", actions=[new])
+
+
+def refresh_views(session: PostgresSession, table: Table, manifest: Manifest) -> None:
+    """Make the views that show a flat journal as tiers, less what masks hide."""
+    for tier, body in rows_of_tiers(table).items():
+        parts = [body]
+        if tier is Tier.HISTORY:
+            parts += [rows_in_layout(table, segment_table(s), s.fields) for s in moved(manifest)]
+        rows = union_all([unmasked(table, part, manifest.masks) for part in parts])
         name = physical(table.id, tier, table.layout)
-        view = exp.Create(this=name, kind="VIEW", replace=True, expression=_as_spelt(body))
-        session.run(view)
+        session.run(exp.Create(this=name, kind="VIEW", replace=True, expression=rows))
 
 
 def index_of(table: Table) -> exp.Create:

@@ -15,24 +15,21 @@ from sqlglot import exp
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Table
-from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.segment import Fields, Head, Manifest, RowCounts, Tier
 from journal.sql import data_type
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_masks import mask_table, masked_keys, segment_table, unmasked
 from journal.stores.postgres_text import rendered
 from journal.stores.row_layout import fields_of, rows_in_layout
 
+__all__ = ["mask_table", "masked_keys", "segment_table", "unmasked"]
 _DIALECT = "duckdb"
 
 
 def head_table(table_id: int, head: Head) -> exp.Table:
     """The table behind one head."""
     return exp.table_(f"t{table_id}_head_{head.generation}", db=STORE_SCHEMA)
-
-
-def segment_table(segment: Segment) -> exp.Table:
-    """The table behind one segment: its id is the table's name."""
-    return exp.table_(segment.id, db=STORE_SCHEMA)
 
 
 def create_head(session: PostgresSession, table: Table, head: Head) -> None:
@@ -80,7 +77,7 @@ def drop_rows(session: PostgresSession, target: exp.Table) -> None:
 def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> None:
     """Make the tier views of one layout say what the manifest lists."""
     if flat.is_flat(table):
-        flat.refresh_views(session, table)
+        flat.refresh_views(session, table, manifest)
         return
     parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
@@ -93,33 +90,6 @@ def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) ->
                 for source, fields in sources
             ]
             create_view(session, name, union_all(bodies))
-
-
-def mask_table(mask: str) -> exp.Table:
-    """The table of keys behind a mask: the mask is its name."""
-    return exp.table_(mask, db=STORE_SCHEMA)
-
-
-def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:
-    """Rows in the columns of a table, less those whose keys stand in masks."""
-    if not masks:
-        return rows
-    hidden = masked_keys(table, masks).subquery("m")
-    same = [exp.EQ(this=column(k, "r"), expression=column(k, "m")) for k in table.key]
-    found = exp.select("*").from_(rows.subquery("r"))
-    return found.join(hidden, on=exp.and_(*same), join_type="anti")
-
-
-def masked_keys(table: Table, masks: Sequence[str]) -> exp.Query:
-    """The keys in masks, in the types of a table."""
-    keys: list[exp.Expr] = []
-    for name in table.key:
-        present = table.by_physical(name)
-        value: exp.Expr = column(name)
-        if present.earlier_types:
-            value = exp.TryCast(this=value, to=data_type(present.type))
-        keys.append(exp.alias_(value, ident(name)))
-    return union_all([exp.select(*[k.copy() for k in keys]).from_(mask_table(m)) for m in masks])
 
 
 def create_view(

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.relations import Reader, business_outputs, ident, version_type
+from journal.relations import Reader, business_outputs, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Head, RowCounts
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres_flat import is_flat, moved
 from journal.stores.postgres_public import create_schema, logical
 from journal.stores.postgres_survey import find, spelling
 from journal.stores.postgres_text import rendered
+from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, VersionType
 
 TAKEN = "taken_from"
@@ -81,10 +82,19 @@ def leave(session: PostgresSession, table: Table, state: TableState) -> None:
     if not table.hidden_key:
         names = ", ".join(_quoted(table.by_physical(k).name.casefold()) for k in table.key)
         session.text(f"ALTER TABLE {place} ADD PRIMARY KEY ({names})")
-    if not is_flat(table):
+    rows = moved_rows(table, state) if is_flat(table) else reader.journal()
+    if rows is not None:
         name = table.name.name + HISTORY_SUFFIX
         target = exp.Table(this=ident(name), db=ident(table.name.schema))
-        _table_as(session, target, reader.journal())
+        _table_as(session, target, rows)
+
+
+def moved_rows(table: Table, state: TableState) -> exp.Query | None:
+    """The rows that compactions have moved out of an adopted journal; None if there are none."""
+    parts = [
+        rows_in_layout(table, layout.segment_table(s), s.fields) for s in moved(state.manifest)
+    ]
+    return union_all(parts) if parts else None
 
 
 def _table_as(session: PostgresSession, target: exp.Table, rows: exp.Query) -> None:

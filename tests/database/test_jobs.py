@@ -12,7 +12,6 @@ import pytest
 from sqlglot import exp
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
 from journal.database import replacing
 from journal.database.compaction import compact
@@ -232,17 +231,3 @@ def test_kinds_a_database_does_not_have_are_refused(changed: Connection) -> None
     for call in ("CALL system.retain('t')", "CALL system.restore('t')"):
         with pytest.raises(gateway.NotSupportedError):
             changed.execute(call)
-
-
-def test_adopted_journals_are_left_as_they_are(
-    con: Connection, outside: psycopg.Connection[Any]
-) -> None:
-    outside.execute(
-        "CREATE TABLE c_journal (k INTEGER, version_number BIGINT,"
-        " subsequent_version_number BIGINT)"
-    )
-    adopt(con.session, "c", ("k",), ("_journal", "version_number", "subsequent_version_number"),
-          run=True)  # fmt: skip
-    for statement in ("OPTIMIZE c", "ERASE FROM c WHERE k = 1"):
-        with pytest.raises(gateway.NotSupportedError):
-            con.execute(statement)

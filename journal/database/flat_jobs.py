@@ -1,0 +1,277 @@
+"""Writing an adopted journal anew: without what is erased, or without what is history.
+
+    stage   a table like the journal is filled, and for a compaction a segment of what has ended
+    verify  current rows and ended versions say the same through old tables and new ones
+    swap    if the journal is still what it was, the new table takes its name
+
+A compaction leaves the latest row of each key in the journal, so classic readers see the same rows,
+and moves superseded versions to a segment of our own, so every AS OF answer stays. Who writes to
+the journal besides the gateway is waited for; what they wrote meanwhile is staged once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.database import pieces, replacing
+from journal.database.journal import DatabaseJournal
+from journal.database.pieces import hashed
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import Asked, JobReport, Volume
+from journal.plan import STORE_SCHEMA
+from journal.relations import union_all
+from journal.schema import Table
+from journal.segment import Segment, Tier
+from journal.state import JournalState, TableState
+from journal.stores import postgres_exchange as exchanging
+from journal.stores import postgres_flat as flat
+from journal.stores import postgres_jobs as jobs
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.stores.row_layout import fields_of, rows_in_layout
+from journal.version import Version
+
+_ROUNDS_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What takes the place of a journal and of segments; ``seen`` tells if the journal changed."""
+
+    journal: exp.Table
+    gone: tuple[Segment, ...]
+    made: tuple[Segment, ...]
+    seen: tuple[int, int]
+    read: Volume
+    written: Volume
+
+
+def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
+    """Move what has ended out of an adopted journal; raises JOB_BUSY, JOB_VERIFICATION."""
+    table, name = asked.table, str(asked.table.name)
+    with journal.statement(journal.begin(read_only=True)) as statement:
+        session = statement.session
+        ended = hashed(session, flat.rows_of_tiers(table)[Tier.HISTORY])[0]
+        rows = hashed(session, flat.everything(table))[0]
+        left = hashed(session, flat.latest(table))[0]
+    if rows == left:
+        return JobReport(asked.job_id, "compact", name, "nothing", "nothing has changed")
+    if asked.dry_run:
+        read, written = Volume(1, rows), Volume(0, left + ended)
+        removed = Volume(0, rows - left - ended)
+        return JobReport(
+            *(asked.job_id, "compact", name, "planned"), read=read, written=written, removed=removed
+        )
+
+    def stage(session: PostgresSession, now: Table, state: TableState) -> Rewritten:
+        return _without_history(session, now, state, statement.committed.version)
+
+    why = replacing.Why(asked.job_id, "compact", asked.grace_us)
+    done = rewrite(journal, table, stage, why)
+    replacing.reap(journal, table.id)
+    removed = Volume(0, done.read.rows - done.written.rows)
+    return JobReport(
+        *(asked.job_id, "compact", name, "done"),
+        read=done.read,
+        written=done.written,
+        removed=removed,
+        details={"current_rows": left, "history_rows": ended},
+    )
+
+
+Stage = Callable[[PostgresSession, Table, TableState], Rewritten]
+
+
+def rewrite(
+    journal: DatabaseJournal,
+    table: Table,
+    stage: Stage,
+    why: replacing.Why,
+    alongside: replacing.Alongside | None = None,
+) -> Rewritten:
+    """Stage and swap until nobody wrote in between; raises JOB_BUSY if somebody always does."""
+    with replacing.turn(journal, table) as session:
+        replacing.remove_litter(session, journal, table.id)
+        exchanging.refuse_ties(session, table)
+        for _ in range(_ROUNDS_MAX):
+            with journal.commit_section() as (_, committed, _):
+                table = replacing.definition(committed, table.id)
+                state = committed.tables[table.id]
+            session.begin()
+            staged = stage(session, table, state)
+            session.commit()
+            try:
+                _swap(journal, table, state, staged, why, alongside)
+                return staged
+            except replacing.Replan:
+                session.begin()
+                made = [staged.journal, *(layout.segment_table(s) for s in staged.made)]
+                layout.drop_tables(session, made)
+                session.commit()
+        raise PalimpsestError(
+            Code.JOB_BUSY,
+            f"{table.journal_name} changes again and again while it is written anew",
+            advice="run it again when fewer rows are written",
+        )
+
+
+def _swap(
+    journal: DatabaseJournal,
+    table: Table,
+    planned: TableState,
+    staged: Rewritten,
+    why: replacing.Why,
+    alongside: replacing.Alongside | None,
+) -> None:
+    def change(session: PostgresSession, committed: JournalState) -> replacing.Changed:
+        state = committed.tables[table.id]
+        session.text(replacing.WAIT)
+        place = session.rendered(flat.journal_table(table)).sql
+        session.text(f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE")
+        if state.manifest != planned.manifest:
+            raise replacing.Replan("the manifest is another")
+        if hashed(session, flat.everything(table)) != staged.seen:
+            raise replacing.Replan("rows were written meanwhile")
+        since, epoch = journal.clock.now(), state.manifest.epoch
+        name = pieces.new_name(table.id, len(staged.made) + 1)
+        size = pieces.size(session, flat.journal_table(table))
+        exchanging.exchange(session, table, staged.journal, name)
+        for gone in (name, *(s.id for s in staged.gone)):
+            retired = jobs.Retired(gone, table.id, epoch, since, since + why.grace_us)
+            jobs.retire(session, retired, why.job_id, why.kind, size)
+        kept = tuple(s for s in state.manifest.segments if s not in set(staged.gone))
+        manifest = replace(
+            state.manifest,
+            generation=state.manifest.generation + 1,
+            epoch=epoch + 1,
+            segments=(*kept, *staged.made),
+        )
+        following = replace(state, manifest=manifest)
+        if alongside is not None:
+            following = alongside(session, following)
+        return replacing.Changed({table.id: following})
+
+    replacing.publish(journal, change)
+
+
+def _without_history(
+    session: PostgresSession, table: Table, state: TableState, version: Version
+) -> Rewritten:
+    table = _with_all_columns(table, state)
+    tiers = flat.rows_of_tiers(table)
+    target = _new_journal(session, table, flat.latest(table))
+    ended = _new_segment(session, table, tiers[Tier.HISTORY], version)
+    _check(
+        session,
+        table,
+        {
+            "current rows": (tiers[Tier.BASE], flat.over(tiers[Tier.BASE], table, target)),
+            "ended rows": (
+                tiers[Tier.HISTORY],
+                union_all(
+                    [
+                        flat.over(tiers[Tier.HISTORY], table, target),
+                        rows_in_layout(table, layout.segment_table(ended), ended.fields),
+                    ]
+                ),
+            ),
+        },
+    )
+    made = (ended,) if ended.counts.total else ()
+    return _rewritten(session, table, target, (), made)
+
+
+def _with_all_columns(table: Table, state: TableState) -> Table:
+    """The table with every column it ever had: the journal has them still."""
+    columns = {c.physical: replace(c, name=c.physical) for t in state.layouts for c in t.stored}
+    return replace(table, columns=tuple(columns.values()))
+
+
+def without_keys(
+    session: PostgresSession,
+    table: Table,
+    state: TableState,
+    erased: exp.Table,
+    version: Version,
+) -> Rewritten:
+    """Stage a journal and its segments without the rows of some keys."""
+    target = _new_journal(session, table, flat.without(table, erased))
+    made, gone = [], []
+    for segment in flat.moved(state.manifest):
+        source = layout.segment_table(segment)
+        kept = pieces.kept_rows(table, source, segment.fields, erased)
+        anew = _new_segment(session, table, kept, version, segment)
+        if anew.counts == segment.counts:
+            layout.drop_rows(session, layout.segment_table(anew))
+            continue
+        gone.append(segment)
+        made.append(anew)
+    others: dict[str, tuple[exp.Query, exp.Query]] = {
+        "rows of others": (flat.without(table, erased), flat.everything(table, target))
+    }
+    _check(session, table, others)
+    return _rewritten(session, table, target, tuple(gone), tuple(made))
+
+
+def _new_journal(session: PostgresSession, table: Table, rows: exp.Query) -> exp.Table:
+    target = exp.table_(pieces.new_name(table.id, 0), db=STORE_SCHEMA)
+    exchanging.like(session, table, target)
+    session.run(exp.Insert(this=target.copy(), expression=rows))
+    session.text(f"ANALYZE {session.rendered(target).sql}")
+    return target
+
+
+def _new_segment(
+    session: PostgresSession,
+    table: Table,
+    rows: exp.Query,
+    version: Version,
+    like: Segment | None = None,
+) -> Segment:
+    fields = fields_of(table) if like is None else like.fields
+    target = exp.table_(pieces.new_name(table.id, 1), db=STORE_SCHEMA)
+    layout.create_rows(session, table, target, fields)
+    session.run(layout.insert_fields(table, target, fields, rows))
+    counts = layout.count_rows(session, table, target)
+    layout.index_rows(session, table, target, fields)
+    session.text(f"ANALYZE {session.rendered(target).sql}")
+    return Segment(target.name, Tier.HISTORY, (), fields, counts, 0, version)
+
+
+def _check(
+    session: PostgresSession, table: Table, pairs: Mapping[str, tuple[exp.Query, exp.Query]]
+) -> None:
+    for what, (before, after) in pairs.items():
+        if hashed(session, before) != hashed(session, after):
+            raise PalimpsestError(
+                Code.JOB_VERIFICATION,
+                f"writing {table.journal_name} anew would change the {what}",
+                advice="nothing was changed; look for rows of equal key and version in the journal",
+            )
+
+
+def _rewritten(
+    session: PostgresSession,
+    table: Table,
+    target: exp.Table,
+    gone: tuple[Segment, ...],
+    made: tuple[Segment, ...],
+) -> Rewritten:
+    seen = hashed(session, flat.everything(table))
+    old = [flat.journal_table(table), *(layout.segment_table(s) for s in gone)]
+    new = [target, *(layout.segment_table(s) for s in made)]
+    left = hashed(session, flat.everything(table, target))[0]
+    read = Volume(
+        len(old),
+        seen[0] + sum(s.counts.total for s in gone),
+        sum(pieces.size(session, t) for t in old),
+    )
+    written = Volume(
+        len(new),
+        left + sum(s.counts.total for s in made),
+        sum(pieces.size(session, t) for t in new),
+    )
+    return Rewritten(target, gone, made, seen, read, written)
