@@ -30,10 +30,10 @@ from journal.stores.parquet_files import write_parquet
 DATABASE_FILE = "palimpsest.duckdb"
 SIDECAR = "filters.bloom"
 _UNSAFE = '/\\\0:*?"<>|'
-_ROW_GROUP_ROWS = 30_720
-_ROW_GROUPS_PER_FILE = 33
+_ROW_GROUP_ROWS = 61_440
+_ROW_GROUPS_PER_FILE = 16
 ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE
-FILTER_BATCH_ROWS = _ROW_GROUP_ROWS
+FILTER_BATCH_ROWS = 30_720
 """Rows that filters are built from at a time: what is hashed is still in the cache."""
 PARQUET_OPTIONS = {
     "COMPRESSION": "lz4_raw",
@@ -41,7 +41,12 @@ PARQUET_OPTIONS = {
     "ROW_GROUPS_PER_FILE": str(_ROW_GROUPS_PER_FILE),
     "FILENAME_PATTERN": "part_{i}",
 }
-"""Files of about a million rows in small row groups: scans lose little, look-ups by key gain."""
+"""Files of about a million rows in row groups of half the size that DuckDB takes by itself.
+
+Look-ups by key gain, and scans lose nothing. With groups half as large as these look-ups gain no
+more, and columns of some thousand different values are no longer worth a dictionary: counting those
+took 1.3 times as long as in a plain file.
+"""
 
 _COMPACT = {"PARQUET_VERSION": "v2"}
 """Delta encodings: a sorted key is decoded three times as fast, and files are a third smaller."""
