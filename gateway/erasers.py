@@ -17,7 +17,7 @@ from journal.journal import Journal
 if TYPE_CHECKING:
     from gateway.session import Session
     from journal.database.journal import DatabaseJournal
-    from journal.erasure.access import KeysOf
+    from journal.erasure.access import Sight
     from journal.erasure.erased import Erased
     from journal.erasure.requests import Request
     from journal.erasure.seam import ErasureJournal
@@ -41,7 +41,7 @@ class Eraser:
     dry_run: Callable[[Wanted], Request]
     cancel: Callable[[Request, str], Request]
     purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
-    keys_of: KeysOf
+    sight: Sight
     at_once: bool = False
 
 
@@ -64,6 +64,8 @@ def eraser_of(session: Session) -> Eraser:
 def _embedded(journal: Journal) -> Eraser:
     """Files are hidden by masks, then written anew by an engine."""
     from journal.erasure import acceptance, completion
+    from journal.erasure.access import Sight
+    from journal.erasure.ever import show_ever
     from journal.erasure.locate import keys_of
     from spark_compaction.erasing import erase
 
@@ -80,7 +82,7 @@ def _embedded(journal: Journal) -> Eraser:
         partial(acceptance.dry_run, journal),
         partial(completion.cancel, journal),
         purge,
-        partial(keys_of, journal.root),
+        Sight(partial(keys_of, journal.root), partial(show_ever, journal), has_dropped=True),
     )
 
 
@@ -88,6 +90,7 @@ def _in_database(journal: DatabaseJournal) -> Eraser:
     """The server writes its tables anew by itself."""
     from journal.database import acceptance
     from journal.database.erasing import erase
+    from journal.erasure.access import Sight
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -100,6 +103,6 @@ def _in_database(journal: DatabaseJournal) -> Eraser:
         partial(acceptance.dry_run, journal),
         partial(acceptance.cancel, journal),
         purge,
-        acceptance.keys_of,
+        Sight(acceptance.keys_of),
         at_once=True,
     )

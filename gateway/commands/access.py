@@ -58,7 +58,7 @@ def create(
             eraser = eraser_of(connection.session)
             data, told = collect(
                 eraser.journal,
-                eraser.keys_of,
+                eraser.sight,
                 subjects_of(list(subject), []),
                 passphrase,
                 expires,

@@ -25,9 +25,9 @@ def _run(context: JobContext) -> JobReport:
     from journal.erasure.access import collect, gather
 
     eraser = eraser_of(context.session)
-    journal, keys_of = eraser.journal, eraser.keys_of
+    journal, sight = eraser.journal, eraser.sight
     subjects = _subjects(context)
-    files, (told,) = gather(journal, keys_of, subjects, [context.table.id])
+    files, (told,) = gather(journal, sight, subjects, [context.table.id])
     if told.why or not told.rows:
         return _report(context, "nothing", told.why or "no row names them")
     if context.dry_run:
@@ -38,7 +38,7 @@ def _run(context: JobContext) -> JobReport:
     by = context.session.user or "somebody"
     data, (told,) = collect(
         journal,
-        keys_of,
+        sight,
         subjects,
         os.environ.get(_PASSPHRASE, ""),
         expires,

@@ -1,7 +1,8 @@
 """Everything about a person: all versions of all rows that name them, for a package of their own.
 
-The search is the same as for an erasure; what is being erased is not seen any more. The package is
-made in memory, so that nothing of it lies on the disk in plain text.
+Columns and tables that were dropped are in it where a store still reads them. The search is the
+same as for an erasure; what is being erased is not seen any more. The package is made in memory, so
+that nothing of it lies on the disk in plain text.
 """
 
 from __future__ import annotations
@@ -26,14 +27,32 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.protocol import OpenStatement
 from journal.relations import Output, Reader, column, ident
-from journal.schema import Table
+from journal.schema import CatalogSnapshot, Table
+from journal.state import JournalState
 from journal.version import VersionType
 
 _ROWS_MAX = 2_000_000
 _SHOWN = "access_keys"
+_START, _END = "_valid_from", "_valid_to"
 KeysOf = Callable[[OpenStatement, Aim, Subjects], list[pa.Table]]
 """Finds the keys of a table's rows that name somebody, in any version."""
-_START, _END = "_valid_from", "_valid_to"
+
+
+def _as_it_is(_statement: OpenStatement, table: Table) -> Table:
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How a store shows what it holds about people.
+
+    ``show`` makes all a table ever held readable in a statement, under the definition it returns;
+    ``has_dropped`` says that tables can be read after they were dropped.
+    """
+
+    keys_of: KeysOf
+    show: Callable[[OpenStatement, Table], Table] = _as_it_is
+    has_dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class Found:
 
 def gather(
     journal: ErasureJournal,
-    keys_of: KeysOf,
+    sight: Sight,
     subjects: Subjects,
     only: Collection[int] | None = None,
 ) -> tuple[dict[str, bytes], list[Found]]:
@@ -58,17 +77,16 @@ def gather(
     try:
         with journal.statement(transaction) as statement:
             scope, committed = load_scope(statement.session), statement.committed
-            tables = [t for t in transaction.catalog.tables() if only is None or t.id in only]
-            for table in sorted(tables, key=lambda t: t.name.key):
+            for name, table in _tables(transaction.catalog, committed, sight, only):
                 why = scope.why_not(table.name)
                 aim = Aim(table, ever_described(committed.tables[table.id].layouts), why)
-                rows = None if why else _versions(statement, keys_of, aim, subjects)
+                rows = None if why else _versions(statement, sight, aim, subjects)
                 if rows is None:
-                    told.append(Found(str(table.name), why=why or "not onboarded for these"))
+                    told.append(Found(name, why=why or "not onboarded for these"))
                     continue
-                told.append(Found(str(table.name), rows.num_rows))
+                told.append(Found(name, rows.num_rows))
                 if rows.num_rows:
-                    files |= _files(str(table.name), rows)
+                    files |= _files(name, rows)
     finally:
         journal.rollback(transaction)
     return files, told
@@ -76,7 +94,7 @@ def gather(
 
 def collect(
     journal: ErasureJournal,
-    keys_of: KeysOf,
+    sight: Sight,
     subjects: Subjects,
     passphrase: str,
     expires: datetime,
@@ -87,7 +105,7 @@ def collect(
 
     Raises ERASURE if no table in question identifies people so.
     """
-    files, told = gather(journal, keys_of, subjects, only)
+    files, told = gather(journal, sight, subjects, only)
     if all(f.why for f in told):
         raise PalimpsestError(
             Code.ERASURE,
@@ -108,24 +126,38 @@ def collect(
     return data, told
 
 
+def _tables(
+    catalog: CatalogSnapshot, state: JournalState, sight: Sight, only: Collection[int] | None
+) -> list[tuple[str, Table]]:
+    """The tables in question, each under the name it has in a package."""
+    chosen = [i for i in state.tables if only is None or i in only]
+    found = [(str(t.name), t) for t in map(catalog.by_id, chosen) if t is not None]
+    for table_id in chosen if sight.has_dropped else ():
+        layouts = state.tables[table_id].layouts
+        if layouts and catalog.by_id(table_id) is None:
+            found.append((f"{layouts[-1].name}-dropped-{table_id}", layouts[-1]))
+    return sorted(found, key=lambda f: f[0])
+
+
 def _versions(
-    statement: OpenStatement, keys_of: KeysOf, aim: Aim, subjects: Subjects
+    statement: OpenStatement, sight: Sight, aim: Aim, subjects: Subjects
 ) -> pa.Table | None:
     """All versions of the rows of a table that name somebody; None if it names nobody so."""
     if not any(i.type in subjects for i in aim.identities):
         return None
     table, session = aim.table, statement.session
     state = statement.committed.tables[table.id]
-    found_keys = keys_of(statement, aim, subjects)
-    reader = Reader(table, state.tiers)
-    outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
+    found_keys = sight.keys_of(statement, aim, subjects)
+    whole = sight.show(statement, table)
+    reader = Reader(whole, state.tiers)
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in whole.stored]
     outputs += [
         (column(table.format.version_column), _START),
         (column(table.format.subsequent_column), _END),
     ]
     rows = reader.intervals(outputs).subquery("v")
     shown: list[exp.Expr] = [
-        exp.alias_(column(c.physical, "v"), ident(c.name)) for c in table.columns
+        exp.alias_(column(c.physical, "v"), ident(c.name)) for c in whole.columns
     ]
     shown += [exp.alias_(_moment(table, column(n, "v")), ident(n)) for n in (_START, _END)]
     query = exp.select(*shown).from_(rows)

@@ -104,6 +104,33 @@ def test_a_person_gets_all_versions_and_nobody_else_can_read_them(
     assert _json(there, "audit", "list")[0]["action"] == "access.create"
 
 
+def test_a_package_holds_what_was_dropped_and_what_had_another_type(
+    there: Path, tmp_path: Path
+) -> None:
+    for sql in (
+        "ALTER TABLE people ADD COLUMN phone VARCHAR DEFAULT 'none'",
+        "ALTER TABLE people ADD COLUMN size VARCHAR",
+        "UPDATE people SET phone = '0170', size = 'tall' WHERE id = 1",
+        "UPDATE people SET size = '180' WHERE id = 1",
+        "ALTER TABLE people ALTER COLUMN size TYPE INTEGER",
+        "ALTER TABLE people DROP COLUMN phone",
+        "ALTER TABLE people ADD COLUMN phone INTEGER",
+        "UPDATE people SET phone = 7, size = 181 WHERE id = 1",
+        "CREATE TABLE visits (n INTEGER PRIMARY KEY, who VARCHAR) WITH (erasure = 'who AS email')",
+        "INSERT INTO visits VALUES (1, 'ada@x.example'), (2, 'bob@x.example')",
+        "DROP TABLE visits",
+    ):
+        assert _run(there, "query", sql).exit_code == 0, sql
+    package, folder = tmp_path / "ada.package", tmp_path / "ada"
+    _run(there, "access", "create", "--subject", "email=ada@x.example", str(package))
+    assert _run(there, "access", "open", str(package), "--to", str(folder)).exit_code == 0
+    rows = [json.loads(line) for line in (folder / "main.people.jsonl").read_text().splitlines()]
+    held = [(row["size"], row["phone"], row["phone_dropped"]) for row in rows]
+    assert held[-3:] == [("tall", None, "0170"), ("180", None, "0170"), ("181", 7, None)]
+    (dropped,) = folder.glob("main.visits-dropped-*.jsonl")
+    assert [json.loads(line)["n"] for line in dropped.read_text().splitlines()] == [1]
+
+
 def test_packages_expire_and_cannot_be_altered() -> None:
     made = datetime(2024, 1, 1, tzinfo=UTC)
     ends = made + timedelta(days=1)
