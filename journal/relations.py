@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.plan import ROW_THERE, ROW_VERSION, physical, row_parameter
 from journal.schema import Column, Table
 from journal.segment import Tier
-from journal.sql import all_of, any_of, cast, everything, limited, relation, select
+from journal.sql import all_of, any_of, cast, everything, limited, relation, select, where
 from journal.trees import copied
 from journal.version import VersionType
 
@@ -97,7 +97,7 @@ class Reader:
         rows: list[exp.Query] = [self._whole(Tier.BASE)]
         for tier in changes:
             opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
-            rows.append(self._whole(tier).where(opened, copy=False))
+            rows.append(where(self._whole(tier), opened))
         candidates = union_all(rows).subquery(copy=False)
         return self._survivors(candidates, outputs, None, self._union(changes))
 
@@ -114,7 +114,7 @@ class Reader:
         value = exp.Case(ifs=[exp.If(this=is_open.copy(), true=plus)], default=minus)
         source = _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")
         rows = self._select(source, [*outputs, (value, sign)])
-        return rows.where(any_of(is_open, is_closing), copy=False)
+        return where(rows, any_of(is_open, is_closing))
 
     def weighed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """The base with ``sign`` 1, and what changed since."""
@@ -165,7 +165,7 @@ class Reader:
             copy=False,
         )
         limited(ordered)
-        return self._select(relation(ordered, "o"), outputs).where(self._is_open(), copy=False)
+        return where(self._select(relation(ordered, "o"), outputs), self._is_open())
 
     def recalled(self, outputs: Sequence[Output], name: str) -> exp.Query:
         """The row that is given as parameters under ``name``, if it is there."""
@@ -175,7 +175,7 @@ class Reader:
         ]
         version = version_value(self.table, _given(name, ROW_VERSION))
         values.append(_named(cast(version, version_type(self.table)), self._version))
-        row = exp.Select(expressions=values).where(_given(name, ROW_THERE), copy=False)
+        row = where(exp.Select(expressions=values), _given(name, ROW_THERE))
         return self._select(relation(row, "o"), outputs)
 
     def _of_tier(self, tier: Tier, source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
@@ -219,7 +219,7 @@ class Reader:
         branches: list[exp.Query] = []
         if parts:
             opens = everything(_aliased(self._union(parts), "x"))
-            opens = opens.where(exp.Is(this=column(end), expression=exp.Null()), copy=False)
+            opens = where(opens, exp.Is(this=column(end), expression=exp.Null()))
             changes = [t for t in _CHANGES if t in self.tiers]
             if changes:
                 ends = self._closing_rows(self._union(changes), None)
@@ -262,7 +262,7 @@ class Reader:
         ends = version_type(self.table)
         types |= {self._version: ends, self._subsequent: ends}
         nulls = [_named(cast(exp.Null(), kind), name) for name, kind in types.items()]
-        none = exp.Select(expressions=nulls).where(exp.false(), copy=False)
+        none = where(exp.Select(expressions=nulls), exp.false())
         return self._select(relation(none, "o"), outputs)
 
     def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
@@ -289,12 +289,12 @@ class Reader:
         self,
         source: exp.Expr,
         outputs: Sequence[Output],
-        where: exp.Expr | None,
+        kept: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
         rows = self._select(_aliased(source, "o"), outputs, "o")
-        if where is not None:
-            rows = rows.where(where, copy=False)
+        if kept is not None:
+            rows = where(rows, kept)
         if closings is None:
             return rows
         is_closing = exp.GT(
@@ -314,7 +314,7 @@ class Reader:
         )
         if until is not None:
             ended = exp.LTE(this=column(self._subsequent), expression=until.copy())
-            rows = rows.where(ended, copy=False)
+            rows = where(rows, ended)
         return rows
 
     def _closings_as_of(self, point: exp.Expr) -> exp.Expr | None:

@@ -7,7 +7,7 @@ needs it twice copies it. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import sqlglot
@@ -39,8 +39,14 @@ def named_table(name: str, alias: str | None = None) -> exp.Table:
 def select(outputs: Iterable[exp.Expr], source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
     """``SELECT outputs FROM source WHERE`` all conditions."""
     query = exp.Select(expressions=list(outputs), from_=exp.From(this=source))
-    if conditions:
-        query.set("where", exp.Where(this=all_of(*conditions)))
+    return where(query, *conditions) if conditions else query
+
+
+def where(query: exp.Select, *conditions: exp.Expr) -> exp.Select:
+    """``query`` with conditions besides those it has."""
+    before = query.args.get("where")
+    known = () if before is None else (before.this,)
+    query.set("where", exp.Where(this=all_of(*known, *conditions)))
     return query
 
 
@@ -62,12 +68,26 @@ def limited(query: exp.Select) -> exp.Select:
 
 def all_of(*conditions: exp.Expr) -> exp.Expr:
     """The conjunction."""
-    return exp.and_(*conditions, copy=False)
+    return _joined(exp.And, conditions)
 
 
 def any_of(*conditions: exp.Expr) -> exp.Expr:
     """The disjunction."""
-    return exp.or_(*conditions, copy=False)
+    return _joined(exp.Or, conditions)
+
+
+def _joined(connector: type[exp.Connector], conditions: Sequence[exp.Expr]) -> exp.Expr:
+    found, *rest = conditions
+    if not rest:
+        return found
+    found = _apart(found)
+    for condition in rest:
+        found = connector(this=found, expression=_apart(condition))
+    return found
+
+
+def _apart(condition: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=condition) if isinstance(condition, exp.Connector) else condition
 
 
 def cast(value: exp.Expr, kind: str) -> exp.Expr:

@@ -29,6 +29,7 @@ from journal.sql import (
     named_table,
     relation,
     select,
+    where,
 )
 from rewriter.users import stored_expression
 
@@ -182,16 +183,16 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     fresh = _from_stage(changes, [named(shown, "shown")])
     begun = _begun(changes)
     if begun is not None:
-        fresh = fresh.where(begun, copy=False)
+        fresh = where(fresh, begun)
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
-    fresh = fresh.where(*filled, copy=False)
+    fresh = where(fresh, *filled)
     doubled = fresh.copy().group_by(*[v.copy() for v in values.values()], copy=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     doubled = doubled.having(many, copy=False)
     same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
     taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
     if changes.ends is not False:
-        taken = taken.where(exp.Not(this=exp.Exists(this=_ends_row(changes))), copy=False)
+        taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))
     shown_names = ", ".join(stored[p].name for p in columns)
     distinct = None
     if changes.ends is False and changes.begins is True:
@@ -248,8 +249,8 @@ def _not_null(changes: ChangeSet) -> list[Step]:
     found = _from_stage(changes, [named(name, "found")])
     begun = _begun(changes)
     if begun is not None:
-        found = found.where(begun, copy=False)
-    found = limited(found.where(any_of(*[empty for _, empty in empties]), copy=False))
+        found = where(found, begun)
+    found = limited(where(found, any_of(*[empty for _, empty in empties])))
     message = f'null in column "{{0}}" of {_literally(table.name)}, which is NOT NULL'
     return [Guard(Query.of(found), Code.NOT_NULL, message, "give it a value")]
 
@@ -279,8 +280,8 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
     failed = _from_stage(changes, [named(exp.Literal.number(1), "found")])
     begun = _begun(changes)
     if begun is not None:
-        failed = failed.where(begun, copy=False)
-    failed = limited(failed.where(exp.Not(this=condition), copy=False))
+        failed = where(failed, begun)
+    failed = limited(where(failed, exp.Not(this=condition)))
     return Guard(
         Query.of(failed),
         Code.CHECK,
@@ -307,13 +308,13 @@ def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Qu
         branches.append(_rows(changes, [*old(), since, version()], _ended(changes)))
         dead = _dies(changes)
         if dead is not False:
-            where = dead if isinstance(dead, exp.Expr) else _ended(changes)
-            branches.append(_rows(changes, [*old(), version(), version()], where))
+            which = dead if isinstance(dead, exp.Expr) else _ended(changes)
+            branches.append(_rows(changes, [*old(), version(), version()], which))
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
         rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], _begun(changes))
         if refused is not None:
-            rows = rows.where(_failing(refused), copy=False)
+            rows = where(rows, _failing(refused))
         branches.append(rows)
     return union_all(branches)
 
@@ -348,11 +349,11 @@ def _dies(changes: ChangeSet) -> bool | exp.Expr:
     return dies if ended is None else all_of(ended, exp.Paren(this=dies))
 
 
-def _rows(changes: ChangeSet, values: Sequence[exp.Expr], where: exp.Expr | None) -> exp.Select:
+def _rows(changes: ChangeSet, values: Sequence[exp.Expr], condition: exp.Expr | None) -> exp.Select:
     """Journal rows with these values, the two versions last."""
     table = changes.table
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
     outputs = [exp.Alias(this=v, alias=ident(n)) for v, n in zip(values, names, strict=True)]
     rows = _from_stage(changes, outputs)
-    return rows if where is None else rows.where(where, copy=False)
+    return rows if condition is None else where(rows, condition)

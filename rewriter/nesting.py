@@ -18,6 +18,8 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
 _UNCONDITIONAL = frozenset({TokenType.CROSS, TokenType.NATURAL})
+_ENDING = frozenset({TokenType.COMMA, TokenType.SELECT, TokenType.WHERE})
+_COUNTED = _OPENING | _CLOSING | _CONDITIONS | _ENDING | {TokenType.JOIN}
 
 _OPEN_JOINS_MAX = 12
 """Joins in a row that wait for their ON; each doubles the nestings the parser tries."""
@@ -28,9 +30,11 @@ def check_nesting(tokens: Sequence[Token], limits: Limits) -> None:
     depth = 0
     waiting = [0]
     subscripts = 0
-    for index, token in enumerate(tokens):
-        kind = token.token_type
-        before = tokens[index - 1].token_type if index else None
+    kind: TokenType | None = None
+    for token in tokens:
+        before, kind = kind, token.token_type
+        if kind not in _COUNTED:
+            continue
         if kind in _OPENING:
             depth += 1
             waiting.append(0)
@@ -48,7 +52,7 @@ def check_nesting(tokens: Sequence[Token], limits: Limits) -> None:
                 raise _joins(_start(token))
         elif kind in _CONDITIONS:
             waiting[-1] = max(0, waiting[-1] - 1)
-        elif kind in {TokenType.COMMA, TokenType.SELECT, TokenType.WHERE}:
+        elif kind in _ENDING:
             waiting[-1] = 0
 
 

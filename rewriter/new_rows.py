@@ -105,7 +105,7 @@ class NewRows:
 
     def _value(self, stored: Column) -> exp.Expr:
         place = self._place.get(stored.physical)
-        given = None if place is None else exp.column(f"c{place}", table="r")
+        given = None if place is None else column(f"c{place}", "r")
         if stored.physical == ROW_ID:
             count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
             return self._numbered(
@@ -134,7 +134,7 @@ class NewRows:
             return made
         if self._manners.null_generates:
             return exp.Coalesce(this=given, expressions=[made])
-        return exp.Case().when(exp.column(f"d{place}", table="r"), made).else_(given)
+        return exp.Case().when(column(f"d{place}", "r"), made).else_(given)
 
     def _number(self, stored: Column) -> Number:
         assert stored.identity is not None

@@ -60,7 +60,7 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
         )
     return [
         _statement(text, part, dialect, limits, placeholders)
-        for part in _split(_apart(tokenize(text, DIALECTS[dialect])))
+        for part in _split(tokenize(text, DIALECTS[dialect]))
         if part
     ]
 
@@ -74,30 +74,31 @@ def find_text(text: str, wanted: str, dialect: str) -> Position | None:
     return None
 
 
-def _apart(tokens: list[Token]) -> list[Token]:
-    """``?::``, which sqlglot takes for one operator, as a placeholder and the cast behind it."""
-    if all(token.token_type is not TokenType.QDCOLON for token in tokens):
-        return tokens
-    result: list[Token] = []
-    for token in tokens:
-        if token.token_type is not TokenType.QDCOLON:
-            result.append(token)
-            continue
-        start, line, col = token.start, token.line, token.col
-        result.append(Token(TokenType.PLACEHOLDER, "?", line, col - 2, start, start))
-        result.append(Token(TokenType.DCOLON, "::", line, col, start + 1, token.end))
-    return result
+_NO_PART = frozenset({TokenType.SEMICOLON, TokenType.HINT, TokenType.QDCOLON})
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement."""
     parts: list[list[Token]] = [[]]
     for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            parts.append([])
-        elif token.token_type is not TokenType.HINT:
-            # A hint speaks to an engine that is not the store: a comment.
+        kind = token.token_type
+        if kind not in _NO_PART:
             parts[-1].append(token)
+        elif kind is TokenType.SEMICOLON:
+            parts.append([])
+        elif kind is TokenType.QDCOLON:
+            parts[-1] += _apart(token)
+        # A hint speaks to an engine that is not the store: a comment.
     return parts
+
+
+def _apart(token: Token) -> tuple[Token, Token]:
+    """``?::``, which sqlglot takes for one operator, as a placeholder and the cast behind it."""
+    start, line, col = token.start, token.line, token.col
+    return (
+        Token(TokenType.PLACEHOLDER, "?", line, col - 2, start, start),
+        Token(TokenType.DCOLON, "::", line, col, start + 1, token.end),
+    )
 
 
 def _statement(
@@ -146,9 +147,10 @@ def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int |
     index = 0
     sigil = _SIGILS.get(dialect, (TokenType.COLON, ":"))
     while index < len(tokens):
-        found = _parameter(tokens, index)
+        first = tokens[index]
+        found = _parameter(tokens, index) if first.text in _PARAMETER_BEGINS else None
         if found is None:
-            result.append(tokens[index])
+            result.append(first)
             index += 1
             continue
         name, width = found
@@ -158,7 +160,6 @@ def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int |
         else:
             key = int(name) - 1 if name.isdigit() else name
         names[key] = None
-        first = tokens[index]
         shown = f"{USER_PARAMETER}{key}"
         result.append(_token(*sigil, first))
         result.append(_token(TokenType.VAR, shown, first))
@@ -180,8 +181,6 @@ _PARAMETER_BEGINS = frozenset("?$:%")
 def _parameter(tokens: list[Token], index: int) -> tuple[str, int] | None:
     """Name and width in tokens of the parameter that starts here; "" when it has no name."""
     token = tokens[index]
-    if token.text not in _PARAMETER_BEGINS:
-        return None
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     touching = after is not None and after.start == token.end + 1
     if token.token_type is TokenType.PLACEHOLDER and token.text == "?":

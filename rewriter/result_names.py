@@ -31,6 +31,8 @@ def name_changed(nodes: Nodes) -> None:
 
     Takes the nodes of a query.
     """
+    if not nodes.all(exp.Table):
+        return
     for select in nodes.all(exp.Select):
         named = list(select.expressions)
         for index, node in enumerate(named):

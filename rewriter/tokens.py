@@ -12,7 +12,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal import dialects
 from journal.errors import Code, PalimpsestError
 
-_RAW = frozenset({TokenType.COMMAND, TokenType.SHOW})
+_RAW = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.REPLACE})
+"""REPLACE is one where a statement begins with it."""
 
 
 def tokenize(text: str, dialect: str) -> list[Token]:
@@ -26,8 +27,9 @@ def tokenize(text: str, dialect: str) -> list[Token]:
             advice="check that every quote and comment is closed",
         ) from error
     for index, token in enumerate(tokens):
-        kind = token.token_type
-        if kind in _RAW or (kind is TokenType.REPLACE and _is_first(tokens, index)):
+        if token.token_type not in _RAW:
+            continue
+        if token.token_type is not TokenType.REPLACE or _is_first(tokens, index):
             tokens[index] = Token(
                 TokenType.VAR, token.text, token.line, token.col, token.start, token.end
             )
