@@ -160,9 +160,7 @@ def _before(value: exp.Expr, kind: str, cut_off: datetime) -> exp.Expr:
     if kind.startswith(("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")):
         return exp.LT(this=value, expression=_literal(cut_off.isoformat(), "TIMESTAMPTZ"))
     if kind.startswith(TEXT):
-        looks = exp.Anonymous(
-            this="regexp_matches", expressions=[value.copy(), exp.Literal.string(_DATED)]
-        )
+        looks = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(_DATED))
         text = exp.Case(ifs=[exp.If(this=looks, true=value)])
         value = exp.TryCast(this=text, to=exp.DataType.build("TIMESTAMP", dialect="duckdb"))
     else:

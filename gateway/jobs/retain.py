@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport
+from journal.jobs.contract import GRACE_US, Asked, JobReport
 
 
 def _run(context: JobContext) -> JobReport:
@@ -20,6 +20,15 @@ def _run(context: JobContext) -> JobReport:
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
+
+
+def _run_on_database(context: JobContext) -> JobReport:
+    from journal.database.retention import retain
+
+    grace_us = context.grace_us(GRACE_US)
+    asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
+    now = _moment(context) or context.moment
+    return retain(context.database, asked, context.policy, now)
 
 
 def _moment(context: JobContext) -> datetime | None:
@@ -39,4 +48,10 @@ def _moment(context: JobContext) -> datetime | None:
     return found
 
 
-KIND = JobKind("retain", "remove rows, versions and history past their time", _run, ("now",))
+KIND = JobKind(
+    "retain",
+    "remove rows, versions and history past their time",
+    _run,
+    ("now",),
+    _run_on_database,
+)

@@ -22,19 +22,18 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.database import acceptance, flat_jobs, pieces, replacing
+from journal.database import acceptance, flat_jobs, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
-from journal.database.pieces import Inputs, hashed
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Progress, Volume, silent
-from journal.plan import STORE_SCHEMA, Query
+from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
-from journal.segment import Fields, Head, RowCounts, Segment, Tier
+from journal.segment import Fields
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores import postgres_jobs as jobs
@@ -42,7 +41,6 @@ from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import rows_in_layout
-from journal.version import Version
 
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
@@ -133,9 +131,16 @@ def _once(
     settled = replacing.settle(journal, table)
     table, state = settled.table, settled.state
     masks = _masks(journal, table, accepted)
-    staged = _stage(session, table, state, masks, settled.version)
+    session.begin()
+    erased, removed = _show_keys(session, table, masks), _count(session, table, state, masks)
+    staged = rewriting.rewrite(
+        *(session, table, state),
+        lambda source, fields: pieces.erased_rows(table, source, fields, erased),
+        lambda source, fields: pieces.kept_rows(table, source, fields, erased),
+        settled.version,
+    )
     session.commit()
-    done = _Purged(journal, table, masks, state, staged.removed, staged.read, staged.written)
+    done = _Purged(journal, table, masks, state, removed, staged.read, staged.written)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
         *(_why(accepted), done.record),
@@ -151,7 +156,7 @@ def _rewrite_adopted(journal: DatabaseJournal, table: Table, accepted: set[str])
 
     def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
         erased = _show_keys(session, now, masks)
-        removed = _count(session, Aim(now, ()), state, masks)
+        removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
         purged[:] = [_Purged(journal, now, masks, state, removed, staged.read, staged.written)]
         return staged
@@ -232,91 +237,14 @@ def _show_keys(session: PostgresSession, table: Table, masks: Iterable[str]) -> 
 
 
 def _count(
-    session: PostgresSession, aim: Aim, state: TableState, masks: Iterable[str]
+    session: PostgresSession, table: Table, state: TableState, masks: Iterable[str]
 ) -> dict[str, int]:
     """How many versions of each mask's keys there are."""
+    aim = Aim(table, ())
     return {
         mask: sum(n for _, n in acceptance.holding(session, aim, state, layout.mask_table(mask)))
         for mask in masks
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Staged:
-    inputs: Inputs
-    segments: tuple[Segment, ...]
-    head_counts: RowCounts
-    removed: Mapping[str, int]
-    read: Volume
-    written: Volume
-
-
-def _stage(
-    session: PostgresSession,
-    table: Table,
-    state: TableState,
-    masks: Mapping[str, Target],
-    version: Version,
-) -> _Staged:
-    """Write what holds the keys anew without them, inside the session's transaction."""
-    session.begin()
-    aim, erased = Aim(table, ()), _show_keys(session, table, masks)
-    sealed = replace(state, manifest=replace(state.manifest, heads=state.manifest.heads[:-1]))
-    holding = {p.name for p, _ in acceptance.holding(session, aim, sealed, erased)}
-    removed = _count(session, aim, sealed, masks)
-    manifest = sealed.manifest
-    heads = tuple(h for h in manifest.heads if _source(table, h).name in holding)
-    segments = tuple(s for s in manifest.segments if _source(table, s).name in holding)
-    head_counts, read, written = RowCounts(), 0, 0
-    made: list[Segment] = []
-    found: list[Head | Segment] = [*heads, *segments]
-    for piece in found:
-        source = _source(table, piece)
-        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
-        if isinstance(piece, Head):
-            head_counts += layout.count_rows(session, table, source)
-        target = exp.table_(pieces.new_name(table.id, len(made)), db=STORE_SCHEMA)
-        layout.create_rows(session, table, target, piece.fields)
-        kept = pieces.kept_rows(table, source, piece.fields, erased)
-        session.run(layout.insert_fields(table, target, piece.fields, kept))
-        gone, left = _compared(session, table, source, target, piece.fields, erased)
-        read, written = read + gone + left, written + left
-        counts = layout.count_rows(session, table, target)
-        layout.index_rows(session, table, target, piece.fields)
-        session.text(f"ANALYZE {session.rendered(target).sql}")
-        made.append(Segment(target.name, tier, (), piece.fields, counts, 0, version))
-    old_bytes = sum(pieces.size(session, _source(table, p)) for p in found)
-    new_bytes = sum(pieces.size(session, _source(table, s)) for s in made)
-    return _Staged(
-        *(Inputs(heads, segments), tuple(made), head_counts, removed),
-        *(Volume(len(found), read, old_bytes), Volume(len(made), written, new_bytes)),
-    )
-
-
-def _source(table: Table, piece: Head | Segment) -> exp.Table:
-    if isinstance(piece, Segment):
-        return layout.segment_table(piece)
-    return layout.head_table(table.id, piece)
-
-
-def _compared(
-    session: PostgresSession,
-    table: Table,
-    old: exp.Table,
-    new: exp.Table,
-    fields: Fields,
-    erased: exp.Table,
-) -> tuple[int, int]:
-    """Rows that went and rows that are left; raises unless they are together what there was."""
-    gone = hashed(session, pieces.erased_rows(table, old, fields, erased))
-    before, after = (hashed(session, pieces.all_rows(table, s, fields)) for s in (old, new))
-    if (before[0] - gone[0], before[1] - gone[1]) != after:
-        raise PalimpsestError(
-            Code.JOB_VERIFICATION,
-            f"rewriting {old.name} without the erased rows would change others",
-            advice="nothing was changed; palimpsest verify tells whether the journal is whole",
-        )
-    return gone[0], after[0]
 
 
 def _digest(state: TableState) -> str:

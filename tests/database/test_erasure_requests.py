@@ -281,7 +281,7 @@ def test_a_run_that_was_killed_is_simply_run_again(
         raise KeyboardInterrupt
 
     for place, name in (
-        (erasing, "_stage"),
+        (erasing.rewriting, "rewrite"),
         (erasing.replacing, "swap"),
         (erasing, "_purged"),
         (erasing, "complete"),

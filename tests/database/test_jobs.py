@@ -228,6 +228,6 @@ def test_compactions_amid_transfers(
 
 
 def test_kinds_a_database_does_not_have_are_refused(changed: Connection) -> None:
-    for call in ("CALL system.retain('t')", "CALL system.restore('t')"):
+    for call in ("CALL system.backup('t')", "CALL system.restore('t')"):
         with pytest.raises(gateway.NotSupportedError):
             changed.execute(call)

@@ -1,0 +1,205 @@
+"""Retention inside the database: rows and versions past their time go, by their table's policy.
+
+    settle  appends go to a fresh head
+    stage   tables that hold rows past their time are written anew without them, and compared
+    swap    the new tables are listed, unless a row that goes was ended meanwhile: once more
+    retire  what was replaced stays until its grace ends
+
+The dates in the data decide. A transaction that began before cannot commit changes of the table: a
+row that it ends may be gone. Versions stay for an hour after they ended, for those who read them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from journal.database import pieces, replacing, rewriting
+from journal.database.journal import DatabaseJournal
+from journal.errors import Code, PalimpsestError
+from journal.expiry import ENDED, HELD, Expiry, substituted
+from journal.holds import active, covered, whole_table
+from journal.jobs.contract import Asked, JobReport, Volume
+from journal.plan import Query
+from journal.policy import Action, Policy
+from journal.relations import Reader, column
+from journal.schema import Table
+from journal.segment import Fields, Tier
+from journal.state import TableState
+from journal.stores import postgres_jobs as jobs
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_flat import is_flat
+from journal.stores.row_layout import rows_in_layout
+from journal.version import Version, from_datetime
+
+_ROUNDS_MAX = 5
+_READ_US = 3600 * 1_000_000
+"""How long a transaction may go on reading versions that ended after it began."""
+
+
+def retain(journal: DatabaseJournal, asked: Asked, policy: Policy, now: datetime) -> JobReport:
+    """Apply a policy at a moment; raises NOT_SUPPORTED, JOB_BUSY, or what the server raises."""
+    table = asked.table
+    _refuse(table, policy)
+    holds = active(journal, table)
+    whole = whole_table(holds)
+    if whole is not None:
+        return _nothing(asked, f"under {whole.told()}")
+    if not policy.removes:
+        return _nothing(asked, "no policy removes anything")
+    holding = covered(journal, table, holds)
+    if asked.dry_run:
+        return _planned(journal, asked, Expiry(table, policy, now, 0, holding))
+    with replacing.turn(journal, table) as session:
+        replacing.remove_litter(session, journal, table.id)
+        for _ in range(_ROUNDS_MAX):
+            try:
+                return _once(journal, session, asked, Expiry(table, policy, now, 0, holding))
+            except replacing.Replan:
+                session.rollback()
+    raise PalimpsestError(
+        Code.JOB_BUSY,
+        f"rows of {table.name} that are past their time are changed again and again",
+        advice="run it again when fewer of them are written",
+    )
+
+
+def _refuse(table: Table, policy: Policy) -> None:
+    if is_flat(table):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, from which no policy removes rows",
+            advice="OPTIMIZE moves superseded versions out of it; or eject the table and adopt it"
+            " again, as a plain one",
+        )
+    if policy.removes and policy.action is Action.ARCHIVE:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a database has no archive for rows past their time",
+            advice="copy them to another table, and set ACTION = DELETE",
+        )
+
+
+def _nothing(asked: Asked, why: str) -> JobReport:
+    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+
+
+def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport:
+    """What would go now, counted."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            found = _at(found, statement.committed.version, journal.clock.now())
+            state = statement.committed.tables[found.table.id]
+            _show_lists(statement.session, found, state)
+            rows = Reader(found.table, state.tiers).journal().subquery("r")
+            counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(found.goes("r"))
+            (count,) = statement.session.row(Query(counted, ()), {})
+    finally:
+        journal.rollback(transaction)
+    if not count:
+        return _nothing(asked, "nothing is past its time")
+    removed = Volume(0, int(count))
+    return JobReport(asked.job_id, "retain", str(asked.table.name), "planned", removed=removed)
+
+
+def _at(found: Expiry, settled: Version, now: Version) -> Expiry:
+    return replace(found, settled=settled, oldest=now - _READ_US)
+
+
+def _show_lists(session: PostgresSession, found: Expiry, state: TableState) -> None:
+    """Keep what the conditions look up, until the session's transaction ends."""
+    tiers = state.tiers | {Tier.HEAD}
+    if found.looks_at_history:
+        session.stage(ENDED, Query(found.ended(tiers), ()), {})
+    held = found.held(tiers)
+    if held is not None:
+        session.stage(HELD, Query(held, ()), {})
+
+
+def _once(
+    journal: DatabaseJournal, session: PostgresSession, asked: Asked, found: Expiry
+) -> JobReport:
+    started = time.monotonic()
+    settled = replacing.settle(journal, asked.table)
+    table, state = settled.table, settled.state
+    found = replace(_at(found, settled.version, journal.clock.now()), table=table)
+    session.begin()
+    session.read_epochs(journal.state.epoch_of)
+    _show_lists(session, found, state)
+    staged = rewriting.rewrite(
+        *(session, table, state),
+        lambda source, fields: _rows(found, source, fields, go=True),
+        lambda source, fields: _rows(found, source, fields, go=False),
+        settled.version,
+    )
+    floor = _floor(session, found)
+    session.commit()
+    if not staged.read.rows:
+        return _nothing(asked, "nothing is past its time")
+
+    def alongside(section: PostgresSession, following: TableState) -> TableState:
+        if _ended_since(section, found, state):
+            raise replacing.Replan("a row that goes was ended meanwhile")
+        # Who began before may have ended a row that is gone.
+        jobs.replaced(section, table.id, following.manifest.epoch, erased=True)
+        manifest = following.manifest
+        return replace(following, manifest=replace(manifest, floor=max(manifest.floor, floor)))
+
+    why = replacing.Why(asked.job_id, "retain", asked.grace_us)
+    replacing.swap(
+        *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
+    )
+    reaped = replacing.reap(journal, table.id)
+    return JobReport(
+        *(asked.job_id, "retain", str(table.name), "done"),
+        read=staged.read,
+        written=staged.written,
+        removed=Volume(0, staged.read.rows - staged.written.rows),
+        retired=tuple(t.name for t in staged.inputs.tables(table)),
+        reaped=len(reaped.removed),
+        seconds={"retain": round(time.monotonic() - started, 3)},
+        details={"now": found.now.isoformat(), "floor": floor},
+    )
+
+
+def _rows(found: Expiry, source: exp.Table, fields: Fields, *, go: bool) -> exp.Query:
+    """The rows of a table that go, or those that stay."""
+    shown = rows_in_layout(found.table, source, fields).selects
+    condition = exp.paren(substituted(found.goes("r"), "r", shown))
+    rows = pieces.all_rows(found.table, source, fields)
+    return rows.where(condition if go else exp.Not(this=condition))
+
+
+def _ended_since(session: PostgresSession, found: Expiry, state: TableState) -> bool:
+    """True if the last head of a state ends rows that are past their date.
+
+    A closing row carries the values of the row it ends.
+    """
+    dated = found.archived("r")
+    if dated is None:
+        return False
+    table, last = found.table, state.manifest.heads[-1]
+    rows = rows_in_layout(table, layout.head_table(table.id, last), last.fields).subquery("r")
+    start, end = table.format.version_column, table.format.subsequent_column
+    closing = exp.GT(this=column(end, "r"), expression=column(start, "r"))
+    held = found.held(state.tiers | {Tier.HEAD})
+    if held is not None:
+        session.stage(HELD, Query(held, ()), {})
+    ended = exp.select(exp.Literal.number(1)).from_(rows).where(closing, dated).limit(1)
+    session.execute(Query(ended, ()), {})
+    return bool(session.fetch_many(1))
+
+
+def _floor(session: PostgresSession, found: Expiry) -> Version:
+    """The end of the latest version that goes, before which the past cannot be told."""
+    if not found.looks_at_history:
+        return 0
+    latest = exp.Max(this=column(found.table.format.subsequent_column))
+    query = exp.select(latest).from_(exp.alias_(exp.to_table(ENDED), "r", table=True))
+    (last,) = session.row(Query(query.where(found.unheld("r")), ()), {})
+    return 0 if last is None else last if isinstance(last, int) else from_datetime(last)

@@ -1,0 +1,105 @@
+"""Writing tables of journal rows anew without some rows: only those that hold one, and compared.
+
+What goes is said by two queries over a table in the columns it was written in: the rows that go,
+and the rows that are kept. Runs inside the session's transaction; lists nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.database import pieces
+from journal.database.pieces import Inputs, hashed
+from journal.errors import Code, PalimpsestError
+from journal.jobs.contract import Volume
+from journal.plan import STORE_SCHEMA
+from journal.schema import Table
+from journal.segment import Fields, Head, RowCounts, Segment, Tier
+from journal.state import TableState
+from journal.stores import postgres_layout as layout
+from journal.stores.postgres import PostgresSession
+from journal.version import Version
+
+Rows = Callable[[exp.Table, Fields], exp.Query]
+"""Some rows of a table of journal rows that were written in these columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Tables that take the place of others; ``head_counts`` are of the heads among the inputs."""
+
+    inputs: Inputs
+    segments: tuple[Segment, ...]
+    head_counts: RowCounts
+    read: Volume
+    written: Volume
+
+
+def rewrite(
+    session: PostgresSession,
+    table: Table,
+    state: TableState,
+    goes: Rows,
+    stays: Rows,
+    version: Version,
+) -> Rewritten:
+    """Write what holds rows that go anew without them; the last head, which may grow, is left."""
+    settled: list[Head | Segment] = [*state.manifest.heads[:-1], *state.manifest.segments]
+    made: list[Segment] = []
+    touched: list[Head | Segment] = []
+    head_counts, read, written = RowCounts(), Volume(), Volume()
+    for piece in settled:
+        source = source_of(table, piece)
+        gone = hashed(session, goes(source, piece.fields))
+        if not gone[0]:
+            continue
+        touched.append(piece)
+        if isinstance(piece, Head):
+            head_counts += layout.count_rows(session, table, source)
+        target = exp.table_(pieces.new_name(table.id, len(touched)), db=STORE_SCHEMA)
+        layout.create_rows(session, table, target, piece.fields)
+        kept = stays(source, piece.fields)
+        session.run(layout.insert_fields(table, target, piece.fields, kept))
+        left = _left(session, table, source, target, piece.fields, gone)
+        read += Volume(1, gone[0] + left, pieces.size(session, source))
+        if not left:
+            layout.drop_rows(session, target)
+            continue
+        layout.index_rows(session, table, target, piece.fields)
+        session.text(f"ANALYZE {session.rendered(target).sql}")
+        written += Volume(1, left, pieces.size(session, target))
+        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
+        counts = layout.count_rows(session, table, target)
+        made.append(Segment(target.name, tier, (), piece.fields, counts, 0, version))
+    heads = tuple(p for p in touched if isinstance(p, Head))
+    segments = tuple(p for p in touched if isinstance(p, Segment))
+    return Rewritten(Inputs(heads, segments), tuple(made), head_counts, read, written)
+
+
+def source_of(table: Table, piece: Head | Segment) -> exp.Table:
+    """The table behind a head or a segment."""
+    if isinstance(piece, Segment):
+        return layout.segment_table(piece)
+    return layout.head_table(table.id, piece)
+
+
+def _left(
+    session: PostgresSession,
+    table: Table,
+    old: exp.Table,
+    new: exp.Table,
+    fields: Fields,
+    gone: tuple[int, int],
+) -> int:
+    """How many rows are left; raises unless they and those that went are what there was."""
+    before, after = (hashed(session, pieces.all_rows(table, s, fields)) for s in (old, new))
+    if (before[0] - gone[0], before[1] - gone[1]) != after:
+        raise PalimpsestError(
+            Code.JOB_VERIFICATION,
+            f"writing {old.name} anew without rows that go would change others",
+            advice="nothing was changed; palimpsest verify tells whether the journal is whole",
+        )
+    return after[0]
