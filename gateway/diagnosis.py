@@ -13,10 +13,14 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError, Position
-from journal.schema import fold
+from gateway.running import Asked
+from journal.errors import Code, PalimpsestError
+from journal.schema import CatalogSnapshot, fold
+from rewriter.context import RewriteContext
 from rewriter.names import position_of
 from rewriter.parsing import Parsed, find_text
+from rewriter.reach import columns_in_reach
+from rewriter.supposed import plain_sight
 
 _FOUND = frozenset(
     {
@@ -44,21 +48,30 @@ _NAMES = (
     re.compile(r'"([^"]+)"'),
 )
 _CANDIDATES = re.compile(r"(?:Candidate (?:bindings|tables)|Did you mean):?\s*(.+)", re.I)
+_SHOWN_MAX = 20
 _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
 _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
-def diagnosed(error: PalimpsestError, parsed: Parsed, dialect: str) -> PalimpsestError:
+def diagnosed(error: PalimpsestError, asked: Asked, catalog: CatalogSnapshot) -> PalimpsestError:
     """The error with a position in the client's text, as far as it can be found."""
     if error.code not in _FOUND or error.position is not None:
         return error
     message, advice = _in_clients_terms(error)
-    position = None
+    node, position = None, None
     for pattern in _NAMES:
         match = pattern.search(error.message)
-        position = None if match is None else _find(match[1], parsed, dialect)
+        if match is None:
+            continue
+        node = _node(match[1], asked.parsed)
+        position = position_of(node) or find_text(asked.parsed.text, match[1], asked.dialect)
         if position is not None:
             break
+    if error.code is Code.UNKNOWN_COLUMN and node is not None:
+        schema, as_of = asked.settings.schema, asked.settings.as_of
+        context = RewriteContext(catalog, plain_sight, default_schema=schema, as_of=as_of)
+        known = columns_in_reach(node, context)
+        advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)
 
 
@@ -98,17 +111,14 @@ def _suggestion(wanted: str, known: Sequence[str]) -> str:
     close = get_close_matches(fold(wanted), list(folded))
     if close:
         return "did you mean " + " or ".join(folded[name] for name in close) + "?"
-    return "names in reach: " + ", ".join(known)
+    left = len(known) - _SHOWN_MAX
+    more = f" and {left} more" if left > 0 else ""
+    return "names in reach: " + ", ".join(known[:_SHOWN_MAX]) + more
 
 
-def _find(name: str, parsed: Parsed, dialect: str) -> Position | None:
-    """Where a name or value stands; of ``t.x`` the last part."""
+def _node(name: str, parsed: Parsed) -> exp.Identifier | None:
+    """The first part of the client's statement that is this name; of ``t.x`` the last part."""
     wanted = fold(name.rpartition(".")[2])
     ast = getattr(parsed.statement, "ast", None)
-    if isinstance(ast, exp.Expr):
-        for node in ast.find_all(exp.Identifier):
-            if fold(node.name) == wanted:
-                position = position_of(node)
-                if position is not None:
-                    return position
-    return find_text(parsed.text, name, dialect)
+    nodes = ast.find_all(exp.Identifier) if isinstance(ast, exp.Expr) else ()
+    return next((n for n in nodes if fold(n.name) == wanted and position_of(n)), None)

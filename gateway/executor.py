@@ -142,7 +142,7 @@ class Executor:
             statement.close()
             if plan is not None and plan.swift and error.code is not Code.CANCELLED:
                 return None
-            raise diagnosed(error, asked.parsed, asked.dialect) from error
+            raise diagnosed(error, asked, transaction.catalog) from error
         except BaseException:
             statement.close()
             raise
@@ -201,7 +201,7 @@ class Executor:
             except PalimpsestError as error:
                 if plan.swift and error.code is not Code.CANCELLED:
                     return None
-                raise diagnosed(error, parsed, dialect) from error
+                raise diagnosed(error, asked, statement.transaction.catalog) from error
             if run.appended:
                 text = digest(parsed)
                 statement.commit_direct(version, run.appended, text, author)
@@ -323,7 +323,7 @@ class Executor:
                 run.changes.append(change)
             case Fetch(query) if plan.kind is Kind.READ:
                 session.stream(query, run.parameters)
-                told = partial(diagnosed, parsed=asked.parsed, dialect=asked.dialect)
+                told = partial(diagnosed, asked=asked, catalog=statement.transaction.catalog)
                 rows = StreamedRows(statement, told)
                 run.returned = Outcome(plan.tag, -1, session.columns(), rows)
             case Fetch(query):

@@ -17,11 +17,7 @@ def output_names(
     query: exp.Expr, context: RewriteContext, scope: Scope | None = None
 ) -> list[str] | None:
     """Names of the columns, "" for one without; None when that cannot be told."""
-    known = dict(scope or {})
-    with_ = query.args.get("with_")
-    if with_ is not None:
-        for cte in with_.expressions:
-            known[fold(cte.alias)] = _of_cte(cte, context, known, with_.recursive)
+    known = cte_names(query, context, scope or {})
     if isinstance(query, exp.Subquery):
         return output_names(query.this, context, known)
     if isinstance(query, exp.SetOperation):
@@ -34,6 +30,18 @@ def output_names(
     if not isinstance(query, exp.Select):
         return None
     return _of_select(query, context, known)
+
+
+def cte_names(
+    query: exp.Expr, context: RewriteContext, scope: Scope
+) -> dict[str, list[str] | None]:
+    """The columns of the CTEs before a query, and of those in ``scope``, by name."""
+    known = dict(scope)
+    with_ = query.args.get("with_")
+    if with_ is not None:
+        for cte in with_.expressions:
+            known[fold(cte.alias)] = _of_cte(cte, context, known, with_.recursive)
+    return known
 
 
 def _of_cte(
@@ -88,14 +96,15 @@ def _of_star(
             return None
         if wanted and fold(source.alias_or_name) != wanted:
             continue
-        names = _of_source(source, context, scope)
+        names = source_names(source, context, scope)
         if names is None:
             return None
         found += names
     return found or None
 
 
-def _of_source(source: exp.Expr, context: RewriteContext, scope: Scope) -> list[str] | None:
+def source_names(source: exp.Expr, context: RewriteContext, scope: Scope) -> list[str] | None:
+    """Names of the columns of a relation in FROM; None when they cannot be told."""
     alias = source.args.get("alias")
     renamed = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
     names = _of_relation(source, context, scope)

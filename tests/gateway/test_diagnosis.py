@@ -63,3 +63,43 @@ def test_advice_names_what_there_is(con: Connection) -> None:
     with pytest.raises(gateway.ProgrammingError) as caught:
         con.execute("SELECT bb FROM t")
     assert caught.value.advice == "did you mean b?"
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT zzz FROM t", "a, b"),
+        ("SELECT zzz FROM w, t", "id, name, a, b"),
+        ("SELECT w.zzz FROM t, w", "id, name"),
+        ("SELECT (SELECT zzz FROM w WHERE id = t.a) FROM t", "id, name, a, b"),
+        ("WITH q AS (SELECT a AS one FROM t) SELECT zzz FROM q", "one"),
+        ("WITH q AS (SELECT zzz FROM w) SELECT * FROM q, t", "id, name"),
+        ("SELECT zzz FROM (SELECT a AS x FROM t) AS s", "x"),
+        ("SELECT zzz FROM v", "a, beta"),
+        ("UPDATE t SET b = zzz FROM w WHERE w.id = t.a", "a, b, id, name"),
+        ("UPDATE t SET b = w.zzz FROM w WHERE w.id = t.a", "id, name"),
+        ("DELETE FROM t USING w WHERE zzz = 1", "a, b, id, name"),
+        ("MERGE INTO t USING w ON id = a WHEN MATCHED THEN UPDATE SET b = zzz", "a, b, id, name"),
+        ("INSERT INTO t SELECT zzz, name FROM w", "id, name"),
+        ("INSERT INTO t VALUES (1, '') ON CONFLICT (a) DO UPDATE SET b = excluded.zzz", "a, b"),
+        ("INSERT INTO t VALUES (7, '') RETURNING zzz", "a, b"),
+    ],
+)
+def test_advice_names_every_column_in_reach_the_nearest_first(
+    con: Connection, sql: str, names: str
+) -> None:
+    con.execute("CREATE TABLE w (id INTEGER PRIMARY KEY, name VARCHAR)")
+    con.execute("INSERT INTO w VALUES (1, 'n')")
+    con.execute("CREATE VIEW v AS SELECT a, b AS beta FROM t")
+    with pytest.raises(gateway.ProgrammingError) as caught:
+        con.execute(sql).fetchall()
+    assert caught.value.advice == f"names in reach: {names}"
+
+
+def test_advice_of_a_wide_table_is_bounded(con: Connection) -> None:
+    columns = ", ".join(f"c{i} INTEGER" for i in range(30))
+    con.execute(f"CREATE TABLE wide (k INTEGER PRIMARY KEY, {columns})")
+    with pytest.raises(gateway.ProgrammingError) as caught:
+        con.execute("SELECT zzz FROM wide")
+    assert caught.value.advice.startswith("names in reach: k, c0, c1, ")
+    assert caught.value.advice.endswith("c18 and 11 more")
