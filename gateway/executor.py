@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
+from gateway.copying import exported
 from gateway.definitions import describer, dropped_tables
 from gateway.diagnosis import diagnosed
 from gateway.explain import explained
@@ -318,7 +319,7 @@ class Executor:
                 session.execute(query, run.parameters)
                 run.count = int(session.fetch_many(1)[0][0])
             case Export():
-                run.count = statement.export(step, run.parameters)
+                run.count = exported(statement, step, run.parameters)
             case Change(change):
                 run.changes.append(change)
             case Fetch(query) if plan.kind is Kind.READ:

@@ -22,6 +22,7 @@ from sqlglot import exp
 from gateway.calls import call_procedure
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
+from gateway.copying import reads_elsewhere, with_file_here
 from gateway.erasing import erase_rows
 from gateway.executor import Executor
 from gateway.parameters import bind
@@ -128,6 +129,9 @@ class Session:
                 return call_procedure(self, parsed.statement, bound)
             case Erase():
                 return erase_rows(self, parsed, parsed.statement, bound)
+            case _ if reads_elsewhere(parsed):
+                with with_file_here(parsed) as copied:
+                    return self._run_sql(copied, bound, batch)
             case _:
                 return self._run_sql(parsed, bound, batch)
 

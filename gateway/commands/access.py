@@ -9,8 +9,10 @@ import click
 
 from gateway.commands.connecting import Access, access_options, connected
 from gateway.commands.failure import fail, failing
+from gateway.commands.places import Place
 from gateway.errors import mapped, mapping
 from journal.errors import PalimpsestError
+from journal.stores.elsewhere import read_file, write_file
 
 PASSPHRASE = click.option(
     "--passphrase",
@@ -34,15 +36,15 @@ def command() -> None:
 
 
 @command.command("create")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=Place())
 @click.option("--subject", multiple=True, required=True, metavar="TYPE=VALUE", help="Who.")
 @click.option("--days", default=30, show_default=True, help="How long it can be opened.")
 @PASSPHRASE
 @access_options
-def create(
-    file: Path, subject: tuple[str, ...], days: int, passphrase: str, access: Access
-) -> None:
+def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, access: Access) -> None:
     """Write a package of JSON and Parquet to FILE, all versions of all rows that name somebody.
+
+    FILE may be a URL of any file system that fsspec knows: s3://bucket/ada.package.
 
     \b
     Examples:
@@ -64,17 +66,17 @@ def create(
                 expires,
                 connection.session.user or "somebody",
             )
-            file.write_bytes(data)
+            write_file(file, data)
     for found in told:
         click.echo(f"  {found.table}: {found.why or f'{found.rows} row versions'}")
     click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
 
 
 @command.command("open")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=Place(exists=True))
 @click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A folder.")
 @PASSPHRASE
-def open_file(file: Path, target: Path, passphrase: str) -> None:
+def open_file(file: str, target: Path, passphrase: str) -> None:
     """Unpack the package FILE into a folder.
 
     \b
@@ -84,7 +86,7 @@ def open_file(file: Path, target: Path, passphrase: str) -> None:
     from journal.erasure.package import open_package
 
     try:
-        package = open_package(file.read_bytes(), passphrase, datetime.now(UTC))
+        package = open_package(read_file(file), passphrase, datetime.now(UTC))
     except PalimpsestError as error:
         fail(mapped(error))
     target.mkdir(parents=True, exist_ok=True)

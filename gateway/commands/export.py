@@ -10,14 +10,17 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
+from gateway.commands.places import Place
 from gateway.commands.progress import working
+from gateway.errors import mapping
 from gateway.shell.files import WRITERS, export_rows
 from gateway.shell.splitting import split
+from journal.stores.elsewhere import written
 
 
 @click.command("export")
 @click.argument("source", metavar="TABLE|QUERY")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=Place())
 @click.option(
     "-t",
     "--format",
@@ -27,16 +30,17 @@ from gateway.shell.splitting import split
 )
 @JSON_OPTION
 @access_options
-def command(source: str, file: Path, form: str | None, as_json: bool, access: Access) -> None:
+def command(source: str, file: str, form: str | None, as_json: bool, access: Access) -> None:
     """Write the current rows of TABLE, or what QUERY gives, to FILE.
 
     The form follows the file's ending: .csv .tsv .json .jsonl .md .parquet. A file of that name is
-    replaced only once the new one is whole.
+    replaced only once the new one is whole. FILE may be a URL of any file system that fsspec knows.
 
     \b
     Examples:
       palimpsest export hr.depts depts.parquet
       palimpsest export "SELECT * FROM hr.depts WHERE deptno < 20" depts.csv
+      palimpsest export hr.depts s3://bucket/depts.parquet
       palimpsest export hr.depts before.csv --as-of '2024-05-01 12:00'
     """
     pieces = split(source, access.dialect)
@@ -46,13 +50,15 @@ def command(source: str, file: Path, form: str | None, as_json: bool, access: Ac
         started = time.monotonic()
         with (
             failing(pieces[0], as_json=as_json),
-            working(f"writing {file.name}", quiet=as_json) as advance,
+            working(f"writing {Path(file).name}", quiet=as_json) as advance,
+            mapping(),
+            written(file) as path,
         ):
-            rows = export_rows(connection, pieces[0].text, file, form, advance=advance)
+            rows = export_rows(connection, pieces[0].text, path, form, advance=advance)
+            size = path.stat().st_size
     seconds = time.monotonic() - started
-    size = file.stat().st_size
     if as_json:
-        done = {"file": str(file), "rows": rows, "bytes": size, "seconds": round(seconds, 3)}
+        done = {"file": file, "rows": rows, "bytes": size, "seconds": round(seconds, 3)}
         click.echo(json.dumps(done))
         return
     click.echo(f"Wrote {file}: {rows:,} rows, {size:,} bytes in {seconds:.1f} s.")

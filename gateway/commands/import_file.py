@@ -10,12 +10,15 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
+from gateway.commands.places import Place
 from gateway.commands.progress import working
+from gateway.errors import mapping
 from gateway.shell.files import FileOptions, import_file
+from journal.stores.elsewhere import fetched
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=Place(exists=True))
 @click.argument("table")
 @click.option("--create", is_flag=True, help="Make the table from the file's columns.")
 @click.option("--key", metavar="COL,..", help="Columns of the primary key, with --create.")
@@ -29,7 +32,7 @@ from gateway.shell.files import FileOptions, import_file
 @JSON_OPTION
 @access_options
 def command(
-    file: Path,
+    file: str,
     table: str,
     create: bool,
     key: str | None,
@@ -40,6 +43,8 @@ def command(
     access: Access,
 ) -> None:
     """Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.
+
+    FILE may be a URL of any file system that fsspec knows: s3://bucket/planes.csv.
 
     Columns are matched by name. Keys and constraints hold for imported rows as for any others.
 
@@ -57,11 +62,13 @@ def command(
         started = time.monotonic()
         with (
             failing(as_json=as_json),
-            working(f"importing {file.name}", quiet=as_json) as advance,
+            working(f"importing {Path(file).name}", quiet=as_json) as advance,
+            mapping(),
+            fetched(file) as path,
         ):
             done = import_file(
                 connection,
-                str(file),
+                str(path),
                 table,
                 create=create,
                 key=keys,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from pathlib import Path
 
 from gateway.erasing import subjects_of
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
 from journal.journal import Journal
+from journal.stores.elsewhere import is_elsewhere, local_path, read_file, write_file
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 _DAYS = 30
@@ -32,7 +32,7 @@ def _run(context: JobContext) -> JobReport:
         return _report(context, "nothing", told.why or "no row names them")
     if context.dry_run:
         return _report(context, "planned", "", Volume(len(files), told.rows))
-    target = _folder(context) / f"{told.table}-{context.job_id}.package"
+    target = f"{_folder(context)}/{told.table}-{context.job_id}.package"
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
     by = context.session.user or "somebody"
@@ -46,10 +46,10 @@ def _run(context: JobContext) -> JobReport:
         [context.table.id],
     )
     try:
-        target.write_bytes(data)
+        write_file(target, data)
     except OSError as error:
         raise _unusable(f"cannot write {target}: {error.strerror or error}") from error
-    return _report(context, "done", "", Volume(1, told.rows, len(data)), str(target))
+    return _report(context, "done", "", Volume(1, told.rows, len(data)), target)
 
 
 def _subjects(context: JobContext) -> dict[str, list[str]]:
@@ -61,20 +61,23 @@ def _subjects(context: JobContext) -> dict[str, list[str]]:
             advice="give subjects=FILE: a CSV file whose columns are types of identifiers",
         )
     try:
-        return subjects_of([], Path(name).read_text().splitlines())
+        return subjects_of([], read_file(name).decode().splitlines())
     except (OSError, UnicodeDecodeError) as error:
         raise _unusable(f"cannot read {name}: {error}") from error
 
 
-def _folder(context: JobContext) -> Path:
-    folder = Path(context.text("to") or ".")
+def _folder(context: JobContext) -> str:
+    place = context.text("to") or "."
+    if is_elsewhere(place):
+        return place.rstrip("/")
+    folder = local_path(place)
     journal = context.session.journal
     inside = isinstance(journal, Journal) and folder.resolve().is_relative_to(
         journal.root.resolve()
     )
     if inside or not folder.is_dir():
         raise _unusable(f"{folder} is no folder outside the warehouse")
-    return folder
+    return str(folder)
 
 
 def _unusable(message: str) -> PalimpsestError:

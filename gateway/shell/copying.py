@@ -9,6 +9,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, export_rows, import_file
 from journal.errors import Code, PalimpsestError
+from journal.stores.elsewhere import fetched, written
 
 _USAGE = r"\copy TABLE FROM 'file.csv' [CREATE [KEY (a, b)]]  or  \copy TABLE|(QUERY) TO 'file.csv'"
 _FORM = re.compile(
@@ -26,7 +27,7 @@ def copy_command(connection: Connection, text: str) -> str:
     file = found["file"]
     if file.startswith("'"):
         file = file[1:-1].replace("''", "'")
-    path = Path(file).expanduser()
+    place = file if "://" in file else str(Path(file).expanduser())
     rest = found["rest"].strip()
     if found["way"].lower() == "to":
         if rest:
@@ -34,20 +35,22 @@ def copy_command(connection: Connection, text: str) -> str:
         source = found["source"]
         if source.startswith("("):
             source = source[1:-1]
-        rows = export_rows(connection, source, path)
-        return f"Wrote {path}: {rows:,} rows."
+        with mapping(), written(place) as path:
+            rows = export_rows(connection, source, path)
+        return f"Wrote {place}: {rows:,} rows."
     created = _CREATE.fullmatch(rest)
     if rest and created is None:
         raise _wrong()
     keys = [k.strip() for k in (created["key"] or "").split(",")] if created is not None else []
-    done = import_file(
-        connection,
-        str(path),
-        found["source"],
-        create=created is not None,
-        key=[k for k in keys if k],
-        options=FileOptions(),
-    )
+    with mapping(), fetched(place) as path:
+        done = import_file(
+            connection,
+            str(path),
+            found["source"],
+            create=created is not None,
+            key=[k for k in keys if k],
+            options=FileOptions(),
+        )
     return f"{'Made' if done.created else 'Appended to'} {done.table}: {done.rows:,} rows."
 
 

@@ -1,0 +1,253 @@
+"""Files that lie elsewhere, under a URL: the only home of fsspec.
+
+A place is a path of this machine or a URL of any file system that fsspec knows (``s3://``,
+``hdfs://``, ``sftp://``, ``file://``). Credentials come from the environment or fsspec's own
+configuration; neither they nor what a file system says of a failure get into a message. What is
+written appears whole or not at all. Decides nothing about what is written.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from journal.errors import Code, PalimpsestError
+
+_LOCAL = frozenset({"file", "local"})
+_REFUSED = {
+    "memory": "it lives in one process and is gone with it",
+    "data": "it is no place",
+    **dict.fromkeys(
+        ("dir", "reference", "generic", "cached", "simplecache", "filecache", "blockcache"),
+        "it only stands for another file system, name that one",
+    ),
+}
+# Their objects appear when the last byte of them is there; others have names that can be changed.
+_WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
+_CREDENTIALS = ("Credential", "TokenRetrieval", "Unauthorized", "Authentication", "Forbidden")
+_UNREACHABLE = ("Connect", "Timeout", "Endpoint", "gaierror", "NoRoute", "ServerDisconnected")
+
+
+def is_elsewhere(place: str) -> bool:
+    """True for a URL of another file system than this machine's."""
+    return _scheme(place) not in {"", *_LOCAL}
+
+
+def _scheme(place: str) -> str:
+    scheme, found, _ = place.partition("://")
+    return scheme.lower() if found and scheme.replace("+", "").isalnum() else ""
+
+
+def local_path(place: str) -> Path:
+    """The path of a place on this machine, which may be written as ``file://``."""
+    if _scheme(place) in _LOCAL:
+        return Path(url2pathname(urlsplit(place).path))
+    return Path(place)
+
+
+@contextmanager
+def fetched(place: str) -> Iterator[Path]:
+    """A file to read: itself where it is on this machine, else a copy that goes with the block.
+
+    Raises FILE_ACCESS where it cannot be had, DRIVER_MISSING without the package its URL needs.
+    """
+    if not is_elsewhere(place):
+        yield local_path(place)
+        return
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
+        # Its ending says what it is.
+        folder, name = _split(place)
+        copy = Path(scratch) / name
+        Folder(folder).fetch(name, copy)
+        yield copy
+
+
+@contextmanager
+def written(place: str) -> Iterator[Path]:
+    """A file to write: itself where it is on this machine, else one that is put there in the end.
+
+    Nothing is there, or what was there before, unless the block ends well. Raises as ``fetched``.
+    """
+    if not is_elsewhere(place):
+        yield local_path(place)
+        return
+    folder, name = _split(place)
+    target = Folder(folder)
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
+        copy = Path(scratch) / name
+        yield copy
+        target.put(copy, name)
+
+
+def _split(place: str) -> tuple[str, str]:
+    """The folder of a URL, and the name in it."""
+    scheme, _, rest = place.partition("://")
+    folder, _, name = rest.rpartition("/")
+    if not name:
+        raise _failed("use", _without_login(place), "it names no file")
+    return f"{scheme}://{folder}", name
+
+
+class Folder:
+    """A folder of this machine or elsewhere; files in it are named by paths relative to it."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place if place.endswith("://") else place.rstrip("/")
+        self._shown = _without_login(self.place)
+        self._keeps_whole = _scheme(place) in _WHOLE_OBJECTS
+        self._files, self._root = _file_system(self.place, self._shown)
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Copy a file of the folder to a path of this machine."""
+        draft = target.with_name(f"{target.name}.part")
+        with self._telling("read", name):
+            self._files.get_file(f"{self._root}/{name}", str(draft))
+            draft.replace(target)
+
+    def put(self, source: Path, name: str) -> None:
+        """Copy a file of this machine into the folder; it is there as a whole, or not at all."""
+        path = f"{self._root}/{name}"
+        draft = path if self._keeps_whole else f"{path}.part-{uuid.uuid4().hex[:8]}"
+        with self._telling("write", name):
+            try:
+                if self._keeps_whole:
+                    # Folders are names there; making one would make a bucket that is missing.
+                    self._files.put_file(str(source), path)
+                else:
+                    self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+                    self._files.put_file(str(source), draft)
+                    self._files.mv(draft, path)
+                found = self._files.info(path)["size"]
+            except BaseException:
+                if draft != path:
+                    with suppress(Exception):
+                        self._files.rm_file(draft)
+                raise
+        if found != source.stat().st_size:
+            raise _failed("write", f"{self._shown}/{name}", "it did not arrive whole")
+
+    def read(self, name: str) -> bytes | None:
+        """What a small file holds; None if there is none."""
+        with self._telling("read", name):
+            try:
+                found: bytes = self._files.cat_file(f"{self._root}/{name}")
+            except FileNotFoundError:
+                return None
+            return found
+
+    def size(self, name: str) -> int | None:
+        """The bytes of a file; None if there is none."""
+        with self._telling("read", name):
+            self._files.invalidate_cache()
+            try:
+                return int(self._files.info(f"{self._root}/{name}")["size"])
+            except FileNotFoundError:
+                return None
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with self._telling("remove", name), suppress(FileNotFoundError):
+            self._files.rm_file(f"{self._root}/{name}")
+
+    @contextmanager
+    def _telling(self, verb: str, name: str) -> Iterator[None]:
+        place = f"{self._shown}/{name}"
+        try:
+            yield
+        except PalimpsestError:
+            raise
+        except Exception as error:  # noqa: BLE001 - every file system has errors of its own.
+            # Not chained: what a file system says may hold a key or a signed address.
+            raise _failed(verb, place, _reason(error)) from None
+
+
+def read_file(place: str) -> bytes:
+    """What a file holds, wherever it lies."""
+    with fetched(place) as path:
+        return path.read_bytes()
+
+
+def write_file(place: str, data: bytes) -> None:
+    """Write a file, wherever it is to lie."""
+    with written(place) as path:
+        path.write_bytes(data)
+
+
+def _file_system(place: str, shown: str) -> tuple[Any, str]:
+    """The file system of a folder, and its path there."""
+    scheme = _scheme(place)
+    why = "file systems are not chained" if "::" in place else _REFUSED.get(scheme)
+    if why is not None:
+        raise _failed("use", shown, why)
+    try:
+        import fsspec
+    except ImportError as error:
+        raise _missing("fsspec") from error
+    try:
+        # Listings are asked anew: others write there as well.
+        files, root = fsspec.url_to_fs(place, use_listings_cache=False)
+    except ImportError as error:
+        raise _missing(scheme) from error
+    except Exception as error:  # noqa: BLE001 - what makes a file system is anybody's code.
+        raise _failed("use", shown, _reason(error)) from None
+    return files, str(root).rstrip("/")
+
+
+def _without_login(place: str) -> str:
+    """A place as it may be shown: without user, password, query."""
+    if not _scheme(place):
+        return place
+    scheme, _, rest = place.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}".partition("?")[0]
+
+
+def _reason(error: BaseException) -> str:
+    """Why it failed, in words of ours."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen and len(seen) < 10:
+        seen.append(error)
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    names = [c.__name__ for e in seen for c in type(e).__mro__]
+    if any(isinstance(e, PermissionError) for e in seen) or _any(names, _CREDENTIALS):
+        return "its file system does not accept the credentials, or found none"
+    if any(isinstance(e, FileNotFoundError) for e in seen):
+        return "there is no such file, folder or bucket"
+    if any(isinstance(e, ConnectionError | TimeoutError) for e in seen) or _any(
+        names, _UNREACHABLE
+    ):
+        return "its file system cannot be reached"
+    if any(isinstance(e, ValueError) and "rotocol" in str(e) for e in seen):
+        return "no file system is known by that name"
+    return f"its file system failed with {type(seen[0]).__name__}"
+
+
+def _any(names: list[str], parts: tuple[str, ...]) -> bool:
+    return any(part in name for name in names for part in parts)
+
+
+def _failed(verb: str, place: str, why: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.FILE_ACCESS,
+        f"cannot {verb} {place}: {why}",
+        advice="check the URL, and the credentials in the environment or fsspec's configuration",
+    )
+
+
+def _missing(name: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.DRIVER_MISSING,
+        f"files under {name}:// need a package that is not installed"
+        if name != "fsspec"
+        else "files under a URL need the package fsspec",
+        advice="pip install 'palimpsest-gateway[elsewhere]', or what fsspec asks for it",
+    )
