@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gateway.procedures import hive
 from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from journal.erasure.requests import Request
     from journal.erasure.seam import ErasureJournal
     from journal.erasure.wanted import Wanted
+    from journal.hive.journal import HiveJournal
     from journal.jobs.contract import Engine, Progress
 
     OpenEngine = Callable[[], AbstractContextManager[Engine]]
@@ -53,6 +55,9 @@ def eraser_of(session: Session) -> Eraser:
 
     if isinstance(session.journal, DatabaseJournal):
         return _in_database(session.journal)
+    on_hive = hive(session.journal)
+    if on_hive is not None:
+        return _on_hive(on_hive)
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         "an erasure needs an embedded warehouse or a PostgreSQL database, this store is"
@@ -104,5 +109,26 @@ def _in_database(journal: DatabaseJournal) -> Eraser:
         partial(acceptance.cancel, journal),
         purge,
         Sight(acceptance.keys_of),
+        at_once=True,
+    )
+
+
+def _on_hive(journal: HiveJournal) -> Eraser:
+    """Rows go when a request is accepted; what is left to purge are partitions."""
+    from journal.erasure.access import Sight
+    from journal.hive import accepting, erasing
+
+    def purge(
+        _engine: OpenEngine | None, by: str, only: Sequence[str] | None, _progress: Progress
+    ) -> Erased:
+        return erasing.purge(journal, by, only)
+
+    return Eraser(
+        journal,
+        partial(accepting.accept, journal),
+        partial(accepting.dry_run, journal),
+        partial(accepting.cancel, journal),
+        purge,
+        Sight(accepting.keys_of),
         at_once=True,
     )

@@ -55,4 +55,4 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run)
+KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run, _run)

@@ -46,28 +46,44 @@ def remove_forsaken(
     journal: HiveJournal, connection: HiveConnection, older_us: int = FORSAKEN_US
 ) -> list[str]:
     """Drop partitions and tables of transactions that ended without a word; what they were."""
-    limit = journal.now() - older_us
+    gone: list[str] = []
+    for name in forsaken(journal, connection, journal.now() - older_us):
+        if name in journal.staged:
+            continue
+        if "/" in name:
+            journal.drop_segment(connection, name)
+        else:
+            drop = exp.Drop(tables=[journal.names.table(name)], kind="TABLE", exists=True)
+            connection.execute(rendered(drop))
+        gone.append(name)
+    return gone
+
+
+def forsaken(
+    journal: HiveJournal, connection: HiveConnection, before_us: int, table_id: int | None = None
+) -> list[str]:
+    """Partitions that nothing lists, and tables of staged rows, made before a moment.
+
+    Of one table's journals, or of all; whose the staged rows are does not show.
+    """
     _, state = journal.look()
     with journal.catalog.reading() as reading:
-        known = set(rows_of.load_retired(reading)) | journal.staged
-    for found in state.tables.values():
-        known |= {s.files[0].path for s in found.manifest.segments}
-    gone: list[str] = []
-    for name in connection.tables_of(journal.names.own):
-        if name.startswith(journal.names.staging):
-            if _made_us(name.removeprefix(journal.names.staging)) < limit:
-                drop = exp.Drop(tables=[journal.names.table(name)], kind="TABLE", exists=True)
-                connection.execute(rendered(drop))
-                gone.append(name)
-            continue
-        if not name.startswith(journal.names.journals):
-            continue
-        for segment in connection.partitions_of(journal.names.own, name):
+        known = set(rows_of.load_retired(reading))
+    for state_of in state.tables.values():
+        known |= {s.files[0].path for s in state_of.manifest.segments}
+    own = journal.names.own
+    found = [
+        name
+        for name in connection.tables_of(own, f"{journal.names.staging}*")
+        if _made_us(name.removeprefix(journal.names.staging)) < before_us
+    ]
+    of = "" if table_id is None else f"t{table_id}_"
+    for name in connection.tables_of(own, f"{journal.names.journals}{of}*"):
+        for segment in connection.partitions_of(own, name):
             path = f"{name}/{segment}"
-            if path not in known and _made_us(segment.lstrip("s")) < limit:
-                connection.execute(rendered(layout.drop_rows(journal.names, path)))
-                gone.append(path)
-    return gone
+            if path not in known and _made_us(segment.lstrip("s")) < before_us:
+                found.append(path)
+    return found
 
 
 def _made_us(name: str) -> int:

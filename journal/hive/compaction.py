@@ -211,10 +211,10 @@ def _verify(
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
     (current, _), (versions, checksum) = found[0]
-    return {"current_rows": current, "versions": versions, "checksum": checksum}
+    return {"current_rows": current, "versions": versions, "checksum": str(checksum)}
 
 
-def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, str]]:
+def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, int]]:
     """Counts and sums over hashes, of the current rows and of all versions with their intervals."""
     table = run.asked.table
     reader = Reader(table, state.tables[table.id].tiers)
@@ -224,28 +224,29 @@ def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, str]]:
         (names, reader.current([(column(n), n) for n in names])),
         ([*names, *ends], reader.intervals([(column(n), n) for n in (*names, *ends)])),
     )
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, int]] = []
     for columns, rows in queries:
-        members = [exp.alias_(column(n, "r"), f"c{i}") for i, n in enumerate(columns)]
-        text = exp.Anonymous(
-            this="to_json",
-            expressions=[
-                exp.Struct(
-                    expressions=[
-                        exp.PropertyEQ(this=exp.to_identifier(m.alias), expression=m.this)
-                        for m in members
-                    ]
-                )
-            ],
-        )
-        hashed = exp.Anonymous(this="xxhash64", expressions=[text])
-        wide = exp.cast(hashed, "DECIMAL(38, 0)")
-        total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
-        query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
-        source = in_terms_of(query, _tiers(run, state).in_spark)
-        ((count, summed),) = run.connection.run(rendered(source))
-        found.append((int(count), str(summed)))
+        source = in_terms_of(rows, _tiers(run, state).in_spark)
+        found.append(fingerprint(run.connection, source, columns))
     return found
+
+
+def fingerprint(
+    connection: HiveConnection, rows: exp.Expr, columns: Sequence[str]
+) -> tuple[int, int]:
+    """How many rows of Spark's, and the sum of their hashes, which tells nothing of their order."""
+    members = [
+        exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
+        for i, n in enumerate(columns)
+    ]
+    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members)])
+    hashed = exp.Anonymous(this="xxhash64", expressions=[text])
+    wide = exp.cast(hashed, "DECIMAL(38, 0)")
+    total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
+    assert isinstance(rows, exp.Query)
+    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
+    ((count, summed),) = connection.run(rendered(query))
+    return int(count), int(summed)
 
 
 def _swap(run: _Run, inputs: Sequence[Segment], staged: Sequence[Segment]) -> None:

@@ -93,6 +93,13 @@ class HeldSegments:
         values = of_arrow(table, source.slice(place, 1))
         return None if values is None else Row(newest, values[0][0])
 
+    def forget(self, paths: Iterable[str]) -> None:
+        """Let go of segments that are no more."""
+        with self._lock:
+            for path in paths:
+                gone = self._held.pop(path, None)
+                self._count -= 0 if gone is None else gone.rows.num_rows
+
     def rows(
         self, session: HiveSession, names: layout.Names, table: Table, segments: Sequence[Segment]
     ) -> list[MemoryRows]:

@@ -18,14 +18,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 from sqlglot import exp
 
 from journal.commit import Author, staged_files
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
+from journal.erasure.fence import Fence
+from journal.erasure.guard import load_fence
 from journal.errors import Code, PalimpsestError
-from journal.hive import section
+from journal.hive import records, section, shown_catalog
 from journal.hive.buffers import Buffers
 from journal.hive.held_rows import HeldRows
 from journal.hive.held_segments import HeldSegments
@@ -33,12 +34,11 @@ from journal.hive.leases import Leases
 from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
 from journal.hive.views import PublicViews
-from journal.plan import STORE_SCHEMA
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, SegmentFile
 from journal.state import JournalState
-from journal.stores import duckdb_maintenance, hive_plain
 from journal.stores import hive_layout as layout
+from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import StateRow
 from journal.stores.duckdb import DuckDBSession
@@ -52,7 +52,6 @@ from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
 from journal.wall_clock import wall_clock_us
 
-_FILL_TRANSACTIONS = "INSERT INTO _palimpsest.transactions SELECT * FROM palimpsest_transactions"
 _CONFIRM_TRIES = 20
 _CONFIRM_PAUSE_S = 0.5
 _GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
@@ -85,17 +84,18 @@ class HiveJournal:
         self._lock = threading.Lock()
         self._ready: set[str] = set()
         self.staged: set[str] = set()
-        self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of)
+        self.local = DuckDBStore(Path(":memory:"), {})
+        shown_catalog.make(self.local)
+        self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of, load_fence=self._load_fence)
         with catalog.writing() as connection:
             store_id = rows_of.open_catalog(connection, new_id())
+            self._secret = rows_of.secret(connection)
             row, state = self.look_in(connection)
         self.names = replace(names, store=store_id[:8])
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
         self.counters = DatabaseNumbers(self._reserve, self._skip_past)
         self.leases = Leases(catalog, wall_us, lease_s)
         self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
-        self.local = DuckDBStore(Path(":memory:"), {})
-        _make_catalog(self.local)
 
     @property
     def state(self) -> JournalState:
@@ -207,7 +207,7 @@ class HiveJournal:
         if layout.is_adopted(self.names, path):
             hive_plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
         else:
-            connection.execute(rendered(layout.drop_rows(self.names, path)))
+            connection.purge(rendered(layout.drop_rows(self.names, path)))
 
     def drop_tables(self, names: Iterable[str]) -> None:
         """Drop tables of staged rows."""
@@ -316,28 +316,6 @@ class HiveJournal:
         self.clock.settle(settled)
         return committed.version == seen.version
 
-    def show_catalog(self, local: DuckDBSession, until: Version) -> None:
-        """Let queries of a local session read the catalog's relations."""
-        with self.catalog.reading() as connection:
-            found = rows_of.load_transactions(connection, 0)
-        rows = [r for r in found if r.version <= until]
-        shown = pa.table(
-            {
-                "version": pa.array([r.version for r in rows], pa.int64()),
-                "first_version": pa.array([r.first_version for r in rows], pa.int64()),
-                "committed_at": pa.array([r.version for r in rows], pa.timestamp("us", "UTC")),
-                "user_name": pa.array([r.user for r in rows], pa.string()),
-                "application": pa.array([r.application for r in rows], pa.string()),
-                "statements": pa.array([r.statements for r in rows], pa.int32()),
-                "statement_digest": pa.array([r.digest for r in rows], pa.string()),
-                "message": pa.array([r.message for r in rows], pa.string()),
-                "tables": pa.array([list(r.tables) for r in rows], pa.list_(pa.string())),
-                "rows_written": pa.array([r.rows for r in rows], pa.int64()),
-            }
-        )
-        local.show_arrow("palimpsest_transactions", shown)
-        local.text(_FILL_TRANSACTIONS)
-
     @contextmanager
     def reading_session(self) -> Iterator[HiveSession]:
         """A session for what reads no journal."""
@@ -346,14 +324,51 @@ class HiveJournal:
 
     @contextmanager
     def exclusive_session(self) -> Iterator[DuckDBSession]:
-        """A session that may write to the relations of jobs, which this process keeps."""
-        session = self.local.acquire()
-        session.begin()
+        """A session that may write to the records, and to this process's runs of jobs."""
+        with self.catalog.writing(rows_of.RECORDS) as connection:
+            with self.recording(connection) as session:
+                yield session
+
+    @contextmanager
+    def recording(self, connection: CatalogConnection) -> Iterator[DuckDBSession]:
+        """A session whose commit writes the records in a transaction of the catalog."""
+        local = self.local.acquire()
+        local.begin()
         try:
-            yield session
+            before = records.load(local, connection)
+            local.before_commit = lambda: records.keep(local, connection, before)
+            yield local
         finally:
-            session.rollback()
-            self.local.release(session)
+            local.rollback()
+            self.local.release(local)
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[DuckDBSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+            row, committed = self.look_in(connection)
+            with self.recording(connection) as session:
+                yield session
+                fence = load_fence(session)
+                session.commit()
+            following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
+            rows_of.put_state(connection, following)
+        self.keep(following, committed.with_tables({}, fence))
+
+    def _load_fence(self, connection: CatalogConnection) -> Fence:
+        local = self.local.acquire()
+        try:
+            return records.fence_in(local, connection)
+        finally:
+            self.local.release(local)
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with: kept in the catalog."""
+        return self.read_secret()
+
+    def read_secret(self) -> str:
+        """The same."""
+        return self._secret
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""
@@ -366,17 +381,3 @@ class HiveJournal:
 
 def _no_direct() -> Iterator[HiveStatement]:
     raise AssertionError("a Hive store takes no direct writes")
-
-
-def _make_catalog(local: DuckDBStore) -> None:
-    """The relations of the catalog that statements may name; those of jobs are this process's."""
-    session = local.acquire()
-    session.text(f"CREATE SCHEMA {STORE_SCHEMA}")
-    session.text(
-        f"CREATE TABLE {STORE_SCHEMA}.transactions (version BIGINT, first_version BIGINT,"
-        " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR,"
-        " statements INTEGER, statement_digest VARCHAR, message VARCHAR, tables VARCHAR[],"
-        " rows_written BIGINT)"
-    )
-    duckdb_maintenance.ensure(session)
-    local.release(session)

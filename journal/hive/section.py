@@ -22,6 +22,7 @@ from sqlglot import exp
 from journal import conflicts
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
+from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.hive.buffers import concatenated
 from journal.hive.leases import Held
@@ -37,6 +38,7 @@ from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
+from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.stores.sql_engine import CatalogConnection
@@ -137,6 +139,8 @@ class _Attempt:
         journal.clock.settle(max(self._committed.version, self._row.settled))
         check_catalog(transaction, self._committed)
         self._check_conflicts()
+        session = self._statement.session
+        guard.check_buffers(journal, session, transaction, self._committed, self._show_whole)
         writes, floor = transaction.writes, journal.clock.floor
         self._mapping: dict[Version, Version] = {}
         if writes[0].version <= floor:
@@ -155,6 +159,9 @@ class _Attempt:
             table = self._committed.catalog.by_id(table_id)
             if table is None:
                 continue
+            if self._transaction.snapshot.epoch_of(table_id) != self._committed.epoch_of(table_id):
+                # Rows were erased since: what this transaction has read of them may not come back.
+                raise conflicts.conflict(table)
             mine = _hashed(table, self._transaction.buffered(table_id))
             self._claims[table_id] = None if mine is None else json.dumps(sorted(mine))
             if not self._transaction.is_pinned(table_id, self._committed):
@@ -190,6 +197,19 @@ class _Attempt:
         session.execute(conflicts.overlap_query(table), {})
         if session.fetch_many(1):
             raise conflicts.conflict(table)
+
+    def _show_whole(self, table: Table, name: str) -> None:
+        """Let local queries read all that the transaction has written to a table."""
+        session, sets = self._statement.session, self._transaction.buffered(table.id)
+        memory = [r for r in sets if isinstance(r, MemoryRows)]
+        for rows in sets:
+            if isinstance(rows, StagedRows):
+                columns = layout.journal_fields(table, rows.fields)
+                query = layout.rows_of(self._journal.names, [f.path for f in rows.files])
+                query.set("expressions", [column(n) for n, _ in columns])
+                found = session.typed(session.from_spark(query), columns)
+                memory.append(MemoryRows(found, rows.counts, rows.fields))
+        show_rows(session.local, table, name, memory)
 
     def check_names(self) -> None:
         """Raise DUPLICATE_TABLE if a new relation's name is taken in the metastore."""
@@ -303,6 +323,8 @@ class _Attempt:
 
     def _write(self, connection: CatalogConnection, held: Held) -> Written:
         row, committed = self._journal.look_in(connection)
+        if row.fence != self._row.fence:
+            raise Overtaken
         if row.generation != self._row.generation:
             check_catalog(self._transaction, committed)
         if self._writes[0].version <= max(committed.version, row.settled):
@@ -316,8 +338,11 @@ class _Attempt:
         changed = catalog is not committed.catalog
         if self._alongside is not None:
             self._alongside(connection, committed)
-        following = StateRow(
-            row.generation + 1, self.version, row.settled, self.version if changed else row.catalog
+        following = replace(
+            row,
+            generation=row.generation + 1,
+            version=self.version,
+            catalog=self.version if changed else row.catalog,
         )
         for table_id, state in tables.items():
             found = JournalRow(table_id, state.manifest, state.last_version, RowCounts())

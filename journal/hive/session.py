@@ -335,6 +335,10 @@ class HiveSession:
         self.local.show_arrow(name, rows)
         self.note_local(name)
 
+    def hide(self, *names: str) -> None:
+        """Take back relations that were shown to the local session."""
+        self.local.hide(*names)
+
     def note_local(self, name: str) -> None:
         """Let queries that run in Spark read a relation of the local session too."""
         self._names.add(fold(name))

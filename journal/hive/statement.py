@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.appending import count_kinds
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
+from journal.hive import shown_catalog
 from journal.hive.session import HiveSession
 from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
@@ -55,6 +56,7 @@ class HiveStatement:
         self._open = True
         self.committed = committed
         self.transaction = transaction
+        self.names = journal.names
         self._local = journal.local.acquire()
         self.session = HiveSession(
             journal.store,
@@ -62,7 +64,7 @@ class HiveStatement:
             SeenTiers(journal.names, committed, transaction),
             journal.held,
             journal.held_rows,
-            lambda local: journal.show_catalog(local, committed.version),
+            lambda local: shown_catalog.show(journal.catalog, local, committed.version),
         )
         self.session.begin()
 

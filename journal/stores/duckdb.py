@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class DuckDBSession:
         self._shown: list[str] = []
         self._staged: list[str] = []
         self._begun = False
+        self.before_commit: Callable[[], None] | None = None
+        """What else must happen for the transaction to be committed; forgotten with it."""
         self._zone: str | None = None
 
     def use_zone(self, name: str | None) -> None:
@@ -87,6 +89,8 @@ class DuckDBSession:
         self._begun = True
 
     def commit(self) -> None:
+        if self.before_commit is not None:
+            self.before_commit()
         try:
             for name in self._staged:
                 self._drop(name, "TABLE")
@@ -125,6 +129,7 @@ class DuckDBSession:
 
     def _forget(self) -> None:
         self._staged.clear()
+        self.before_commit = None
         shown, self._shown = self._shown, []
         with suppress(duckdb.FatalException, duckdb.ConnectionException):
             for name in shown:

@@ -151,6 +151,10 @@ class HiveConnection:
         self.execute(sql)
         return self.fetch_all()
 
+    def purge(self, drop: str) -> None:
+        """Run a DROP so that files go at once, and not to the file system's trash."""
+        self.execute(f"{drop} PURGE")
+
     def has_relation(self, database: str, name: str) -> bool:
         """True if a database has a table or view of that name."""
         return name in self.tables_of(database, name)

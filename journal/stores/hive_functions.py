@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.relations import ident
 from journal.stores.calls import Calls, Change, refused, template
 
 _RENAMED = {
@@ -20,12 +21,28 @@ _RENAMED = {
     "make_timestamptz": "timestamp_micros",
     "bool_and": "bool_and",
     "list_distinct": "array_distinct",
+    "list_transform": "transform",
+    "unnest": "explode",
 }
 """Functions that take the same arguments under another name."""
 
 
 _refused = partial(refused, "Hive")
 _template = partial(template, "spark")
+
+
+def _field(node: exp.Expr) -> exp.Expr | None:
+    """A field of a struct goes by its name alone."""
+    value, name = node.expressions
+    return exp.Dot(this=value, expression=ident(name.name)) if name.is_string else None
+
+
+def _trimmed(node: exp.Expr) -> exp.Expr | None:
+    """Spark's function takes the blanks first, so the clause is written."""
+    if len(node.expressions) != 2:
+        return None
+    value, blanks = node.expressions
+    return exp.Trim(this=value, expression=blanks, position="BOTH")
 
 
 def _divided(node: exp.Expr) -> exp.Expr | None:
@@ -62,6 +79,8 @@ _BY_NAME: dict[str, Change] = {
     "read_csv_auto": _FILES,
     "read_json": _FILES,
     "read_json_auto": _FILES,
+    "struct_extract": _field,
+    "trim": _trimmed,
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {

@@ -7,6 +7,7 @@ anything has changed. Here are rows; when they are read and written is decided a
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from journal.stores.duckdb_catalog import TransactionRow
 from journal.version import Version
 
 FORMAT = "1"
+_ADD_FENCE = "ALTER TABLE palimpsest_state ADD COLUMN fence BIGINT NOT NULL DEFAULT 0"
+_SECRET, _SECRET_BYTES = "secret", 32
 _META = sa.MetaData()
 _big = sa.BigInteger
 
@@ -41,6 +44,7 @@ STATE = _table(
     sa.Column("version", _big, nullable=False),
     sa.Column("settled", _big, nullable=False),
     sa.Column("catalog", _big, nullable=False),
+    sa.Column("fence", _big, nullable=False, server_default="0"),
 )
 LOG = _table(
     "log", _key("version", _big), _key("ordinal", sa.Integer), sa.Column("change", sa.Text)
@@ -83,6 +87,9 @@ RETIRED = _table(
     sa.Column("table_id", _big, nullable=False),
     sa.Column("until_us", _big, nullable=False),
 )
+RECORDS = _table(
+    "records", _key("relation", sa.String(32)), _key("place", _big), sa.Column("row", sa.Text)
+)
 SHOWN = _table(
     "shown", _key("name", sa.String(512)), sa.Column("stands_for", sa.Text, nullable=False)
 )
@@ -95,9 +102,12 @@ def open_catalog(connection: Connection, store_id: str) -> str:
         rows = connection.execute(sa.select(META.c.value).where(META.c.name == "format"))
         check_format([tuple(r) for r in rows], FORMAT, "the catalog")
         found = connection.scalar(sa.select(META.c.value).where(META.c.name == "id"))
+    # A catalog made by an earlier version lacks what came since.
+    _META.create_all(connection)
+    if all(c["name"] != "fence" for c in sa.inspect(connection).get_columns(STATE.name)):
+        connection.execute(sa.DDL(_ADD_FENCE))  # type: ignore[no-untyped-call]
     if found is None:
         found = store_id
-        _META.create_all(connection)
         values = [{"name": "format", "value": FORMAT}, {"name": "id", "value": found}]
         connection.execute(sa.insert(META), values)
         first = {"generation": 1, "version": 0, "settled": 0, "catalog": 0}
@@ -160,6 +170,7 @@ def put_state(connection: Connection, row: StateRow) -> None:
         "version": row.version,
         "settled": row.settled,
         "catalog": row.catalog,
+        "fence": row.fence,
     }
     connection.execute(sa.update(STATE).values(values))
 
@@ -250,6 +261,41 @@ def forget_claims(connection: Connection, before: Version) -> None:
     connection.execute(sa.delete(CLAIMS).where(CLAIMS.c.version < before))
 
 
+def forget_claims_of(connection: Connection, table_id: int) -> None:
+    """Forget which keys were written to a table; the epoch of its manifest tells who is late."""
+    connection.execute(sa.delete(CLAIMS).where(CLAIMS.c.table_id == table_id))
+
+
+def load_records(connection: Connection) -> dict[str, list[list[str | None]]]:
+    """What upkeep keeps on record: rows of text by relation."""
+    found: dict[str, list[list[str | None]]] = {}
+    wanted = sa.select(RECORDS).order_by(RECORDS.c.relation, RECORDS.c.place)
+    for row in connection.execute(wanted):
+        found.setdefault(row.relation, []).append(json.loads(row.row))
+    return found
+
+
+def put_records(
+    connection: Connection, relation: str, rows: Sequence[Sequence[str | None]]
+) -> None:
+    """Replace the records of a relation."""
+    connection.execute(sa.delete(RECORDS).where(RECORDS.c.relation == relation))
+    values = [
+        {"relation": relation, "place": i, "row": json.dumps(row)} for i, row in enumerate(rows)
+    ]
+    if values:
+        connection.execute(sa.insert(RECORDS), values)
+
+
+def secret(connection: Connection) -> str:
+    """What keyed hashes are made with: as old as the catalog, or made now where it has none."""
+    found = connection.scalar(sa.select(META.c.value).where(META.c.name == _SECRET))
+    if found is None:
+        found = os.urandom(_SECRET_BYTES).hex()
+        connection.execute(sa.insert(META).values(name=_SECRET, value=found))
+    return str(found)
+
+
 def load_shown(connection: Connection) -> dict[str, str]:
     """What the store's views stand for, by name."""
     return {row.name: row.stands_for for row in connection.execute(sa.select(SHOWN))}
@@ -273,6 +319,18 @@ def retire(connection: Connection, table_id: int, paths: Iterable[str], until_us
 def load_retired(connection: Connection) -> dict[str, int]:
     """Until when each retired segment stays, by path."""
     return {row.path: row.until_us for row in connection.execute(sa.select(RETIRED))}
+
+
+def retired_of(connection: Connection, table_id: int) -> list[str]:
+    """The paths of a table's retired segments."""
+    where = RETIRED.c.table_id == table_id
+    return list(connection.scalars(sa.select(RETIRED.c.path).where(where)))
+
+
+def end_grace(connection: Connection, table_id: int, until_us: int) -> None:
+    """Let a table's retired segments stay no longer than until then."""
+    where = (RETIRED.c.table_id == table_id) & (RETIRED.c.until_us > until_us)
+    connection.execute(sa.update(RETIRED).where(where).values(until_us=until_us))
 
 
 def forget_retired(connection: Connection, paths: Iterable[str]) -> None:

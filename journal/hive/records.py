@@ -1,0 +1,78 @@
+"""What upkeep keeps on record in a Hive store: requests, suppressions, audit log, holds.
+
+    catalog's rows --load--> relations of a local session --constant SQL--> rows --keep--> catalog
+
+The catalog is a database that others write to as well, and the code that records is written for
+sessions of a store. So the records are relations of a local transaction while somebody reads or
+changes them, and rows of the catalog otherwise; both change in one transaction of the catalog.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from journal.erasure.fence import Fence
+from journal.erasure.guard import load_fence
+from journal.stores import duckdb_maintenance, erasure_rows
+from journal.stores import sql_catalog as rows_of
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.sql_engine import CatalogConnection
+
+_RELATIONS = {
+    "erasures": "id state accepted updated detail".split(),
+    "suppressions": "kind table_id hash request since expires".split(),
+    "audit": "seq happened actor action object detail previous hash".split(),
+    "meta": ["key", "value"],
+    "holds": duckdb_maintenance.HOLD,
+    "backups": duckdb_maintenance.BACKUP_COLUMNS,
+}
+_SHOWN = "palimpsest_records"
+_Rows = list[list[str | None]]
+
+_FILL = {
+    name: f"INSERT INTO _palimpsest.{name} SELECT * FROM {_SHOWN}"  # noqa: S608
+    for name in _RELATIONS
+}
+_READ = {
+    name: f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM _palimpsest.{name}"  # noqa: S608
+    for name in _RELATIONS
+}
+_CLEAR = {name: f"DELETE FROM _palimpsest.{name}" for name in _RELATIONS}  # noqa: S608
+
+
+def ensure(local: DuckDBSession) -> None:
+    """Make the relations of records, which are empty outside of transactions."""
+    duckdb_maintenance.ensure(local)
+    erasure_rows.ensure(local)
+    local.text("CREATE TABLE _palimpsest.meta (key VARCHAR, value VARCHAR)")
+
+
+def load(local: DuckDBSession, connection: CatalogConnection) -> dict[str, _Rows]:
+    """Fill the relations of a local transaction; the rows by relation."""
+    found = rows_of.load_records(connection)
+    for name, rows in found.items():
+        columns = _RELATIONS[name]
+        shown = {c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)}
+        local.show_arrow(_SHOWN, pa.table(shown))
+        local.text(_FILL[name])
+        local.hide(_SHOWN)
+    return found
+
+
+def keep(local: DuckDBSession, connection: CatalogConnection, before: dict[str, _Rows]) -> None:
+    """Write what has changed to the catalog, and empty the relations."""
+    for name in _RELATIONS:
+        rows = [list(row) for row in local.text(_READ[name])]
+        if rows != before.get(name, []):
+            rows_of.put_records(connection, name, rows)
+        local.text(_CLEAR[name])
+
+
+def fence_in(local: DuckDBSession, connection: CatalogConnection) -> Fence:
+    """What may not be written, as the catalog says; ``local`` is a session to read it in."""
+    local.begin()
+    try:
+        load(local, connection)
+        return load_fence(local)
+    finally:
+        local.rollback()

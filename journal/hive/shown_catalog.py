@@ -1,0 +1,58 @@
+"""The catalog of a Hive store as relations of a local session, for statements that name them.
+
+Commits and records are the catalog's; runs of jobs are this process's own. Filled inside the
+transaction of the session that is given, which forgets them again.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from journal.hive import records
+from journal.plan import STORE_SCHEMA
+from journal.stores import sql_catalog as rows_of
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_file import DuckDBStore
+from journal.stores.sql_engine import CatalogDatabase
+from journal.version import Version
+
+_SHOWN = "palimpsest_transactions"
+_FILL = f"INSERT INTO _palimpsest.transactions SELECT * FROM {_SHOWN}"  # noqa: S608
+
+
+def make(local: DuckDBStore) -> None:
+    """The relations that statements may name."""
+    session = local.acquire()
+    session.text(f"CREATE SCHEMA {STORE_SCHEMA}")
+    session.text(
+        f"CREATE TABLE {STORE_SCHEMA}.transactions (version BIGINT, first_version BIGINT,"
+        " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR,"
+        " statements INTEGER, statement_digest VARCHAR, message VARCHAR, tables VARCHAR[],"
+        " rows_written BIGINT)"
+    )
+    records.ensure(session)
+    local.release(session)
+
+
+def show(catalog: CatalogDatabase, local: DuckDBSession, until: Version) -> None:
+    """Fill them with what the catalog says; of commits those up to a version."""
+    with catalog.reading() as connection:
+        found = rows_of.load_transactions(connection, 0)
+        records.load(local, connection)
+    rows = [r for r in found if r.version <= until]
+    shown = pa.table(
+        {
+            "version": pa.array([r.version for r in rows], pa.int64()),
+            "first_version": pa.array([r.first_version for r in rows], pa.int64()),
+            "committed_at": pa.array([r.version for r in rows], pa.timestamp("us", "UTC")),
+            "user_name": pa.array([r.user for r in rows], pa.string()),
+            "application": pa.array([r.application for r in rows], pa.string()),
+            "statements": pa.array([r.statements for r in rows], pa.int32()),
+            "statement_digest": pa.array([r.digest for r in rows], pa.string()),
+            "message": pa.array([r.message for r in rows], pa.string()),
+            "tables": pa.array([list(r.tables) for r in rows], pa.list_(pa.string())),
+            "rows_written": pa.array([r.rows for r in rows], pa.int64()),
+        }
+    )
+    local.show_arrow(_SHOWN, shown)
+    local.text(_FILL)

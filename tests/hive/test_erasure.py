@@ -1,0 +1,226 @@
+"""Erasures in a Hive store: every version of a key goes, from warehouse and catalog, for good."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import gateway
+from gateway.adopting import adopt
+from gateway.dbapi.connection import Connection
+from gateway.erasers import eraser_of
+from journal.erasure import audit
+from journal.erasure.access import gather
+from journal.erasure.wanted import Wanted, find_request
+from journal.errors import PalimpsestError
+from journal.hive import accepting, erasing
+from journal.hive.journal import HiveJournal
+from journal.jobs.contract import silent
+from journal.stores.erasure_rows import AuditRow, load_audit
+from tests.hive.conftest import ThriftServer
+from tests.hive.test_adopt import CLASSIC
+
+pytestmark = pytest.mark.timeout(900)
+WHO = "zaphod.beeblebrox@example.org"
+
+
+@pytest.fixture
+def url(server: ThriftServer, tmp_path: Path) -> str:
+    return server.url(f"p{uuid.uuid4().hex[:8]}_", tmp_path / "catalog.db")
+
+
+@pytest.fixture
+def con(url: str) -> Iterator[Connection]:
+    with gateway.connect(url, autocommit=True) as found:
+        yield found
+
+
+def _journal(con: Connection) -> HiveJournal:
+    assert isinstance(con.session.journal, HiveJournal)
+    return con.session.journal
+
+
+def traces(con: Connection, catalog: Path, *more: Path) -> list[str]:
+    """The files of the store, its views and its catalog in which the name can be read."""
+    names = _journal(con).names
+    places = [catalog.parent / "catalog.db", *catalog.parent.glob("catalog.db-*")]
+    with _journal(con).store.connection() as connection:
+        for database in (names.own, names.schema("main")):
+            rows = connection.run(f"DESCRIBE DATABASE {database}")
+            folder = next(Path(r[1].removeprefix("file:")) for r in rows if r[0] == "Location")
+            places += [p for p in folder.rglob("*") if p.is_file()]
+    for folder in more:
+        places += [p for p in folder.rglob("*") if p.is_file()]
+    assert any(p.suffix == ".parquet" for p in places)
+    return [str(p) for p in places if _says(p)]
+
+
+def _says(place: Path) -> bool:
+    if place.suffix == ".parquet" and WHO in str(pq.read_table(place).to_pylist()):
+        return True
+    return WHO.encode() in place.read_bytes()
+
+
+def test_nothing_is_left_of_who_was_erased(con: Connection, tmp_path: Path) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR)")
+    con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b'), (3, 'c')")
+    con.execute("UPDATE t SET mail = 'changed' WHERE k = 1")
+    con.execute("CALL system.compact('t')")
+    con.execute("UPDATE t SET mail = 'z' WHERE k = 2")
+    then = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0][0]
+    con.execute("DELETE FROM t WHERE k = 1")
+    assert traces(con, tmp_path / "catalog.db")
+    past = f"SELECT * FROM t FOR SYSTEM_VERSION AS OF {then} WHERE k > 1 ORDER BY k"
+    before = con.execute(past).fetchall()
+    shown = con.execute(f"ERASE FROM t WHERE mail = '{WHO}' REASON 'ticket 1'").fetchall()
+    request, state, _, outcome, keys, searched, _, removed, _ = shown[0]
+    assert (state, outcome, keys, removed) == ("COMPLETED", "ERASED", 1, 4), shown
+    assert searched == 4
+    assert traces(con, tmp_path / "catalog.db") == []
+    assert con.execute(past).fetchall() == before
+    assert con.execute("SELECT * FROM t FOR SYSTEM_TIME ALL WHERE k = 1").fetchall() == []
+    assert con.session.executor.sealer.verify().is_clean
+    kept = find_request(_journal(con), request)
+    assert (kept.reason, kept.targets[0].versions_removed) == ("ticket 1", 4)
+    none = con.execute(f"ERASE FROM t WHERE mail = '{WHO}'").fetchall()
+    assert none[0][1:4] == ("COMPLETED", "main.t", "SEARCHED_NONE")
+    with pytest.raises(gateway.IntegrityError) as raised:
+        con.execute("INSERT INTO t VALUES (1, 'back again')")
+    assert raised.value.sqlstate == "23001"
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    assert audit.verify(_journal(con)).problems == ()
+
+
+def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Path) -> None:
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, email VARCHAR, at STRUCT(home VARCHAR),"
+        " more VARCHAR[]) WITH (erasure = 'email LOWER, at.home AS email, more[] AS email')"
+    )
+    con.execute(
+        "CREATE TABLE visits (n INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')"
+    )
+    con.execute("CREATE TABLE other (n INTEGER PRIMARY KEY)")
+    con.execute(
+        f"INSERT INTO t VALUES (1, '{WHO.upper()}', NULL, NULL),"
+        f" (2, 'b', {{'home': '{WHO}'}}, NULL), (3, 'c', {{'home': 'x'}}, ['y']),"
+        f" (4, 'd', NULL, ['{WHO}'])"
+    )
+    con.execute("UPDATE t SET email = 'new' WHERE k = 1")
+    con.execute(f"INSERT INTO visits VALUES (7, '{WHO}'), (8, 'b')")
+    con.execute("ALTER TABLE visits DROP COLUMN email")
+    con.execute("INSERT INTO visits VALUES (9)")
+    eraser = eraser_of(con.session)
+    wanted = Wanted(subjects={"email": [WHO]})
+    tried = {t.table: t.keys for t in eraser.dry_run(wanted).targets}
+    assert tried == {"main.t": 3, "main.visits": 1, "main.other": 0}
+    con.execute("CALL system.hold('t', where => 'k = 2', reason => 'matter 1')")
+    with pytest.raises(PalimpsestError, match="are kept by hold"):
+        eraser.accept(wanted, "me")
+    held = con.execute("SELECT id FROM system.holds").fetchall()[0][0]
+    con.execute(f"CALL system.release('{held}')")
+    _, told = gather(_journal(con), eraser.sight, wanted.subjects)
+    assert {f.table: f.rows for f in told} == {"main.t": 4, "main.visits": 1, "main.other": 0}
+    request = eraser.accept(wanted, "me")
+    outcomes = {t.table: (t.outcome.value, t.keys) for t in request.targets}
+    assert outcomes["main.t"] == ("ERASED", 3)
+    assert outcomes["main.visits"] == ("ERASED", 1)
+    (done,) = eraser.purge(None, "me", [request.id], silent).requests
+    assert done.state.value == "COMPLETED", done.waits_for
+    assert traces(con, tmp_path / "catalog.db") == []
+    assert con.execute("SELECT k FROM t").fetchall() == [(3,)]
+    assert con.execute("SELECT n FROM visits ORDER BY n").fetchall() == [(8,), (9,)]
+    with pytest.raises(gateway.IntegrityError):
+        con.execute(f"INSERT INTO t VALUES (5, '{WHO}', NULL, NULL)")
+    con.execute("INSERT INTO t VALUES (5, 'e', NULL, NULL)")
+    found = [row.action for row in _audit(con)]
+    assert found[-3:] == ["erase.accept", "erase.purge", "erase.complete"]
+    with pytest.raises(PalimpsestError, match="cannot become CANCELLED"):
+        eraser.cancel(done, "me")
+
+
+def _audit(con: Connection) -> list[AuditRow]:
+    with _journal(con).reading_session() as session:
+        return load_audit(session)
+
+
+def test_whoever_read_before_brings_nothing_back(con: Connection, url: str) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR)")
+    con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b')")
+    with gateway.connect(url, autocommit=True) as late:
+        late.execute("BEGIN")
+        assert late.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+        late.execute("UPDATE t SET mail = mail || '!' WHERE k = 1")
+        con.execute("ERASE FROM t WHERE k = 1")
+        with pytest.raises(gateway.OperationalError) as raised:
+            late.execute("COMMIT")
+        assert raised.value.sqlstate == "40001"
+    assert con.execute("SELECT * FROM t").fetchall() == [(2, "b")]
+
+
+@pytest.mark.parametrize("kind", ["managed", "external"])
+def test_adopted_tables_forget_too(con: Connection, tmp_path: Path, kind: str) -> None:
+    journal = _journal(con)
+    database, lake = journal.names.schema("main"), tmp_path / "lake"
+    with journal.store.connection() as connection:
+        connection.execute(f"CREATE DATABASE IF NOT EXISTS {database}")
+        place = f"LOCATION '{lake}'" if kind == "external" else ""
+        connection.execute(
+            f"CREATE TABLE {database}.people (k INT, mail STRING, city STRING) USING PARQUET"
+            f" PARTITIONED BY (city) {place}"
+        )
+        connection.execute(
+            f"INSERT INTO {database}.people VALUES (1, '{WHO}', 'Oslo'), (2, 'b', 'Rome')"
+        )
+    adopt(con.session, "people", ("k",), CLASSIC, run=True)
+    assert traces(con, tmp_path / "catalog.db", tmp_path)
+    shown = con.execute(f"ERASE FROM people WHERE mail = '{WHO}'").fetchall()
+    assert shown[0][1] == "COMPLETED"
+    assert traces(con, tmp_path / "catalog.db", tmp_path) == []
+    assert con.execute("SELECT * FROM people").fetchall() == [(2, "b", "Rome")]
+
+
+def test_what_cannot_be_compared_changes_nothing(
+    con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1), (2)")
+    wrong = iter(range(100))
+    monkeypatch.setattr(erasing, "fingerprint", lambda *_: (next(wrong), 7))
+    with pytest.raises(gateway.Error, match="would change others"):
+        con.execute("ERASE FROM t WHERE k = 1")
+    monkeypatch.undo()
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None:
+    journal = _journal(con)
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1), (2)")
+    table = next(journal.state.catalog.tables())
+    with journal.store.connection() as connection:
+        left = journal.new_segment(table, connection)
+        name, _, segment = left.partition("/")
+        connection.execute(
+            f"INSERT INTO {journal.names.own}.{name} PARTITION (palimpsest_segment = '{segment}')"
+            " SELECT 1, timestamp_micros(1), NULL"
+        )
+    shown = con.execute("ERASE FROM t WHERE k = 1").fetchall()
+    assert shown[0][1] == "PURGED"
+    assert left in shown[0][-1]
+    journal.drop_segments([left])
+    done = con.execute("CALL system.purge('t')").fetchall()
+    assert "COMPLETED" in str(done)
+
+
+def test_too_many_keys_are_refused(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1), (2)")
+    monkeypatch.setattr(accepting, "KEYS_MAX", 1)
+    with pytest.raises(gateway.Error, match="at most 1") as raised:
+        con.execute("ERASE FROM t WHERE k > 0")
+    assert isinstance(raised.value.__cause__, PalimpsestError)
