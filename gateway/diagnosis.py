@@ -15,6 +15,8 @@ from sqlglot import exp
 
 from gateway.running import Asked
 from journal.errors import Code, PalimpsestError
+from journal.plan import StatementPlan
+from journal.refusal import meant
 from journal.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
@@ -73,6 +75,16 @@ def diagnosed(error: PalimpsestError, asked: Asked, catalog: CatalogSnapshot) ->
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)
+
+
+def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
+    """True if a swift plan failed and what is wrong must be found out; raises what it did say."""
+    if not plan.refusals or error.code is Code.CANCELLED:
+        return False
+    known = meant(error, plan.refusals)
+    if known is not None:
+        raise known from error
+    return True
 
 
 def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:

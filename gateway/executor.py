@@ -18,7 +18,7 @@ from gateway.cancellation import Cancellation
 from gateway.config import Settings
 from gateway.copying import exported
 from gateway.definitions import describer, dropped_tables
-from gateway.diagnosis import diagnosed
+from gateway.diagnosis import diagnosed, is_unexplained
 from gateway.explain import explained
 from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
 from gateway.recalling import Recall
@@ -28,7 +28,7 @@ from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present, check_told
 from journal import lookup
 from journal.commit import Author
-from journal.errors import Code, PalimpsestError
+from journal.errors import PalimpsestError
 from journal.key_filters import KeyFilters
 from journal.plan import (
     BATCH,
@@ -141,7 +141,7 @@ class Executor:
                 outcome = self.run_steps(statement, plan, asked, bound)
         except PalimpsestError as error:
             statement.close()
-            if plan is not None and plan.swift and error.code is not Code.CANCELLED:
+            if plan is not None and is_unexplained(error, plan):
                 return None
             raise diagnosed(error, asked, transaction.catalog) from error
         except BaseException:
@@ -200,7 +200,7 @@ class Executor:
                     for step in plan.steps:
                         self._step(statement, plan, step, run, asked)
             except PalimpsestError as error:
-                if plan.swift and error.code is not Code.CANCELLED:
+                if is_unexplained(error, plan):
                     return None
                 raise diagnosed(error, asked, statement.transaction.catalog) from error
             if run.appended:

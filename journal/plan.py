@@ -18,6 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.errors import Code, Position
+from journal.refusal import Refusal
 from journal.schema import Relation, Table, TableName
 from journal.segment import RowCounts, Tier
 from journal.trees import Nodes
@@ -357,8 +358,9 @@ class StatementPlan:
     ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
     the system relations they read, which the gateway supplies. ``bounded`` promises that the
     statement changes few rows and finds them by key, so it may run inside the commit section.
-    ``points`` are the points in time it reads at. ``swift``: constraints are checked by failing, so
-    after an error the statement is rewritten without haste, to learn what is wrong. ``keyed`` are
+    ``points`` are the points in time it reads at. ``refusals``: constraints are checked by failing
+    with one of them; after any other error of such a swift plan the statement is rewritten without
+    haste, to learn what is wrong. ``keyed`` are
     the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
     such a plan comes to where it needs no store, for the first of those rows or for a new one.
     """
@@ -374,7 +376,7 @@ class StatementPlan:
     bounded: bool = False
     lookups: tuple[Lookup, ...] = ()
     points: tuple[PointRequest, ...] = ()
-    swift: bool = False
+    refusals: tuple[Refusal, ...] = ()
     keyed: tuple[Keyed, ...] = ()
     plain: PlainRead | PlainChange | PlainInsert | None = None
 

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.errors import Code
 from journal.plan import P_VERSION, Append, Distinct, Guard, Query, Step
+from journal.refusal import Refusal, Refused, failing
 from journal.relations import column, ident, union_all, version_type, version_value
 from journal.schema import ROW_ID, Check, Column, Table
 from journal.segment import RowCounts
@@ -31,10 +32,10 @@ from journal.sql import (
     select,
     where,
 )
+from journal.trees import copied
 from rewriter.users import stored_expression
 
 OLD_VERSION = "ov"
-_REFUSED = "a row is refused; which one, and why, is told by guards"
 
 
 def old_name(index: int) -> str:
@@ -114,9 +115,9 @@ def per_change(changes: ChangeSet) -> RowCounts | None:
 
 
 def fused(
-    changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: exp.Expr | None
+    changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: Sequence[Refused]
 ) -> Query:
-    """The journal rows without staging: one query, which fails where ``refused`` holds of a row."""
+    """The journal rows without staging: one query, which fails on rows that are ``refused``."""
     rows = _journal_rows(changes, refused)
     ctes = [
         exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=True)
@@ -126,15 +127,29 @@ def fused(
     return Query.of(rows)
 
 
-def violations(changes: ChangeSet) -> list[exp.Expr]:
-    """Conditions that hold of rows that must not begin, the unique constraints apart."""
+def violations(changes: ChangeSet) -> list[Refused]:
+    """Rows that must not begin, the unique constraints apart."""
     if changes.begins is False:
         return []
-    found = [empty for _, empty in _empties(changes)]
-    for check in changes.table.checks:
+    table = changes.table
+    found = [
+        Refused(empty, _is_null(table), exp.Literal.string(stored.name))
+        for stored, empty in _empties(changes)
+    ]
+    for check in table.checks:
         if _concerns(changes, check):
-            found.append(exp.Not(this=_condition(changes, check)))
+            found.append(
+                Refused(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
+            )
     return found
+
+
+def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
+    """Rows whose key is there already, which ``condition`` says."""
+    (name, columns), *_ = unique_constraints(changes.table)
+    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+    values = [changes.new_value(*places[p]) for p in columns]
+    return Refused(condition, _is_taken(changes.table, name, columns), _shown(values))
 
 
 def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
@@ -173,14 +188,7 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     places = {c.physical: i for i, c in enumerate(table.stored)}
     stored = {c.physical: c for c in table.stored}
     values = {p: changes.new_value(places[p], stored[p]) for p in columns}
-    shown = exp.Anonymous(
-        this="concat_ws",
-        expressions=[
-            exp.Literal.string(", "),
-            *[cast(values[p].copy(), "VARCHAR") for p in columns],
-        ],
-    )
-    fresh = _from_stage(changes, [named(shown, "shown")])
+    fresh = _from_stage(changes, [named(_shown([values[p] for p in columns]), "shown")])
     begun = _begun(changes)
     if begun is not None:
         fresh = where(fresh, begun)
@@ -193,19 +201,32 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
     if changes.ends is not False:
         taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))
-    shown_names = ", ".join(stored[p].name for p in columns)
     distinct = None
     if changes.ends is False and changes.begins is True:
         names = tuple(new_name(places[p]) for p in columns)
         distinct = Distinct(changes.stage, names, _first(taken.copy()))
-    return Guard(
-        _first(union_all([doubled, taken])),
+    why = _is_taken(table, name, columns)
+    return _guard(_first(union_all([doubled, taken])), why, distinct)
+
+
+def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guard:
+    return Guard(query, why.code, why.message, why.advice, distinct)
+
+
+def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
+    names = _literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
+    return Refusal(
         Code.DUPLICATE_KEY,
-        f"duplicate key ({_literally(shown_names)}) = ({{0}}) violates"
-        f' "{_literally(name)}" of {_literally(table.name)}',
+        f'duplicate key ({names}) = ({{0}}) violates "{_literally(name)}" of'
+        f" {_literally(table.name)}",
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
-        distinct,
     )
+
+
+def _shown(values: Sequence[exp.Expr]) -> exp.Expr:
+    """Values of a key as one text."""
+    texts = [cast(copied(v), "VARCHAR") for v in values]
+    return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
 
 
 def _first(found: exp.Query) -> Query:
@@ -251,8 +272,12 @@ def _not_null(changes: ChangeSet) -> list[Step]:
     if begun is not None:
         found = where(found, begun)
     found = limited(where(found, any_of(*[empty for _, empty in empties])))
+    return [_guard(Query.of(found), _is_null(table))]
+
+
+def _is_null(table: Table) -> Refusal:
     message = f'null in column "{{0}}" of {_literally(table.name)}, which is NOT NULL'
-    return [Guard(Query.of(found), Code.NOT_NULL, message, "give it a value")]
+    return Refusal(Code.NOT_NULL, message, "give it a value")
 
 
 def _literally(name: object) -> str:
@@ -282,17 +307,16 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
     if begun is not None:
         failed = where(failed, begun)
     failed = limited(where(failed, exp.Not(this=condition)))
-    return Guard(
-        Query.of(failed),
-        Code.CHECK,
-        _literally(
-            f'a row violates check "{check.name}" of {changes.table.name}: {check.expression}'
-        ),
-        "change the values so that the condition holds",
-    )
+    return _guard(Query.of(failed), _fails_check(changes.table, check))
 
 
-def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Query:
+def _fails_check(table: Table, check: Check) -> Refusal:
+    message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
+    advice = "change the values so that the condition holds"
+    return Refusal(Code.CHECK, _literally(message), advice)
+
+
+def _journal_rows(changes: ChangeSet, refused: Sequence[Refused] = ()) -> exp.Query:
     table = changes.table
     kind = version_type(table)
 
@@ -313,16 +337,10 @@ def _journal_rows(changes: ChangeSet, refused: exp.Expr | None = None) -> exp.Qu
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
         rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], _begun(changes))
-        if refused is not None:
-            rows = where(rows, _failing(refused))
+        if refused:
+            rows = where(rows, failing(refused))
         branches.append(rows)
     return union_all(branches)
-
-
-def _failing(refused: exp.Expr) -> exp.Expr:
-    """True, or an error of the store where ``refused`` holds."""
-    error = exp.Anonymous(this="error", expressions=[exp.Literal.string(_REFUSED)])
-    return exp.Case(ifs=[exp.If(this=refused, true=error)], default=exp.true())
 
 
 def _dies(changes: ChangeSet) -> bool | exp.Expr:

@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.plan import Append, Count, Fetch, Kind, Query, StatementPlan, Step
+from journal.refusal import Refusal
 from journal.schema import Table
-from journal.sql import any_of, named_table, select
+from journal.sql import named_table, select
 from rewriter.changes import (
     ChangeSet,
     append_step,
     fused,
     guard_steps,
     per_change,
+    taken_key,
     unsettled,
     violations,
 )
@@ -50,7 +52,7 @@ class Written:
     result: Query | None = None
     count: Count | None = None
     bounded: bool = False
-    swift: bool = False
+    refusals: tuple[Refusal, ...] = ()
 
 
 def settled(node: exp.Expr) -> exp.Expr:
@@ -118,14 +120,14 @@ def fuse(
         return None
     refused = violations(changes)
     if taken is not None:
-        refused.append(taken)
+        refused.append(taken_key(changes, taken))
     if refused and not reads.context.swift:
         return None
-    condition = any_of(*refused) if refused else None
-    query = fused(changes, stages, condition)
+    query = fused(changes, stages, refused)
     each = per_change(changes)
     append = Append(changes.table.id, query, each, single=each is None)
-    return Written(changes.table, tag, tuple(numbers), append, bounded=True, swift=bool(refused))
+    refusals = tuple(rows.refusal for rows in refused)
+    return Written(changes.table, tag, tuple(numbers), append, bounded=True, refusals=refusals)
 
 
 def plan_of(
@@ -140,5 +142,5 @@ def plan_of(
         steps.append(count)
     bounded = len(parts) == 1 and parts[0].bounded
     plan = reads.plan(Kind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
-    swift = bounded and parts[0].swift
-    return replace(plan, writes=frozenset(p.table.name for p in parts), swift=swift)
+    refusals = parts[0].refusals if bounded else ()
+    return replace(plan, writes=frozenset(p.table.name for p in parts), refusals=refusals)
