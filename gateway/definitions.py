@@ -27,6 +27,7 @@ def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Descri
 
     def describe(query: Any, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
         statement.show_buffers(tables)
+        statement.show_positions(tables)
         found = Query.of(query)
         # Numbers that only the run will know are versions; any stands for their type.
         snapshot = statement.transaction.snapshot.version

@@ -132,6 +132,7 @@ class Executor:
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
             statement.show_buffers(plan.tables)
+            statement.show_positions(plan.scans)
             supply(statement, plan, asked.settings, times)
             if asked.batch is not None:
                 statement.session.show_arrow(BATCH, asked.batch)
@@ -192,6 +193,7 @@ class Executor:
             if not plan.bounded:
                 return None
             statement.check_segments(plan.tables)
+            statement.show_positions(plan.scans)
             version = self._journal.clock.next()
             bound = self._bound(statement, plan, given, version)
             run = Run(bound, version, direct=True)

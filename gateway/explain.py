@@ -38,6 +38,7 @@ def _store_plan(
     if analyze:
         statement.check_segments(plan.tables)
     statement.show_buffers(plan.tables)
+    statement.show_positions(plan.scans)
     *before, last = plan.steps
     for step in before:
         assert isinstance(step, Stage)

@@ -24,6 +24,7 @@ def sights_of(statement: OpenStatement, seen: dict[int, Sight]) -> Sights:
                 transaction.tiers(table_id, statement.committed),
                 transaction.is_pinned(table_id, statement.committed),
                 _by_file(statement, table_id),
+                statement.is_placed(table_id),
             )
         return sight
 

@@ -29,6 +29,7 @@ from journal.jobs.pins import Pins
 from journal.loading import load_journals
 from journal.plain_rows import Key, Row
 from journal.plan import Keyed
+from journal.positions import PositionKeeper
 from journal.recent import RecentRows, Written, only_moved, recalled
 from journal.removals import Removals
 from journal.schema import Table
@@ -70,6 +71,7 @@ class Journal:
         self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
         self.pins, self.removals, self.recent = Pins(), Removals(), RecentRows()
+        self.positions = PositionKeeper(self)
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -377,4 +379,5 @@ class Journal:
 
     def close(self) -> None:
         """Close the store; open transactions are lost."""
+        self.positions.close()
         self.store.close()

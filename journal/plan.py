@@ -61,6 +61,13 @@ def physical(table_id: int, tier: Tier, layout: int = 0) -> exp.Table:
     return table
 
 
+def placed(table_id: int) -> exp.Table:
+    """The relation of a statement that shows a table's sealed rows less those that have ended."""
+    table = exp.Table(this=exp.Identifier(this=f"tx{table_id}_placed"))
+    table.meta[PHYSICAL] = True
+    return table
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """One SQL statement as AST, with the names of the parameters that occur in it.
@@ -363,6 +370,7 @@ class StatementPlan:
     haste, to learn what is wrong. ``keyed`` are
     the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
     such a plan comes to where it needs no store, for the first of those rows or for a new one.
+    ``scans`` are the tables whose changed current view it reads other than by key.
     """
 
     kind: Kind
@@ -379,6 +387,7 @@ class StatementPlan:
     refusals: tuple[Refusal, ...] = ()
     keyed: tuple[Keyed, ...] = ()
     plain: PlainRead | PlainChange | PlainInsert | None = None
+    scans: frozenset[int] = field(default_factory=frozenset)
 
     @property
     def asks_nothing(self) -> bool:

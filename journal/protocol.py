@@ -43,6 +43,12 @@ class OpenStatement(Protocol):
     def show_buffers(self, table_ids: Iterable[int]) -> None:
         """Let queries see the transaction's own rows of these tables."""
 
+    def is_placed(self, table_id: int) -> bool:
+        """True if positions tell which sealed rows have ended, and the transaction wrote none."""
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """Let queries read these tables by position, where that can be, now or later."""
+
     def check_segments(self, table_ids: Iterable[int]) -> None:
         """Raise if a segment that will be read is missing or damaged."""
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from journal.plan import ROW_THERE, ROW_VERSION, physical, row_parameter
+from journal.plan import ROW_THERE, ROW_VERSION, physical, placed, row_parameter
 from journal.schema import Column, Table
 from journal.segment import Tier
 from journal.sql import all_of, any_of, cast, everything, limited, relation, select, where
@@ -100,6 +100,15 @@ class Reader:
             rows.append(where(self._whole(tier), opened))
         candidates = union_all(rows).subquery(copy=False)
         return self._survivors(candidates, outputs, None, self._union(changes))
+
+    def current_by_position(self, outputs: Sequence[Output]) -> exp.Query:
+        """Current view where it is known which sealed rows have ended; no buffer is read."""
+        rows: list[exp.Query] = [self._select(placed(self.table.id), outputs)]
+        if Tier.HEAD in self.tiers:
+            head = self._physical(Tier.HEAD)
+            ends = self._physical(Tier.HEAD)
+            rows.append(self._survivors(head, outputs, self._is_open(), ends))
+        return union_all(rows)
 
     def base(self, outputs: Sequence[Output]) -> exp.Query:
         """The base alone: what was current when it was written."""

@@ -12,13 +12,15 @@ from journal.commit import Author
 from journal.direct import append_direct
 from journal.exporting import export_rows
 from journal.plain_rows import JournalRow
-from journal.plan import Export, Guard, Query, Stage
+from journal.plan import Export, Guard, Query, Stage, placed
+from journal.positions import Positions, placeable
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import refresh_tiers
+from journal.stores.duckdb_positions import show_placed
 from journal.stores.duckdb_rows import show_rows
 from journal.transaction import Transaction
 from journal.version import Version
@@ -40,6 +42,8 @@ class Statement:
         self._journal = journal
         self._open = True
         self._shown: set[int] = set()
+        self._placed: set[int] = set()
+        self._found: dict[int, Positions | None] = {}
         self.appended: dict[int, tuple[Table, list[JournalRow]]] = {}
         """What was appended directly and is known, by table."""
         self.session = session
@@ -64,6 +68,34 @@ class Statement:
             rows = self.transaction.buffered(table_id)
             if rows:
                 show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+
+    def is_placed(self, table_id: int) -> bool:
+        """True if positions tell which sealed rows have ended, and the transaction wrote none."""
+        return self._positions(table_id) is not None
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """Let queries read these tables by position; wish for positions that are not there."""
+        for table_id in table_ids:
+            found = self._positions(table_id)
+            table = self.transaction.catalog.by_id(table_id)
+            if found is None or table is None:
+                self._journal.positions.wish(table_id)
+            elif table_id not in self._placed:
+                self._placed.add(table_id)
+                show_placed(self.session, table, found.tiers, found)
+
+    def _positions(self, table_id: int) -> Positions | None:
+        """The same for as long as the statement lasts."""
+        if table_id not in self._found:
+            state = self.committed.tables.get(table_id)
+            found = None if state is None else self._journal.positions.of(table_id, state)
+            if found is not None and state is not None:
+                table = self.transaction.catalog.by_id(table_id)
+                own = self.transaction.buffered(table_id)
+                if own or table is None or not placeable(table, state):
+                    found = None
+            self._found[table_id] = found
+        return self._found[table_id]
 
     def _show_layout(self, table: Table) -> None:
         """Make the tiers readable under a layout that this transaction has made itself."""
@@ -113,6 +145,8 @@ class Statement:
         self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
     ) -> None:
         """Commit what ``append_direct`` has appended under ``version``."""
+        # What is not rolled back would stay in the session.
+        self.session.hide(*[placed(i).name for i in self._placed])
         self._journal.commits.commit_direct(self, version, appended, digest, author)
 
     def close(self) -> None:

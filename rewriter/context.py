@@ -24,12 +24,14 @@ from rewriter.limits import DEFAULT_LIMITS, Limits
 class Sight:
     """What a statement sees of one journal: tiers with rows, and whether others wrote since.
 
-    ``by_file`` holds the sealed tiers in which a row can be looked up file by file.
+    ``by_file`` holds the sealed tiers in which a row can be looked up file by file; ``placed``
+    says that it is known at which positions sealed rows have ended, and that there is no buffer.
     """
 
     tiers: frozenset[Tier]
     pinned: bool
     by_file: frozenset[Tier] = frozenset()
+    placed: bool = False
 
 
 class Sights(Protocol):

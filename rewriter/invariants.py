@@ -33,7 +33,7 @@ from journal.trees import Nodes
 from rewriter.context import RewriteContext
 from rewriter.names import is_cte
 
-_BUFFER = re.compile(r"tx\d+_buffer")
+_OF_STATEMENT = re.compile(r"tx\d+_(buffer|placed)")
 _FORBIDDEN = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Command)
 
 
@@ -73,7 +73,7 @@ def _check_query(query: Query, staged: set[str], plan: StatementPlan) -> None:
         if not isinstance(node.this, exp.Identifier):
             continue
         known = node.db == STORE_SCHEMA or node.name in staged or node.name in plan.system
-        if not known and not _BUFFER.fullmatch(node.name) and not is_cte(node):
+        if not known and not _OF_STATEMENT.fullmatch(node.name) and not is_cte(node):
             raise _broken(f"the logical table {node.sql()} was left in a step")
 
 

@@ -298,4 +298,5 @@ _TIERS = {
     "history": "history: superseded rows",
     "head": "head: changes not sealed yet",
     "buffer": "this transaction's own rows",
+    "placed": "sealed rows, less those that have ended by their positions",
 }

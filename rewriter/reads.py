@@ -62,6 +62,8 @@ from rewriter.users import name_users
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
+_BY_ANTI_JOIN = "anti-join", "open rows that no closing row names"
+_BY_POSITION = "positions", "which sealed rows have ended is known"
 _TABLE_PARTS = frozenset(
     {
         *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
@@ -92,6 +94,7 @@ class Reads:
     names: set[TableName] = field(default_factory=set)
     shapes: list[Shape] = field(default_factory=list)
     system: set[str] = field(default_factory=set)
+    scans: set[int] = field(default_factory=set)
     lookups: list[Lookup] = field(default_factory=list)
     keyed: list[Keyed] = field(default_factory=list)
     points: list[PointRequest] = field(default_factory=list)
@@ -202,6 +205,7 @@ class Reads:
             points=tuple(self.points),
             lookups=tuple(self.lookups),
             keyed=tuple(self.keyed),
+            scans=frozenset(self.scans),
         )
 
     def relation(self, table: Table, outputs: list[Output], keys: Keys | None = None) -> exp.Query:
@@ -214,9 +218,7 @@ class Reads:
         sight = self.context.sights(table.id)
         self.tables[table.id] = table
         reader = Reader(table, sight.tiers)
-        point = None
-        if sight.pinned:
-            point = version_value(table, exp.Placeholder(this=P_SNAPSHOT))
+        point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if sight.pinned else None
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
             self._shape(table, "key lookup", f"the whole key is given{as_of}")
@@ -226,10 +228,11 @@ class Reads:
             return reader.as_of(outputs, point)
         if reader.is_plain():
             self._shape(table, "base", "nothing is uncompacted")
-        else:
-            tiers = ", ".join(sorted(sight.tiers))
-            self._shape(table, "anti-join", f"open rows that no closing row names; tiers: {tiers}")
-        return reader.current(outputs)
+            return reader.current(outputs)
+        self.scans.add(table.id)
+        shape, why = _BY_POSITION if sight.placed else _BY_ANTI_JOIN
+        self._shape(table, shape, f"{why}; tiers: {', '.join(sorted(sight.tiers))}")
+        return reader.current_by_position(outputs) if sight.placed else reader.current(outputs)
 
     def _lookups(self, table: Table, sight: Sight, keys: Keys) -> dict[Tier, str]:
         names: dict[Tier, str] = {}

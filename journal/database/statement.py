@@ -68,6 +68,13 @@ class DatabaseStatement:
             return
         refresh_tiers(self.session, table, state.manifest)
 
+    def is_placed(self, table_id: int) -> bool:
+        """Never: the server finds its rows itself."""
+        return False
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """There are none."""
+
     def check_segments(self, table_ids: Iterable[int]) -> None:
         """The server looks after its own pages."""
 

@@ -97,6 +97,13 @@ class HiveStatement:
                 rows = union_all([rows, held])
             self.session.put_remote(name, rows)
 
+    def is_placed(self, table_id: int) -> bool:
+        """Never: the server finds its rows itself."""
+        return False
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """There are none."""
+
     def check_segments(self, table_ids: Iterable[int]) -> None:
         """The server looks after its own files."""
 

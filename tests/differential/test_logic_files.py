@@ -9,6 +9,7 @@ from tests.support.gateway_engine import GatewayEngine
 from tests.support.logic.records import parse_file
 from tests.support.logic.runner import CONFIGURATIONS, run_records
 from tests.support.oracle import Oracle
+from tests.support.positions import AtOnce
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "logic"
 FILES = sorted(FOLDER.rglob("*.slt"))
@@ -26,6 +27,13 @@ def _mismatches(path: Path, engine: Engine, config: str) -> list[str]:
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 def test_oracle(path: Path) -> None:
     assert _mismatches(path, Oracle(), "plain") == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+@pytest.mark.timeout(120)
+def test_gateway_by_position(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("journal.journal.PositionKeeper", AtOnce)
+    assert _mismatches(path, GatewayEngine(tmp_path / "warehouse"), "flush") == []
 
 
 @pytest.mark.parametrize("config", CONFIGURATIONS)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.differential.fuzzer import Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS, Disturbance
+from tests.support.positions import always_by_position
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.replay import shrink
@@ -25,6 +26,17 @@ def test_gateway_and_oracle_agree(tmp_path: Path, config: str, share: int) -> No
         findings = fuzzer.run(range(first, first + SHARE))
     finally:
         fuzzer.close()
+    assert [str(finding) for finding in findings] == []
+
+
+@pytest.mark.timeout(180)
+def test_gateway_and_oracle_agree_by_position(tmp_path: Path) -> None:
+    with always_by_position():
+        fuzzer = Fuzzer(tmp_path, CONFIGURATIONS["flush"])
+        try:
+            findings = fuzzer.run(range(11_000, 11_000 + SHARE))
+        finally:
+            fuzzer.close()
     assert [str(finding) for finding in findings] == []
 
 

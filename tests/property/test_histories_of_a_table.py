@@ -7,6 +7,7 @@ versions, and changes between random versions are compared with the model's.
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.positions import Worth
 from tests.property.model import Model, State
+from tests.support.positions import always_by_position
 
 KEYS = st.integers(0, 5)
 VALUES = st.one_of(st.none(), st.integers(-3, 3), st.just(2**62))
@@ -148,6 +151,29 @@ def test_every_answer_about_the_past(
         )
         assert _of_transactions(history, found, 3) == model.changes(low, high)
     history.rows(f"DROP TABLE {table}")
+
+
+@given(steps=st.lists(STEPS, max_size=12))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_state_read_by_position(steps: list[tuple[str, Any]]) -> None:
+    """The same rows by position and by anti-join, after each step and after a restart."""
+    with tempfile.TemporaryDirectory() as folder, always_by_position():
+        with gateway.connect(f"palimpsest:///{folder}/w", autocommit=True) as connection:
+            history = History(connection)
+            read = f"SELECT * FROM {history.table}"
+            first: list[tuple[str, Any]] = [("put", [(1, 1), (2, 2)]), ("flush", None)]
+            for kind, given_ in [*first, ("delete", [1]), *steps]:
+                if kind == "move" and {given_, given_ + 10} <= history.model.now.keys():
+                    continue
+                history.step(kind, given_)
+                assert history.rows(read) == sorted(history.model.now.items(), key=repr)
+        with gateway.connect(f"palimpsest:///{folder}/w", autocommit=True) as connection:
+            history.run = connection
+            assert history.rows(read) == sorted(history.model.now.items(), key=repr)
+            keeper = connection.session.journal.positions
+            keeper.worth = Worth(rows_max=-1)
+            history.rows("CREATE TABLE other (k INTEGER)")
+            assert history.rows(read) == sorted(history.model.now.items(), key=repr)
 
 
 def _compare_lives(history: History) -> None:

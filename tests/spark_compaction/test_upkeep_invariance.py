@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from journal.recovery import unlisted_files
 from journal.verification import verify
 from tests.support.client import Client
+from tests.support.positions import always_by_position
 
 Rows = dict[int, tuple[date | None, int]]
 Step = tuple[Any, ...]
@@ -166,15 +167,23 @@ def _follow(steps: list[Step]) -> None:
         shutil.rmtree(folder)
 
 
+_EACH = [
+    ("put", 1, 1, 1), ("put", 2, 5, 2), ("put", 3, None, 3), ("flush",), ("backup",),
+    ("move", 1, 7), ("put", 4, 2, 4), ("retain", 4, "ARCHIVE"), ("major",), ("backup",),
+    ("delete", 2), ("erase", 3), ("restore", 0), ("retain", 6, "DELETE"), ("vacuum",),
+    ("restore", 1), ("restart",), ("minor",),
+]  # fmt: skip
+
+
 def test_each_job_removes_what_it_says() -> None:
-    _follow(
-        [
-            ("put", 1, 1, 1), ("put", 2, 5, 2), ("put", 3, None, 3), ("flush",), ("backup",),
-            ("move", 1, 7), ("put", 4, 2, 4), ("retain", 4, "ARCHIVE"), ("major",), ("backup",),
-            ("delete", 2), ("erase", 3), ("restore", 0), ("retain", 6, "DELETE"), ("vacuum",),
-            ("restore", 1), ("restart",), ("minor",),
-        ]
-    )  # fmt: skip
+    _follow(_EACH)
+
+
+@settings(max_examples=4)
+@given(_steps)
+def test_no_other_row_is_touched_for_readers_by_position(steps: list[Step]) -> None:
+    with always_by_position():
+        _follow([*_EACH, ("put", 5, 9, 5), ("flush",), ("delete", 5), *steps])
 
 
 @settings(max_examples=6)

@@ -1,0 +1,209 @@
+"""Positions: where in sealed files the rows lie that have ended, kept in memory, one bit per row.
+
+Reading the current view with them needs no join with the closing rows. They are derived from keys
+and versions alone and hold for one state of a table: the same segments, nothing written since. For
+any other state there are none, and the view is read with the anti-join, which gives the same rows.
+
+    a read finds none --> settled long enough? --yes--> found in the background, for later reads
+
+Finding them reads the keys of all sealed rows. A table whose state changes often never has them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from journal.errors import PalimpsestError
+from journal.lookup import SEALED, by_file
+from journal.schema import Table, fold
+from journal.segment import Segment, Tier
+from journal.state import TableState
+from journal.stores import duckdb_positions as store
+from journal.version import Version
+
+if TYPE_CHECKING:
+    from journal.journal import Journal
+    from journal.statement import Statement
+
+_LOG = logging.getLogger("palimpsest.positions")
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """For which tables positions are found: rows, and the share of them that may have ended.
+
+    ``wait_ns_per_row``: how long a table must have stayed as it is, several times what finding
+    takes; so finding takes a small part of one processor, however often a table changes.
+    """
+
+    rows_min: int = 1_000_000
+    rows_max: int = 100_000_000
+    ended_min_per_mille: int = 1
+    wait_ns_per_row: int = 250
+
+    def admits(self, state: TableState) -> bool:
+        """True if a table of this state is worth it."""
+        segments = [s for s in state.manifest.segments if s.tier in SEALED]
+        rows = sum(s.counts.open for s in segments)
+        if not self.rows_min <= rows <= self.rows_max:
+            return False
+        ended = state.head_counts.closing + sum(s.counts.closing for s in segments)
+        return ended > 0 and ended * 1000 >= rows * self.ended_min_per_mille
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Positions:
+    """The rows of a table's sealed files that have ended, in one state of the table."""
+
+    segments: tuple[Segment, ...]
+    last_version: Version
+    tiers: Mapping[Tier, store.EndedRows]
+
+    def fits(self, state: TableState) -> bool:
+        """True if they hold for this state."""
+        manifest = state.manifest
+        same = self.last_version == state.last_version and not manifest.masks
+        return same and self.segments == manifest.segments
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is known of a table in the state that was read last."""
+
+    state: TableState
+    is_worth: bool
+    since_ns: int
+    positions: Positions | None
+
+
+class PositionKeeper:
+    """The positions of one warehouse's tables; ``close`` before its store is closed."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        worth: Worth | None = None,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.worth = worth or Worth()
+        self._journal = journal
+        self._clock_ns = clock_ns
+        self._entries: dict[int, _Entry] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._statement: Statement | None = None
+        self._closed = False
+
+    def of(self, table_id: int, state: TableState) -> Positions | None:
+        """The positions that hold for a table's state, if they are known."""
+        entry = self._entries.get(table_id)
+        if entry is None or entry.state is not state:
+            entry = self._renew(table_id, state, entry)
+        return entry.positions
+
+    def wish(self, table_id: int) -> None:
+        """Have positions found, if that is worth it by now; nobody waits for them."""
+        entry = self._entries.get(table_id)
+        if entry is None or not entry.is_worth or entry.positions is not None:
+            return
+        rows = sum(s.counts.open for s in entry.state.manifest.segments)
+        if self._clock_ns() - entry.since_ns < rows * self.worth.wait_ns_per_row:
+            return
+        with self._lock:
+            if self._closed or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._thread = threading.Thread(
+                target=self._run, args=(table_id,), name="palimpsest-positions", daemon=True
+            )
+            self._thread.start()
+
+    def find(self, table_id: int) -> Positions | None:
+        """Find the positions of a table as it is now; None if it cannot have any."""
+        transaction = self._journal.begin(read_only=True)
+        try:
+            with self._journal.statement(transaction) as statement:
+                self._statement = statement
+                if self._closed:
+                    return None
+                found = _found(statement, table_id)
+        finally:
+            self._statement = None
+            self._journal.rollback(transaction)
+        state = self._journal.state.tables.get(table_id)
+        if found is not None and state is not None and found.fits(state):
+            self._entries[table_id] = _Entry(state, True, self._clock_ns(), found)
+        return found
+
+    def wait(self) -> None:
+        """Wait until nothing is being found."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """Stop, and forget everything."""
+        with self._lock:
+            self._closed = True
+            statement = self._statement
+        if statement is not None:
+            statement.session.interrupt()
+        self.wait()
+        self._entries.clear()
+
+    def _renew(self, table_id: int, state: TableState, before: _Entry | None) -> _Entry:
+        since_ns, positions = self._clock_ns(), None
+        if before is not None and _same(before.state, state):
+            since_ns, positions = before.since_ns, before.positions
+        if positions is not None and not positions.fits(state):
+            positions = None
+        entry = _Entry(state, self.worth.admits(state), since_ns, positions)
+        self._entries[table_id] = entry
+        return entry
+
+    def _run(self, table_id: int) -> None:
+        try:
+            self.find(table_id)
+        except PalimpsestError as error:
+            if not self._closed:
+                _LOG.warning("positions of table %s were not found: %s", table_id, error)
+        except ImportError:
+            # Without numpy there are none.
+            self.worth = Worth(rows_max=-1)
+
+
+def placeable(table: Table, state: TableState) -> bool:
+    """True if all sealed rows of a table lie in files that can be read by position."""
+    tiers = {s.tier for s in state.manifest.segments if s.tier in SEALED}
+    if not tiers or tiers - by_file(table, state):
+        return False
+    # A column of that name would hide what the scan says of each row.
+    return not {fold(c.physical) for c in table.stored} & {store.FILE, store.ROW}
+
+
+def _same(one: TableState, other: TableState) -> bool:
+    if one.last_version != other.last_version:
+        return False
+    return one.manifest.segments == other.manifest.segments
+
+
+def _found(statement: Statement, table_id: int) -> Positions | None:
+    state = statement.committed.tables.get(table_id)
+    table = statement.transaction.catalog.by_id(table_id)
+    if state is None or table is None or not placeable(table, state):
+        return None
+    statement.check_segments([table_id])
+    changes = [t for t in (Tier.DELTA, Tier.HEAD) if t in state.tiers]
+    tiers: dict[Tier, store.EndedRows] = {}
+    for tier in SEALED:
+        files = tuple(f for s in state.manifest.in_tier(tier) for f in s.files)
+        if files and changes:
+            tiers[tier] = store.ended_rows(statement.session, table, tier, files, changes)
+    if not tiers:
+        return None
+    return Positions(state.manifest.segments, state.last_version, MappingProxyType(tiers))

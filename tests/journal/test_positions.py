@@ -1,0 +1,187 @@
+"""Reading by position: when it is done, when it is not, and that rows are the same either way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from journal.journal import Journal
+from journal.positions import PositionKeeper, Worth
+from journal.segment import Tier
+from tests.support.client import Client
+from tests.support.positions import EVERY_TABLE, always_by_position
+
+QUERY = "SELECT * FROM t"
+
+
+def _journal(run: Client) -> Journal:
+    return run.connection.session.journal
+
+
+def _shape(run: Client, query: str = QUERY) -> str:
+    return str(dict(run(f"EXPLAIN {query}"))["palimpsest_shapes"]).split()[1]
+
+
+@pytest.fixture
+def changed(run: Client) -> Client:
+    """A table with changes in all tiers: rows changed once, twice, deleted, and come back."""
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    run("INSERT INTO t SELECT i, 'a' || i FROM range(3000) r(i)")
+    run("CALL system.flush('t')")
+    run("INSERT INTO t SELECT i, 'a' || i FROM range(3000, 6000) r(i)")
+    run("CALL system.flush('t')")
+    run("UPDATE t SET v = 'b' WHERE k % 7 = 0")
+    run("DELETE FROM t WHERE k % 11 = 0")
+    run("CALL system.flush('t')")
+    run("UPDATE t SET v = 'c' WHERE k % 14 = 0")
+    run("INSERT INTO t VALUES (11, 'back'), (7000, 'new')")
+    run("DELETE FROM t WHERE k IN (7000, 5)")
+    tiers = _journal(run).state.tables[1].tiers
+    assert tiers == {Tier.BASE, Tier.DELTA, Tier.HEAD}
+    return run
+
+
+def _find(run: Client) -> None:
+    journal = _journal(run)
+    journal.positions.worth = EVERY_TABLE
+    assert journal.positions.find(1) is not None
+
+
+def test_rows_are_those_of_the_anti_join(changed: Client) -> None:
+    assert _shape(changed) == "anti-join"
+    before = changed.sorted(QUERY)
+    _find(changed)
+    assert _shape(changed) == "positions"
+    assert changed.sorted(QUERY) == before
+    asked = "SELECT min(v), max(k), count(DISTINCT v) FROM t WHERE k BETWEEN 10 AND 4000"
+    found = changed(asked)
+    changed("INSERT INTO t VALUES (-1, 'z')")
+    assert _shape(changed) == "anti-join"
+    assert changed(asked) == found
+
+
+def test_another_state_has_no_positions(changed: Client) -> None:
+    for change in (
+        "DELETE FROM t WHERE k = 17",
+        "CALL system.flush('t')",
+        "CALL system.compact('t', mode => 'minor')",
+    ):
+        _find(changed)
+        before = changed.sorted(QUERY)
+        changed(change)
+        assert _shape(changed) != "positions"
+        assert set(changed.sorted(QUERY)) == set(before) - {(17, "a17")}
+
+
+def test_own_rows_and_the_past_are_read_without(
+    changed: Client, connect: Callable[..., Client]
+) -> None:
+    _find(changed)
+    version = changed("SELECT max(version) FROM system.transactions")[0][0]
+    other = connect()
+    assert _shape(other) == "positions"
+    changed("BEGIN")
+    assert _shape(changed) == "positions"
+    changed("UPDATE t SET v = 'mine' WHERE k = 20")
+    assert _shape(changed) == "anti-join"
+    assert changed("SELECT v FROM t WHERE k + 0 = 20") == [("mine",)]
+    assert other("SELECT v FROM t WHERE k + 0 = 20") == [("a20",)]
+    other("UPDATE t SET v = 'theirs' WHERE k = 23")
+    assert _shape(changed) == "as"
+    assert changed("SELECT v FROM t WHERE k + 0 = 23") == [("a23",)]
+    changed("ROLLBACK")
+    _find(changed)
+    assert changed("SELECT v FROM t WHERE k + 0 = 23") == [("theirs",)]
+    past = f"SELECT v FROM t VERSION AS OF {version} WHERE k + 0 = 23"
+    assert changed(past) == [("a23",)]
+
+
+def test_a_changed_layout_is_read_without(changed: Client) -> None:
+    _find(changed)
+    changed("ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 4")
+    assert _shape(changed) == "anti-join"
+    assert changed("SELECT DISTINCT w FROM t") == [(4,)]
+
+
+def test_what_a_scan_says_of_rows_is_not_hidden(run: Client) -> None:
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, File_Index INTEGER)")
+    run("INSERT INTO t VALUES (1, 7), (2, 8)")
+    run("CALL system.flush('t')")
+    run("DELETE FROM t WHERE k = 1")
+    assert _journal(run).positions.find(1) is None
+    assert run(QUERY) == [(2, 8)]
+
+
+def test_a_write_that_reads_by_position(changed: Client) -> None:
+    _find(changed)
+    assert changed("SELECT v FROM t WHERE k + 0 = 14") == [("c",)]
+    assert changed("UPDATE t SET v = (SELECT max(v) FROM t) WHERE k = 20") == 1
+    assert changed("SELECT v FROM t WHERE k = 20") == [("c",)]
+    _find(changed)
+    assert changed("CREATE TABLE copied AS SELECT count(*) AS n FROM t") is not None
+    assert changed("SELECT n FROM copied") == changed("SELECT count(*) FROM t")
+
+
+def test_positions_are_found_for_tables_that_stay_as_they_are(changed: Client) -> None:
+    now_ns = 0
+    journal = _journal(changed)
+    worth = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=1)
+    journal.positions = PositionKeeper(journal, worth, lambda: now_ns)
+    changed(QUERY)
+    changed(QUERY)
+    journal.positions.wait()
+    assert _shape(changed) == "anti-join"
+    now_ns = 10_000
+    changed("SELECT * FROM t WHERE k = 3")
+    changed("SELECT count(*) FROM t")
+    journal.positions.wait()
+    assert _shape(changed) == "anti-join"
+    changed(QUERY)
+    journal.positions.wait()
+    assert _shape(changed) == "positions"
+    changed("DELETE FROM t WHERE k = 3")
+    changed(QUERY)
+    journal.positions.wait()
+    assert _shape(changed) == "anti-join"
+
+
+def test_small_tables_and_few_changes_are_not_worth_it(changed: Client) -> None:
+    state = _journal(changed).state.tables[1]
+    assert not Worth().admits(state)
+    assert Worth(rows_min=6000).admits(state)
+    assert not Worth(rows_min=6000, ended_min_per_mille=900).admits(state)
+    assert not Worth(rows_min=1, rows_max=10).admits(state)
+
+
+def test_a_damaged_file_is_told(changed: Client) -> None:
+    _find(changed)
+    file = next(f for f in changed.files() if "part_0" in f.name)
+    file.write_bytes(file.read_bytes()[:-9])
+    assert changed.error(QUERY)[0] == "PAL-503"
+
+
+@pytest.fixture
+def by_position() -> Iterator[None]:
+    with always_by_position():
+        yield
+
+
+@pytest.mark.usefixtures("by_position")
+def test_blocks_and_files_without_ended_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journal.stores.duckdb_positions._BLOCK_ROWS", 64)
+    run = Client(tmp_path / "warehouse")
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    for first in range(0, 2000, 500):
+        run(f"INSERT INTO t SELECT * FROM range({first}, {first + 500})")
+        run("CALL system.flush('t')")
+    kept = set(range(2000))
+    for gone in ({0}, {63, 64, 499}, set(range(700, 980)), {1999}, {500, 501, 1500}):
+        run(f"DELETE FROM t WHERE k IN ({', '.join(map(str, gone))})")
+        kept -= gone
+        assert {k for (k,) in run(QUERY)} == kept
+        assert run("SELECT min(k), max(k) FROM t") == [(min(kept), max(kept))]
+    run.close()
