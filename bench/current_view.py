@@ -5,6 +5,7 @@ Answers are compared as well as times: a shape that is fast and wrong does not p
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,9 @@ _LIMITS = {0: (1.05, 1.05), 1: (1.15, 2.0), 10: (1.5, 3.0)}
 def measure(options: Options) -> Report:
     """Load, change in steps, and measure after each."""
     report = Report("current view", options.rows)
+    if options.cpu:
+        report.clock = time.process_time
+        report.notes.append("processor time of all threads, not time that passes")
     source = lineitem.lineitem_file(options.work, options.rows)
     with (
         loaded_gateway(options.work / "current_view", source) as ours,
@@ -135,7 +139,7 @@ def _measure_all(
         }
         if other is not None:
             lake = case.sql.format(t="t", o=f"'{orders}'")
-            contenders[DUCKLAKE] = _peer_run(other, lake, case)
+            contenders[DUCKLAKE] = _peer_run(other, lake, case, options.cpu)
         name = f"{percent:>2} % {case.name}"
         report.compare(name, contenders, options.repeats)
         if report.median_ms(name, PARQUET) >= _JUDGED_FROM_MS:
@@ -175,8 +179,8 @@ def _discarding(run: Callable[[], object]) -> Run:
     return without_result
 
 
-def _peer_run(other: Peer, sql: str, case: Case) -> Run:
-    return lambda: float(other.call("lake_sql", sql=sql, arrow=case.arrow))
+def _peer_run(other: Peer, sql: str, case: Case, cpu: bool) -> Run:
+    return lambda: float(other.call("lake_sql", sql=sql, arrow=case.arrow, cpu=cpu))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ class Report:
     verdicts: list[Verdict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    clock: Callable[[], Seconds] = time.perf_counter
     _times: dict[tuple[str, str], list[Seconds]] = field(default_factory=dict)
 
     def compare(
@@ -84,7 +85,7 @@ class Report:
         names = list(contenders)
         for turn in range(warm_ups + repeats):
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                seconds = timed(contenders[name])
+                seconds = timed(contenders[name], self.clock)
                 if turn >= warm_ups:
                     times[name].append(seconds)
         for name, found in times.items():
@@ -157,11 +158,11 @@ class Report:
             path.write_text(json.dumps(self.to_json(), indent=1) + "\n")
 
 
-def timed(run: Run) -> Seconds:
+def timed(run: Run, clock: Callable[[], Seconds] = time.perf_counter) -> Seconds:
     """The seconds of one run."""
-    start = time.perf_counter()
+    start = clock()
     own = run()
-    return time.perf_counter() - start if own is None else own
+    return clock() - start if own is None else own
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:

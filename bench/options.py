@@ -21,6 +21,7 @@ class Options:
     json: Path | None
     peers: bool
     quick: bool
+    cpu: bool = False
 
 
 def parser(about: str) -> argparse.ArgumentParser:
@@ -31,6 +32,8 @@ def parser(about: str) -> argparse.ArgumentParser:
     made.add_argument("--quick", action="store_true", help=f"small: {QUICK_ROWS:,} rows, 3 rounds")
     made.add_argument("--json", type=Path, help="write the result to this file")
     made.add_argument("--work", type=Path, default=_WORK, help=f"scratch folder (default {_WORK})")
+    about_cpu = "processor time, not time that passes: other work disturbs it less"
+    made.add_argument("--cpu", action="store_true", help=about_cpu)
     made.add_argument("--no-peers", action="store_true", help="leave out what pip must install")
     return made
 
@@ -41,7 +44,7 @@ def options_of(parsed: argparse.Namespace) -> Options:
     repeats = parsed.repeats or (3 if parsed.quick else 9)
     work = parsed.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
-    return Options(rows, repeats, work, parsed.json, not parsed.no_peers, parsed.quick)
+    return Options(rows, repeats, work, parsed.json, not parsed.no_peers, parsed.quick, parsed.cpu)
 
 
 def read_options(about: str) -> Options:
