@@ -63,10 +63,14 @@ def business_outputs(columns: Sequence[Column]) -> list[Output]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Builds the shapes for one table whose journal has rows in ``tiers``."""
+    """Builds the shapes for one table whose journal has rows in ``tiers``.
+
+    ``placed``: it is known by position which sealed rows have ended, and there is no buffer.
+    """
 
     table: Table
     tiers: frozenset[Tier]
+    placed: bool = False
 
     @property
     def _version(self) -> str:
@@ -83,6 +87,16 @@ class Reader:
         """True when nothing is uncompacted: the base alone is the current view."""
         return not self.tiers & frozenset(_CHANGES)
 
+    @property
+    def way(self) -> tuple[str, str]:
+        """The shape that ``current`` has, and why."""
+        if self.is_plain():
+            return "base", "nothing is uncompacted"
+        shape, why = "anti-join", "open rows that no closing row names"
+        if self.placed:
+            shape, why = "positions", "it is known which sealed rows have ended"
+        return shape, f"{why}; tiers: {', '.join(sorted(self.tiers))}"
+
     def current(self, outputs: Sequence[Output]) -> exp.Query:
         """Current view: open rows that no closing row names."""
         if not self.tiers - {Tier.HISTORY}:
@@ -90,6 +104,8 @@ class Reader:
         changes = [t for t in _CHANGES if t in self.tiers]
         if not changes:
             return self._select(self._physical(Tier.BASE), outputs)
+        if self.placed:
+            return self._by_position(outputs)
         if Tier.BASE not in self.tiers:
             opens = self._union(changes)
             return self._survivors(opens, outputs, self._is_open(), self._union(changes))
@@ -101,8 +117,7 @@ class Reader:
         candidates = union_all(rows).subquery(copy=False)
         return self._survivors(candidates, outputs, None, self._union(changes))
 
-    def current_by_position(self, outputs: Sequence[Output]) -> exp.Query:
-        """Current view where it is known which sealed rows have ended; no buffer is read."""
+    def _by_position(self, outputs: Sequence[Output]) -> exp.Query:
         rows: list[exp.Query] = [self._select(placed(self.table.id), outputs)]
         if Tier.HEAD in self.tiers:
             head = self._physical(Tier.HEAD)

@@ -62,8 +62,6 @@ from rewriter.users import name_users
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
-_BY_ANTI_JOIN = "anti-join", "open rows that no closing row names"
-_BY_POSITION = "positions", "which sealed rows have ended is known"
 _TABLE_PARTS = frozenset(
     {
         *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
@@ -217,7 +215,7 @@ class Reads:
                 return Reader(table, frozenset()).recalled(outputs, self.keyed[-1].name)
         sight = self.context.sights(table.id)
         self.tables[table.id] = table
-        reader = Reader(table, sight.tiers)
+        reader = Reader(table, sight.tiers, sight.placed)
         point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if sight.pinned else None
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
@@ -226,13 +224,10 @@ class Reads:
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
             return reader.as_of(outputs, point)
-        if reader.is_plain():
-            self._shape(table, "base", "nothing is uncompacted")
-            return reader.current(outputs)
-        self.scans.add(table.id)
-        shape, why = _BY_POSITION if sight.placed else _BY_ANTI_JOIN
-        self._shape(table, shape, f"{why}; tiers: {', '.join(sorted(sight.tiers))}")
-        return reader.current_by_position(outputs) if sight.placed else reader.current(outputs)
+        if not reader.is_plain():
+            self.scans.add(table.id)
+        self._shape(table, *reader.way)
+        return reader.current(outputs)
 
     def _lookups(self, table: Table, sight: Sight, keys: Keys) -> dict[Tier, str]:
         names: dict[Tier, str] = {}
