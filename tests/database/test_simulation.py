@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
 
+from tests.simulation.crash import CrashRun, read_log
 from tests.simulation.histories import find_anomalies
 from tests.simulation.list_append import run_workload
 from tests.simulation.transfers import run_transfers, wrong_balances
@@ -24,3 +28,11 @@ def test_recorded_history_has_no_anomaly(url: str) -> None:
     assert recorder.unexpected == []
     assert any(transaction.committed for transaction in recorder.history)
     assert find_anomalies(recorder.history, final) == []
+
+
+@pytest.mark.timeout(300)
+def test_killed_gateways_lose_nothing(url: str, tmp_path: Path) -> None:
+    run = CrashRun(tmp_path, random.Random(11), url)
+    for _ in range(6):
+        run.kill_once()
+    assert read_log(run.log_path).done

@@ -1,6 +1,6 @@
 """Kills a writing child at random moments and checks what is there after reopening.
 
-    python -m tests.simulation.crash --kills 200
+    python -m tests.simulation.crash --kills 200 [--engine postgres]
 
 Checked after every kill: each acknowledged transaction is there, whole; none that was rolled back;
 besides at most the one that was being committed, whole too; the accounts' sum is what it was; and
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,10 +42,11 @@ class Log:
 
 @dataclass(slots=True)
 class CrashRun:
-    """A warehouse that is killed again and again."""
+    """A store whose gateway is killed again and again: in ``folder``, or on ``server``."""
 
     folder: Path
     rng: random.Random
+    server: str | None = None
     longest_s: float = 1.5
     kills: int = 0
     in_doubt: int = 0
@@ -52,6 +55,11 @@ class CrashRun:
     def warehouse(self) -> Path:
         """Return the warehouse's directory."""
         return self.folder / "warehouse"
+
+    @property
+    def url(self) -> str:
+        """Return where the journals are."""
+        return self.server or f"palimpsest:///{self.warehouse}"
 
     @property
     def log_path(self) -> Path:
@@ -64,7 +72,7 @@ class CrashRun:
         first = read_log(self.log_path).last_started + 1
         size = self.log_path.stat().st_size
         command = [sys.executable, "-m", "tests.simulation.crash_child"]
-        arguments = [str(self.warehouse), str(self.log_path), str(first), str(self.kills)]
+        arguments = [self.url, str(self.log_path), str(first), str(self.kills)]
         child = subprocess.Popen(
             [*command, *arguments], stderr=subprocess.PIPE, cwd=Path(__file__).parents[2]
         )
@@ -95,10 +103,10 @@ class CrashRun:
 
     def check(self) -> None:
         """Raise Broken when the warehouse does not hold what was acknowledged."""
-        if not self.warehouse.exists():
+        if self.server is None and not self.warehouse.exists():
             return
         log = read_log(self.log_path)
-        with gateway.connect(f"palimpsest:///{self.warehouse}", autocommit=True) as connection:
+        with gateway.connect(self.url, autocommit=True) as connection:
             cursor = connection.cursor()
             try:
                 cursor.execute(
@@ -116,7 +124,7 @@ class CrashRun:
         self._judge(log, ledger, totals)
         if accounts != [(ACCOUNTS, ACCOUNTS * OPENING_BALANCE)]:
             raise Broken(f"accounts: {accounts}")
-        verify(self.warehouse)
+        verify(self.url)
 
     def _judge(self, log: Log, ledger: dict[int, tuple[int, int]], totals: dict[int, int]) -> None:
         whole = (ROWS_PER_TRANSACTION, ROWS_PER_TRANSACTION)
@@ -150,9 +158,9 @@ def read_log(path: Path) -> Log:
     )
 
 
-def verify(warehouse: Path) -> None:
+def verify(url: str) -> None:
     """Run `palimpsest verify`; raise Broken when it complains."""
-    command = [sys.executable, "-m", "gateway.cli", "verify", "--warehouse", str(warehouse)]
+    command = [sys.executable, "-m", "gateway.cli", "verify", "--warehouse", url]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)
     if done.returncode != 0:
@@ -164,10 +172,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.crash")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--engine", choices=("embedded", "postgres"), default="embedded")
     options = parser.parse_args()
     started = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        run = CrashRun(Path(folder), random.Random(options.seed))
+    with tempfile.TemporaryDirectory() as folder, _server(options.engine) as server:
+        run = CrashRun(Path(folder), random.Random(options.seed), server)
         while run.kills < options.kills:
             try:
                 run.kill_once()
@@ -179,6 +188,18 @@ def main() -> int:
                 sys.stdout.write(f"{run.kills} kills, {_summary(run)}, {seconds:.0f} s\n")
                 sys.stdout.flush()
     return 0
+
+
+@contextmanager
+def _server(engine: str) -> Iterator[str | None]:
+    """A database of a server of our own, unless the store is embedded."""
+    if engine == "embedded":
+        yield None
+        return
+    from tests.support.postgres import running
+
+    with running() as cluster:
+        yield cluster.url(cluster.database())
 
 
 def _summary(run: CrashRun) -> str:
