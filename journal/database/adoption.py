@@ -1,7 +1,7 @@
 """Adopting tables that a database has already, and ejecting tables from the gateway's care.
 
     a classic journal   stays as it is; the table over it is read and written through it
-    a plain table       becomes the journal's first head, its rows written at the adoption
+    a plain table       becomes the journal's base, its rows written at the adoption
 
 ``planned`` looks and decides, and changes nothing; ``adopt`` and ``eject`` are one commit each.
 """
@@ -19,10 +19,12 @@ from journal.commit import Author
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.errors import Code, PalimpsestError
+from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import FLAT, index_of, is_flat, moved
+from journal.stores.postgres_partitions import partitioning_in
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
 from journal.stores.postgres_text import rendered
@@ -151,15 +153,23 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         uniques=uniques,
         checks=checks,
         format=asked.format,
-        properties=((TAKEN, f"{schema}.{name}"),),
+        properties=((TAKEN, f"{schema}.{name}"), *_partitions(session, found)),
         physical_names=tuple(folded.values()),
     )
     steps = (
-        f"{schema}.{name} moves to schema _palimpsest as the journal's head; no row is copied",
+        f"{schema}.{name} moves to schema _palimpsest as the journal's base; no row is copied",
         f"its rows become the first versions, key {', '.join(table.key)}",
         f"the views {asked.name} and {table.journal_name} take its place",
     )
     return Planned(table, 0, steps)
+
+
+def _partitions(session: PostgresSession, found: FoundTable) -> tuple[tuple[str, str], ...]:
+    """The property that keeps a table partitioned as it is."""
+    made = partitioning_in(session, found.oid)
+    if made is None:
+        return ()
+    return ((PARTITIONS, str(replace(made, column=fold(made.column)))),)
 
 
 def _column(

@@ -34,6 +34,7 @@ from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres_partitions import create_sealed
 from journal.version import Version
 
 _REPLANS_MAX = 3
@@ -189,7 +190,7 @@ def _stage(
         for tier in (Tier.BASE, Tier.HISTORY):
             name = pieces.new_name(table.id, len(made))
             target = exp.table_(name, db=STORE_SCHEMA)
-            layout.create_rows(session, table, target, fields)
+            create_sealed(session, table, target, fields, inputs.written_in(table, fields))
             body = pieces.rows_for(table, inputs, fields, tier)
             session.run(layout.insert_fields(table, target, fields, body))
             counts = layout.count_rows(session, table, target)

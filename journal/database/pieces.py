@@ -58,6 +58,11 @@ class Inputs:
             if (segment.tier is Tier.HISTORY) == archived:
                 yield layout.segment_table(segment), segment.fields
 
+    def written_in(self, table: Table, fields: Fields) -> list[exp.Table]:
+        """The tables whose rows were written in these columns."""
+        both = (self.sources(table, archived=kind) for kind in (False, True))
+        return [source for sources in both for source, written in sources if written == fields]
+
     def are_in(self, state: TableState) -> bool:
         """True while a manifest lists them all as they are."""
         manifest = state.manifest
@@ -89,9 +94,14 @@ def new_name(table_id: int, number: int) -> str:
 
 
 def size(session: PostgresSession, table: exp.Table) -> int:
-    """Bytes of a table with its indexes."""
+    """Bytes of a table with its partitions and indexes."""
     name = session.rendered(table).sql
-    return int(session.text("SELECT pg_total_relation_size(?::regclass)", [name])[0][0])
+    ((found,),) = session.text(
+        "SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint"
+        " FROM pg_partition_tree(?::regclass)",
+        [name],
+    )
+    return int(found)
 
 
 def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Query:

@@ -21,6 +21,7 @@ from journal.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_partitions import create_sealed
 from journal.version import Version
 
 Rows = Callable[[exp.Table, Fields], exp.Query]
@@ -60,7 +61,10 @@ def rewrite(
         if isinstance(piece, Head):
             head_counts += layout.count_rows(session, table, source)
         target = exp.table_(pieces.new_name(table.id, len(touched)), db=STORE_SCHEMA)
-        layout.create_rows(session, table, target, piece.fields)
+        if isinstance(piece, Segment) and piece.tier is not Tier.DELTA:
+            create_sealed(session, table, target, piece.fields, [source])
+        else:
+            layout.create_rows(session, table, target, piece.fields)
         kept = stays(source, piece.fields)
         session.run(layout.insert_fields(table, target, piece.fields, kept))
         left = _left(session, table, source, target, piece.fields, gone)

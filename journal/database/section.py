@@ -181,12 +181,10 @@ def _with_definition(
         return _with_flat(session, old, table, version)
     if old is None:
         manifest = Manifest(1, ()).with_head(fields)
-        counts = RowCounts()
+        layout.create_head(session, table, manifest.heads[-1])
         if TAKEN in dict(table.properties):
-            counts = take_over(session, table, manifest.heads[-1], version)
-        else:
-            layout.create_head(session, table, manifest.heads[-1])
-        return TableState(manifest, version, counts, (table,))
+            manifest = replace(manifest, segments=(take_over(session, table, version),))
+        return TableState(manifest, version, RowCounts(), (table,))
     known = replace(old.with_layout(table), last_version=version)
     if old.manifest.heads and old.manifest.heads[-1].fields == fields:
         return known

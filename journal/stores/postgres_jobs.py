@@ -88,8 +88,8 @@ def relations(session: PostgresSession, kind: str) -> list[str]:
     """Names of our schema's relations of a kind: r(elations with rows) or v(iews)."""
     rows = session.text(
         "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE n.nspname = '_palimpsest' AND c.relkind = ?::\"char\" ORDER BY 1",
-        [kind],
+        " WHERE n.nspname = '_palimpsest' AND c.relkind::text = ANY(?::text[]) ORDER BY 1",
+        [["r", "p"] if kind == "r" else [kind]],
     )
     return [name for (name,) in rows]
 

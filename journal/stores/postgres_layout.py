@@ -39,7 +39,13 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
     index_rows(session, table, target)
 
 
-def create_rows(session: PostgresSession, table: Table, target: exp.Table, fields: Fields) -> None:
+def create_rows(
+    session: PostgresSession,
+    table: Table,
+    target: exp.Table,
+    fields: Fields,
+    partitioned: exp.PartitionedByProperty | None = None,
+) -> None:
     """Create an empty table of journal rows."""
     ends = version_type(table)
     start, end = table.format.version_column, table.format.subsequent_column
@@ -54,7 +60,10 @@ def create_rows(session: PostgresSession, table: Table, target: exp.Table, field
         )
         for name, kind in kinds
     ]
-    session.run(exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE"))
+    made = exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE")
+    if partitioned is not None:
+        made.set("properties", exp.Properties(expressions=[partitioned]))
+    session.run(made)
 
 
 def index_rows(

@@ -1,4 +1,4 @@
-"""A plain table of a PostgreSQL database becomes a journal's first head, and tables leave again.
+"""A plain table of a PostgreSQL database becomes a journal's base, and tables leave again.
 
 No row is copied on the way in: the table moves to our schema and gets its version columns. Runs in
 the session it is given; commits nothing.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident, union_all, version_type
 from journal.schema import Table
-from journal.segment import Head, RowCounts
+from journal.segment import Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
@@ -18,9 +19,14 @@ from journal.stores.postgres_flat import is_flat, moved
 from journal.stores.postgres_public import create_schema, logical
 from journal.stores.postgres_survey import find, spelling
 from journal.stores.postgres_text import rendered
-from journal.stores.row_layout import rows_in_layout
+from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import Version, VersionType
 
+_PARTS = (
+    "SELECT n.nspname, c.relname FROM pg_partition_tree(?::bigint::regclass) t"
+    " JOIN pg_class c ON c.oid = t.relid JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE t.level > 0 ORDER BY c.oid"
+)
 TAKEN = "taken_from"
 """Property of a table that was a plain one: where it was."""
 HISTORY_SUFFIX = "_history"
@@ -30,8 +36,8 @@ def _quoted(name: str) -> str:
     return str(ident(name).sql(dialect="postgres"))
 
 
-def take_over(session: PostgresSession, table: Table, head: Head, version: Version) -> RowCounts:
-    """Make the plain table a head whose rows were all written at ``version``."""
+def take_over(session: PostgresSession, table: Table, version: Version) -> Segment:
+    """Make the plain table, with its partitions, a base whose rows were written at ``version``."""
     schema, _, name = dict(table.properties)[TAKEN].partition(".")
     found = find(session, schema, name)
     assert found is not None
@@ -45,13 +51,20 @@ def take_over(session: PostgresSession, table: Table, head: Head, version: Versi
         if column.name != column.name.casefold():
             folded = _quoted(column.name.casefold())
             session.text(f"ALTER TABLE {place} RENAME COLUMN {_quoted(column.name)} TO {folded}")
-    target = layout.head_table(table.id, head)
-    session.text(f"ALTER TABLE {place} SET SCHEMA _palimpsest")
-    moved = f"_palimpsest.{_quoted(spelling(session, found.oid)[1])}"
-    session.text(f"ALTER TABLE {moved} RENAME TO {_quoted(target.name)}")
+    target = exp.table_(f"t{table.id}_s{version}_0", db=STORE_SCHEMA)
+    for number, (schema, name) in enumerate(session.text(_PARTS, [found.oid])):
+        _move(session, schema, name, f"{target.name}_p{number}")
+    _move(session, *spelling(session, found.oid), target.name)
     _stamp(session, table, rendered(target).sql, version)
     layout.index_rows(session, table, target)
-    return layout.count_rows(session, table, target)
+    counts = layout.count_rows(session, table, target)
+    return Segment(target.name, Tier.BASE, (), fields_of(table), counts, version, version)
+
+
+def _move(session: PostgresSession, schema: str, name: str, wanted: str) -> None:
+    """Give a table a name in our schema."""
+    session.text(f"ALTER TABLE {_quoted(schema)}.{_quoted(name)} SET SCHEMA _palimpsest")
+    session.text(f"ALTER TABLE _palimpsest.{_quoted(name)} RENAME TO {_quoted(wanted)}")
 
 
 def _stamp(session: PostgresSession, table: Table, place: str, version: Version) -> None:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
+from journal.partitioning import with_partitioning
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.policy import check_policy
 from journal.relations import Output, column
@@ -65,7 +66,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         layout=table.layout,
     )
     check_policy(altered)
-    altered = with_descriptors(altered, table)
+    altered = with_partitioning(with_descriptors(altered, table), table)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
     if name != table.name:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
+from journal.partitioning import with_partitioning
 from journal.plan import (
     Change,
     Count,
@@ -107,7 +108,7 @@ def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> T
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
     check_policy(table)
-    return with_descriptors(table)
+    return with_partitioning(with_descriptors(table))
 
 
 def _as_query(
