@@ -12,7 +12,6 @@ import json
 import statistics
 import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,8 +85,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, shared(Path(folder)) as server:
-        url = server.url(f"b{uuid.uuid4().hex[:8]}_", Path(folder) / "catalog.db", views="off")
-        with gateway.connect(url, autocommit=True) as con:
+        with gateway.connect(server.new_store(Path(folder)), autocommit=True) as con:
             found = {"inserts": inserts(con, options.rows)}
             found["scans"] = scans(con, options.scan_rows, options.runs)
     print(json.dumps(found, indent=2))

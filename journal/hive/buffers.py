@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-import pyarrow as pa
-
 from journal.segment import RowCounts
 from journal.stores.base import MemoryRows, RowSet
+from journal.stores.duckdb_rows import together
 from journal.transaction import Transaction
 
 
@@ -47,26 +46,8 @@ class Buffers:
             if known is not None and known.count <= len(sets):
                 if known.last is sets[known.count - 1]:
                     memory = [known.rows, *memory[known.count :]]
-            rows = concatenated([r.rows for r in memory])
+            rows = together(memory)
             counts = sum((r.counts for r in memory), RowCounts())
             made = MemoryRows(rows.combine_chunks(), counts, memory[0].fields)
             tables[table_id] = _Together(len(sets), sets[-1], made)
             return [made]
-
-
-def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """Journal rows of one table's columns together; their instants may be shown in any zone."""
-    return pa.concat_tables([_in_utc(t) for t in tables], promote_options="permissive")
-
-
-def _in_utc(table: pa.Table) -> pa.Table:
-    kinds = [f.type for f in table.schema]
-    if all(not pa.types.is_timestamp(k) or k.tz in {None, "UTC"} for k in kinds):
-        return table
-    fields = [
-        f.with_type(pa.timestamp(f.type.unit, "UTC"))
-        if pa.types.is_timestamp(f.type) and f.type.tz is not None
-        else f
-        for f in table.schema
-    ]
-    return table.cast(pa.schema(fields))

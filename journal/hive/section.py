@@ -24,7 +24,6 @@ from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
-from journal.hive.buffers import concatenated
 from journal.hive.leases import Held
 from journal.hive.statement import HiveStatement, write_held
 from journal.plan import DropRelation, PutRelation
@@ -38,7 +37,7 @@ from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
-from journal.stores.duckdb_rows import show_rows
+from journal.stores.duckdb_rows import show_rows, together
 from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.stores.sql_engine import CatalogConnection
@@ -99,7 +98,7 @@ def write(
                 held.take(ORDER)
             attempt = _Attempt(journal, transaction, author, statement, alongside)
             try:
-                attempt.check_names()
+                attempt.check_changes()
                 attempt.append()
                 return attempt.commit(held)
             except Overtaken:
@@ -211,13 +210,15 @@ class _Attempt:
                 memory.append(MemoryRows(found, rows.counts, rows.fields))
         show_rows(session.local, table, name, memory)
 
-    def check_names(self) -> None:
-        """Raise DUPLICATE_TABLE if a new relation's name is taken in the metastore."""
+    def check_changes(self) -> None:
+        """Raise for types that Spark lacks, and for names that the metastore has already."""
         catalog = self._committed.catalog
         for _, change in self._transaction.changes():
             catalog = apply(catalog, change)
             if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                self._check_rows(change.relation)
+                made = change.relation
+                layout.create_journal(self._journal.names, made, fields_of(made))
+                self._check_rows(made)
         views = self._journal.views
         if views is not None and catalog is not self._committed.catalog:
             connection = self._statement.session.connection
@@ -252,15 +253,15 @@ class _Attempt:
             self._segments[table_id] = self._appended(definitions[table_id], sets)
 
     def _appended(self, table: Table, sets: Sequence[RowSet]) -> list[Segment]:
-        together: dict[Fields, list[MemoryRows]] = {}
+        alike: dict[Fields, list[MemoryRows]] = {}
         found: list[Segment] = []
         for rows in sets:
             if isinstance(rows, MemoryRows):
-                together.setdefault(rows.fields or fields_of(table), []).append(rows)
+                alike.setdefault(rows.fields or fields_of(table), []).append(rows)
             else:
                 found.append(self._taken(table, rows))
-        for fields, group in together.items():
-            rows_of_all = concatenated([r.rows for r in group])
+        for fields, group in alike.items():
+            rows_of_all = together(group)
             if self._mapping:
                 rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
             path = self._new_path(table, fields)

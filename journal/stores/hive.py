@@ -35,6 +35,8 @@ _RUNNING = {
     ttypes.TOperationState.RUNNING_STATE,
 }
 _LOST = (TTransport.TTransportException, TException, OSError, EOFError, AssertionError)
+_CONFIGURATION = {"spark.sql.ansi.enabled": "true"}
+"""What overflows, or is no number, is an error and not another value."""
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
 
@@ -213,7 +215,7 @@ def _connected(server: Server) -> Any:
         found = hive.connect(
             username=server.user,
             database=server.database,
-            configuration=dict(server.configuration),
+            configuration={**_CONFIGURATION, **server.configuration},
             thrift_transport=_wrapped(server, socket),
         )
         # A statement may take long; whether the peer is there is what TCP finds out.

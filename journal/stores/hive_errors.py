@@ -21,6 +21,7 @@ _CONDITIONS = {
     "TABLE_OR_VIEW_ALREADY_EXISTS": Code.DUPLICATE_TABLE,
     "DATATYPE_MISMATCH": Code.TYPE_MISMATCH,
     "DIVIDE_BY_ZERO": Code.DIVISION_BY_ZERO,
+    "REMAINDER_BY_ZERO": Code.DIVISION_BY_ZERO,
     "CAST_INVALID_INPUT": Code.CONVERSION,
     "CAST_OVERFLOW": Code.OUT_OF_RANGE,
     "ARITHMETIC_OVERFLOW": Code.OUT_OF_RANGE,
@@ -38,6 +39,7 @@ _CONDITIONS = {
     "FAILED_READ_FILE": Code.SEGMENT_DAMAGED,
     "WRONG_COMMAND_FOR_OBJECT_TYPE": Code.WRONG_OBJECT,
 }
+_QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
 _SAID = (
     (re.compile(r"No space left on device|disk quota", re.I), Code.STORE_WRITE),
@@ -79,6 +81,8 @@ def translate(message: str) -> PalimpsestError:
         if found.group(2) == "SCALAR_SUBQUERY_TOO_MANY_ROWS":
             code = Code.CARDINALITY
         text = text[found.end() :]
+        if code is Code.UNKNOWN_COLUMN and _names_no_source(text):
+            code = Code.UNKNOWN_TABLE
         text = _CONDITION.sub("", text)
     text = re.sub(r"^(\S*Exception:\s*)+", "", text.strip())
     state = _STATE.search(message)
@@ -90,6 +94,15 @@ def translate(message: str) -> PalimpsestError:
     text = re.sub(r":\d+:\d+$", "", text).strip(" .;")
     code = code or Code.STORE
     return PalimpsestError(code, text or "the statement failed", advice=_ADVICE.get(code, ""))
+
+
+def _names_no_source(text: str) -> bool:
+    """True if an unknown column is looked for in a relation that the query does not have."""
+    told = _QUALIFIED.search(text)
+    if told is None:
+        return False
+    suggestions = text[told.end() :].partition("]")[0]
+    return f"{told.group(1)}." not in suggestions
 
 
 def lost(message: str) -> PalimpsestError:

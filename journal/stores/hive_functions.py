@@ -7,7 +7,10 @@ from functools import partial
 from sqlglot import exp
 
 from journal.relations import ident
+from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, refused, template
+from journal.stores.hive_lists import collected
+from journal.stores.hive_quantified import in_query, quantified
 
 _RENAMED = {
     "strlen": "octet_length",
@@ -46,30 +49,71 @@ def _trimmed(node: exp.Expr) -> exp.Expr | None:
 
 
 def _divided(node: exp.Expr) -> exp.Expr | None:
-    """The canonical division is of doubles, and by zero it is NULL."""
+    """The canonical division is of doubles, and by zero it is infinite or no number."""
     if node.meta.get("settled"):
         return None
-    double = exp.DType.DOUBLE
-    zero = exp.Literal.number(0)
-    divisor = exp.Nullif(this=node.expression, expression=zero)
-    made = exp.Div(
-        this=exp.Cast(this=node.this, to=exp.DataType(this=double)),
-        expression=exp.Cast(this=divisor, to=exp.DataType(this=double)),
-        typed=True,
-        safe=True,
-    )
+    left, right = exp.cast(node.this, "DOUBLE"), exp.cast(node.expression, "DOUBLE")
+    made = exp.Div(this=left, expression=right, typed=True, safe=True)
     made.meta["settled"] = True
-    return exp.Paren(this=made)
+    if isinstance(node.expression, exp.Literal) and float(node.expression.name) != 0:
+        return exp.Paren(this=made)
+    endless = exp.Mul(this=left.copy(), expression=exp.cast(exp.Literal.string("inf"), "DOUBLE"))
+    by_zero = exp.EQ(this=right.copy(), expression=exp.Literal.number(0))
+    return exp.Case().when(by_zero, endless).else_(made)
 
 
-def _null_for_zero(kind: type[exp.Binary]) -> Change:
-    def change(node: exp.Expr) -> exp.Expr | None:
-        if isinstance(node.expression, exp.Nullif):
-            return None
-        divisor = exp.Nullif(this=node.expression, expression=exp.Literal.number(0))
-        return kind(this=node.this, expression=divisor)
+def _bytes(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes."""
+    assert isinstance(node, exp.Cast)
+    given = literal_bytes(node)
+    if given is None:
+        return None
+    return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(given.hex())])
 
-    return change
+
+def _grouping(node: exp.Expr) -> exp.Expr | None:
+    """Of several expressions: one bit for each, the last the lowest."""
+    given = node.expressions
+    if len(given) < 2:
+        return None
+    total: exp.Expr = exp.Literal.number(0)
+    for place, each in enumerate(reversed(given)):
+        bit = exp.Literal.number(2**place)
+        one = exp.Mul(this=exp.Grouping(expressions=[each.copy()]), expression=bit)
+        total = exp.Add(this=total, expression=one)
+    return exp.Paren(this=exp.cast(total, "BIGINT"))
+
+
+def _average(node: exp.Expr) -> exp.Expr | None:
+    """The canonical average of decimals is a double, too."""
+    of = node.this
+    for value in list(of.expressions) if isinstance(of, exp.Distinct) else [of]:
+        if not isinstance(value, exp.Cast):
+            value.replace(exp.cast(value.copy(), "DOUBLE"))
+    return None
+
+
+_ORDERED = (
+    exp.RowNumber,
+    exp.Rank,
+    exp.DenseRank,
+    exp.PercentRank,
+    exp.CumeDist,
+    exp.Ntile,
+    exp.Lag,
+    exp.Lead,
+)
+
+
+def _window(node: exp.Expr) -> exp.Expr | None:
+    """A list over a window; and where rows are numbered in any order, Spark wants to be told so."""
+    found = collected(node)
+    if found is not None:
+        return found
+    of = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
+    if isinstance(of, _ORDERED) and not node.args.get("order") and not node.args.get("alias"):
+        node.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Null(), nulls_first=True)]))
+    return None
 
 
 _FILES = _refused("files to read", "load the file with COPY .. FROM")
@@ -84,9 +128,15 @@ _BY_NAME: dict[str, Change] = {
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.Avg: _average,
+    exp.Grouping: _grouping,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE), quantified),
+    exp.ArrayAgg: collected,
+    exp.Cast: _bytes,
+    exp.Filter: collected,
+    exp.In: in_query,
+    exp.Window: _window,
     exp.Div: _divided,
-    exp.IntDiv: _null_for_zero(exp.IntDiv),
-    exp.Mod: _null_for_zero(exp.Mod),
     exp.ReadCSV: _FILES,
     exp.ReadParquet: _FILES,
     exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),

@@ -20,6 +20,7 @@ from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
 from journal.stores.hive_functions import CALLS
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
+from journal.stores.hive_values import spread_values
 from journal.stores.postgres_select import prepare_selects
 
 
@@ -27,6 +28,7 @@ def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
     """The text of a tree, which is left as it is, with the values of its parameters."""
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
+    spread_values(holder)
     for node in list(holder.walk()):
         if isinstance(node, exp.Placeholder):
             node.replace(literal((parameters or {})[node.name]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, refused, template
 
 _RENAMED = {
@@ -89,19 +89,11 @@ def _exclusive_or(node: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="#", expressions=[node.this, node.expression])
 
 
-_ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})")
-
-
 def _bytes(node: exp.Expr) -> exp.Expr | None:
-    """A literal of bytes, in which the canonical dialect writes ``\\xNN`` for each odd one."""
-    value, kind = node.this, node.args["to"].this
-    if kind is not exp.DType.VARBINARY or not isinstance(value, exp.Literal):
-        return None
-    if value.is_string:
-        parts = _ESCAPED.split(value.name)
-        given = b"".join(
-            bytes.fromhex(part) if odd % 2 else part.encode() for odd, part in enumerate(parts)
-        )
+    """A literal of bytes."""
+    assert isinstance(node, exp.Cast)
+    given = literal_bytes(node)
+    if given is not None:
         node.set("this", exp.Literal.string(f"\\x{given.hex()}"))
     return None
 

@@ -13,7 +13,7 @@ from tests.support.postgres import Cluster
 
 @pytest.mark.timeout(300)
 def test_gateway_agrees_with_the_oracle(cluster: Cluster, tmp_path: Path) -> None:
-    fuzzer = Fuzzer(tmp_path, Disturbance(), server=cluster)
+    fuzzer = Fuzzer(tmp_path, Disturbance(), new_url=lambda: cluster.url(cluster.database()))
     try:
         assert [str(finding) for finding in fuzzer.run(range(6))] == []
     finally:

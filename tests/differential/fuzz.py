@@ -5,8 +5,8 @@
 
 Prints progress and, for each divergence, a minimised program. `--summary` keeps what was found so
 far in a file, and `--resume` goes on from there. `--engine postgres` runs the programs on journals
-in a PostgreSQL server of its own; `--engine oracle` compares the oracle with itself, which tests
-the fuzzer.
+in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server; `--engine oracle`
+compares the oracle with itself, which tests the fuzzer.
 """
 
 import argparse
@@ -15,13 +15,15 @@ import re
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.differential.fuzzer import Finding, Fuzzer
+from tests.differential.fuzzer import HIVE_LACKS, Finding, Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS
-from tests.support.postgres import Cluster, running
+from tests.support.postgres import running
+from tests.support.thrift_server import shared
 
 # Programs that share the restarts, and between two looks at --stop-after.
 BATCH_PROGRAMS = 10
@@ -45,7 +47,7 @@ class Run:
         for name in ("next", "findings", "tally", "refused", "seconds"):
             setattr(self, name, saved[name])
 
-    def go(self, folder: Path, server: Cluster | None = None) -> None:
+    def go(self, folder: Path, new_url: Callable[[], str] | None = None) -> None:
         """Run what is left, or until enough was found."""
         options = self.options
         pattern = re.compile(options.skip) if options.skip else None
@@ -56,7 +58,8 @@ class Run:
             skip=pattern,
             length=options.length,
             minimise=not options.no_minimise,
-            server=server,
+            new_url=new_url,
+            lacks=HIVE_LACKS if options.engine == "hive" else None,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -107,12 +110,27 @@ class Run:
         sys.stdout.flush()
 
 
+@contextmanager
+def _postgres(_: Path) -> Iterator[Callable[[], str]]:
+    with running() as cluster:
+        yield lambda: cluster.url(cluster.database())
+
+
+@contextmanager
+def _hive(folder: Path) -> Iterator[Callable[[], str]]:
+    with shared(folder) as server:
+        yield lambda: server.new_store(folder)
+
+
+SERVERS = {"postgres": _postgres, "hive": _hive}
+
+
 def main() -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.fuzz")
     parser.add_argument("--seeds", default="0..2000", help="first..last, the last excluded")
     parser.add_argument("--config", choices=sorted(CONFIGURATIONS), default="plain")
-    parser.add_argument("--engine", choices=("gateway", "oracle", "postgres"), default="gateway")
+    parser.add_argument("--engine", choices=("gateway", "oracle", *SERVERS), default="gateway")
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
@@ -120,12 +138,10 @@ def main() -> int:
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")
     run = Run(parser.parse_args())
-    on_server = run.options.engine == "postgres"
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running() if on_server else nullcontext() as server,
-    ):
-        run.go(Path(folder), server)
+    with tempfile.TemporaryDirectory() as folder:
+        server = SERVERS.get(run.options.engine)
+        with nullcontext(None) if server is None else server(Path(folder)) as new_url:
+            run.go(Path(folder), new_url)
     for message, count in sorted(run.refused.items(), key=lambda item: -item[1]):
         sys.stdout.write(f"refused {count:6d}  {message}\n")
     return 1 if run.findings else 0

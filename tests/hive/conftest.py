@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThriftServer]:
 @pytest.fixture
 def url(server: ThriftServer, tmp_path: Path) -> str:
     """The gateway's URL of a new, empty store, without the views that others read."""
-    return server.url(f"p{uuid.uuid4().hex[:8]}_", tmp_path / "catalog.db", views="off")
+    return server.new_store(tmp_path)
 
 
 @pytest.fixture

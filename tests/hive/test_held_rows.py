@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -103,13 +102,9 @@ def _result(con: Connection, sql: str, values: tuple[Any, ...]) -> Any:
 def test_what_is_told_from_memory_is_what_the_server_tells(
     server: ThriftServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, explicit: bool
 ) -> None:
-    def url(name: str) -> str:
-        prefix = f"p{uuid.uuid4().hex[:8]}_"
-        return server.url(prefix, tmp_path / f"{name}.db", views="off")
-
     results: dict[str, list[Any]] = {}
     for name in ("memory", "server"):
-        with gateway.connect(url(name), autocommit=True) as con:
+        with gateway.connect(server.new_store(tmp_path), autocommit=True) as con:
             con.execute(f"CREATE TABLE t ({COLUMNS})")
             if name == "server":
                 monkeypatch.setattr(HeldRows, "seen_by", lambda *_: None)

@@ -60,7 +60,7 @@ class GatewayEngine:
         if url.startswith("palimpsest+postgresql:"):
             self.name = "gateway+postgres"
         elif url.startswith("palimpsest+hive:"):
-            self.name = "gateway+hive"
+            self.name = "gateway+hive" if "held_rows" in url else "gateway+hive+spark"
         self._dialect = dialect
         self._sessions: dict[str, GatewaySession] = {}
         self._maintenance: Connection | None = None

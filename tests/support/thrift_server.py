@@ -17,6 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,11 @@ class ThriftServer:
         told |= options
         query = "&".join(f"{k}={v}" for k, v in told.items())
         return f"palimpsest+hive://tester@{self.host}:{self.port}/default?{query}"
+
+    def new_store(self, folder: Path, **options: str) -> str:
+        """The URL of a new, empty store with its catalog in a folder; without views for others."""
+        name = f"p{uuid.uuid4().hex[:8]}_"
+        return self.url(name, folder / f"{name}catalog.db", views="off", **options)
 
 
 def _home() -> Path:

@@ -1,8 +1,9 @@
 """Runs the records of a logic file against an engine and says what differs; never stops early.
 
 Labels a record can be skipped or chosen by: the engine's name (`gateway`, `oracle`), the store's
-where it is not the embedded one (`postgres`, `hive`), and `flush` and `restart` when that
-disturbance runs after every statement.
+where it is not the embedded one (`postgres`, `hive`), `spark` where the server of a Hive store is
+asked for all that reads journals, and `flush` and `restart` when that disturbance runs after every
+statement.
 """
 
 import dataclasses

@@ -1,0 +1,127 @@
+"""Comparisons with ALL or ANY of a subquery or a list, in terms that Spark has.
+
+    x > ALL (q)  =  no row -> true;  x <= max(q) -> false;  a null on either side -> null;  true
+    x > ANY (q)  =  NOT x <= ALL (q)          x = ANY (q)  =  x IN (q)       x <> ALL (q)  =  NOT IN
+    x > ALL ([..])  =  forall(.., v -> x > v)
+
+Where IN is not a condition of its own, Spark answers false where it is not known, so it is written
+out, too. Pure; what it is given is left as it is.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.relations import column
+
+_OPPOSITE: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+    exp.GT: exp.LTE,
+    exp.GTE: exp.LT,
+    exp.LT: exp.GTE,
+    exp.LTE: exp.GT,
+}
+_FURTHEST: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
+    exp.EQ: (exp.Min, exp.Max),
+    exp.GT: (exp.Max,),
+    exp.GTE: (exp.Max,),
+    exp.LT: (exp.Min,),
+    exp.LTE: (exp.Min,),
+}
+"""Which of a subquery's values say that a comparison fails for one of them."""
+_VALUE = "v"
+
+
+def quantified(node: exp.Expr) -> exp.Expr | None:
+    """What stands for a comparison with ALL or ANY; None for other comparisons."""
+    assert isinstance(node, exp.Binary)
+    right = node.expression
+    if isinstance(right, exp.Anonymous) and str(right.this).upper() == "ALL":
+        (items,) = right.expressions
+        return _of_list("forall", type(node), node.this, items)
+    if not isinstance(right, exp.All | exp.Any):
+        return None
+    rows = right.this.unnest() if isinstance(right.this, exp.Paren) else right.this
+    if isinstance(rows, exp.Subquery) and not rows.alias:
+        rows = rows.this
+    if not isinstance(rows, exp.Query):
+        name = "forall" if isinstance(right, exp.All) else "exists"
+        return _of_list(name, type(node), node.this, rows)
+    if isinstance(right, exp.All):
+        return _all(type(node), node.this, rows)
+    return exp.Not(this=exp.Paren(this=_all(_OPPOSITE[type(node)], node.this, rows)))
+
+
+def _of_list(name: str, kind: type[exp.Binary], left: exp.Expr, items: exp.Expr) -> exp.Expr:
+    value = exp.to_identifier(_VALUE)
+    compared = kind(this=left.copy(), expression=value.copy())
+    each = exp.Lambda(this=compared, expressions=[value])
+    return exp.Anonymous(this=name, expressions=[items.copy(), each])
+
+
+def _all(kind: type[exp.Binary], left: exp.Expr, rows: exp.Query) -> exp.Expr:
+    if kind is exp.NEQ:
+        return exp.Not(this=_in(left, rows))
+    fails = [
+        _OPPOSITE[kind](this=left.copy(), expression=_of(rows, furthest(this=column(_VALUE, "q"))))
+        for furthest in _FURTHEST[kind]
+    ]
+    return (
+        exp.Case()
+        .when(_is_none(rows), exp.true())
+        .when(exp.or_(*fails), exp.false())
+        .when(_is_unknown(left, rows), exp.Null())
+        .else_(exp.true())
+    )
+
+
+def in_query(node: exp.Expr) -> exp.Expr | None:
+    """What stands for IN with a subquery where that is no condition of its own; else None."""
+    query = node.args.get("query")
+    if query is None or isinstance(node.this, exp.Tuple) or _is_condition(node):
+        return None
+    rows = query.this if isinstance(query, exp.Subquery) else query
+    return _in(node.this, rows)
+
+
+def _in(left: exp.Expr, rows: exp.Query) -> exp.Expr:
+    found = exp.In(this=left.copy(), query=rows.copy().subquery())
+    return (
+        exp.Case()
+        .when(found, exp.true())
+        .when(_is_none(rows), exp.false())
+        .when(_is_unknown(left, rows), exp.Null())
+        .else_(exp.false())
+    )
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    """True if rows are kept where a comparison, or its opposite, holds, whatever else is asked."""
+    if isinstance(node.parent, exp.Not):
+        node = node.parent
+    while isinstance(node.parent, exp.And | exp.Paren):
+        node = node.parent
+    return isinstance(node.parent, exp.Where | exp.Having)
+
+
+def _is_none(rows: exp.Query) -> exp.Expr:
+    counted = _of(rows, exp.Count(this=exp.Star()))
+    return exp.EQ(this=counted, expression=exp.Literal.number(0))
+
+
+def _is_unknown(left: exp.Expr, rows: exp.Query) -> exp.Expr:
+    """True if a null is compared with something, or something with a null."""
+    filled = exp.Count(this=column(_VALUE, "q"))
+    nulls = _of(rows, exp.Sub(this=exp.Count(this=exp.Star()), expression=filled))
+    return exp.or_(
+        exp.Is(this=left.copy(), expression=exp.Null()),
+        exp.GT(this=nulls, expression=exp.Literal.number(0)),
+    )
+
+
+def _of(rows: exp.Query, value: exp.Expr) -> exp.Subquery:
+    """One value over all rows of a subquery of one column."""
+    alias = exp.TableAlias(this=exp.to_identifier("q"), columns=[exp.to_identifier(_VALUE)])
+    source = exp.Subquery(this=rows.copy(), alias=alias)
+    return exp.Subquery(this=exp.select(value).from_(source))
