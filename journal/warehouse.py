@@ -72,7 +72,9 @@ class Warehouse:
 
     def new_folder(self, table: Table) -> str:
         """A folder for a new segment, relative to the root; not made yet."""
-        return f"{_safe(table.name.schema)}/{_safe(table.journal_name.name)}/{self.new_id()}"
+        return (
+            f"{safe_name(table.name.schema)}/{safe_name(table.journal_name.name)}/{self.new_id()}"
+        )
 
     def write_into(
         self, session: DuckDBSession, table: Table, query: Query, folder: str, rows: int, each: int
@@ -189,5 +191,6 @@ _INTEGERS = frozenset(
 )
 
 
-def _safe(name: str) -> str:
+def safe_name(name: str) -> str:
+    """A name as a folder can have it."""
     return "".join("_" if c in _UNSAFE or c < " " else c for c in name).strip(".") or "_"

@@ -1,6 +1,7 @@
 """From accepted requests to receipts: one purge for each table, then nothing may be left.
 
     for each table:  live segments (a job) -> retired segments -> search again: nothing
+                     -> copies of backups that lie elsewhere
     for each request whose tables are all done:  receipts, masks gone, PURGED -> COMPLETED
 
 A legal hold on any of its rows keeps a request back; the others go on. A table that fails leaves
@@ -37,6 +38,7 @@ from spark_compaction.purge import (
     rewrite,
     unit_of,
 )
+from spark_compaction.purge_copies import purge_copies
 from spark_compaction.runner import RunOptions, run_job
 
 _ROUNDS_MAX = 3
@@ -114,6 +116,7 @@ def _purge_table(
             f"rows of erased keys are still found in {table.name}",
             advice="run it again when fewer jobs replace segments of the table",
         )
+    purge_copies(journal, engine, table_id, names, progress)
     after = journal.state.tables[table_id].manifest
     return {
         mask: replace(

@@ -29,6 +29,7 @@ from journal.jobs.contract import (
     silent,
 )
 from journal.jobs.swap import Check, Replan, settled_version, swap
+from journal.jobs.turns import job_turn
 from journal.journal import Journal
 from journal.stores import duckdb_catalog as rows_of
 
@@ -81,17 +82,8 @@ def run_job(
         with times.step("plan"):
             plan = job.plan(journal, table_id, journal.state.version)
         return _report(chosen, plan, "nothing" if plan.is_empty else "planned", times)
-    lock = journal.job_lock(table_id)
-    if not lock.acquire(timeout=max(chosen.wait_s, 0.0)):
-        raise PalimpsestError(
-            Code.JOB_BUSY,
-            "another job is replacing segments of this table",
-            advice="wait until it has ended; SELECT * FROM system.jobs shows it",
-        )
-    try:
+    with job_turn(journal, table_id, chosen.wait_s):
         return _run(journal, job, table_id, engine, chosen, progress, check, times)
-    finally:
-        lock.release()
 
 
 def _run(

@@ -1,21 +1,26 @@
 """The kind ``backup``: what a table consists of gets a name, and stays until the backup expires.
 
 Nothing is copied: segments never change, so their list is the backup. The head is sealed first.
+With ``to`` the files are copied into a folder, here or elsewhere, and the copy is what is recorded;
+with ``archive`` those are copied that retention has archived, and need not stay here.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
+from pathlib import Path
 
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
-from journal.jobs import backups
+from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import JobReport, Volume
 from journal.jobs.swap import settled_version
+from journal.jobs.turns import job_turn
 from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.elsewhere import is_elsewhere, local_path
 from journal.version import Version
 
 _ROUNDS_MAX = 5
@@ -25,6 +30,10 @@ def _run(context: JobContext) -> JobReport:
     name = context.text("name") or f"backup-{context.moment:%Y%m%d-%H%M%S}"
     if context.flag("drop"):
         return _drop(context, name)
+    if context.text("to") is not None:
+        return _copy(context, name)
+    if context.flag("archive"):
+        raise _wrong("archive needs a place to copy to", "give to=URL, or a folder")
     if context.dry_run:
         settled = context.journal.state.version
         backup = _backup(context, name, BackupKind.NAMED, _expiry(context), settled)
@@ -53,6 +62,57 @@ def make(context: JobContext, name: str, kind: BackupKind, expires_at: datetime 
         f"other jobs replaced segments of {context.table.name} whenever it was to be backed up",
         advice="run it again when fewer jobs run",
     )
+
+
+def _copy(context: JobContext, name: str) -> JobReport:
+    """Copy files elsewhere, while no other job replaces segments of the table."""
+    journal, table = context.journal, context.table
+    place = _outside(journal.root, context.text("to") or "")
+    with job_turn(context.journal, context.table.id):
+        if journal.state.tables[table.id].manifest.masks:
+            raise PalimpsestError(
+                Code.BACKUP,
+                f"rows of {table.name} are being erased, and would be copied",
+                advice="run `palimpsest erase run` first",
+            )
+        backup, archived = _to_copy(context, name)
+        if context.dry_run:
+            return report(context, backup, "planned")
+        journal.checker.check(backup.segments)
+        with journal.pins.hold(backup.paths):
+            copied = copies.put(journal, backup, table, place, context.progress)
+        with journal.exclusive_session() as session:
+            retired.keep_until(session, archived, journal.clock.now())
+            session.commit()
+    if archived:
+        retired.reap(journal, journal.clock.now(), table.id)
+    return report(context, copied, "done")
+
+
+def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
+    """What is to be copied, and the retired segments that need not stay here then."""
+    journal = context.journal
+    if context.flag("archive"):
+        with journal.reading_session() as session:
+            found = backups.archived(retired.load(session, context.table.id))
+        archive = backups.archive(found, name, context.table, context.moment)
+        backup = replace(archive, expires_at=_expiry(context), made_by=context.session.user)
+        return backup, tuple(r.id for r in found)
+    dry = context.dry_run
+    settled = journal.state.version if dry else settled_version(journal, context.table.id)
+    made = _backup(context, name, BackupKind.NAMED, _expiry(context), settled)
+    assert made is not None, "nobody else replaces segments meanwhile"
+    return made, ()
+
+
+def _outside(root: Path, place: str) -> str:
+    if not is_elsewhere(place) and local_path(place).resolve().is_relative_to(root.resolve()):
+        raise _wrong(f"{place} lies inside the warehouse", "name a folder outside, or a URL")
+    return place if is_elsewhere(place) else str(local_path(place).resolve())
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)
 
 
 def _backup(
@@ -84,11 +144,15 @@ def _expiry(context: JobContext) -> datetime | None:
 
 
 def _drop(context: JobContext, name: str) -> JobReport:
-    with context.journal.exclusive_session() as session:
+    with context.journal.reading_session() as session:
         found = backups.named(
             backups.load(session, context.table.id), name, str(context.table.name)
         )
-        if not context.dry_run:
+    if found.place is not None and not context.dry_run:
+        with job_turn(context.journal, context.table.id):
+            copies.remove(context.journal, found)
+    elif not context.dry_run:
+        with context.journal.exclusive_session() as session:
             rows_of.drop_backup(session, context.table.id, name)
             session.commit()
     return report(context, found, "planned" if context.dry_run else "done")
@@ -107,9 +171,15 @@ def report(context: JobContext, backup: Backup, state: str) -> JobReport:
             "backup": backup.name,
             "version": backup.version,
             "expires_at": expires,
+            "place": backup.place,
             "holds": asdict(volume),
         },
     )
 
 
-KIND = JobKind("backup", "name what a table consists of now", _run, ("name", "expires", "drop"))
+KIND = JobKind(
+    "backup",
+    "name what a table consists of now, or copy it elsewhere",
+    _run,
+    ("name", "expires", "drop", "to", "archive"),
+)

@@ -19,7 +19,7 @@ from gateway.jobs.context import JobContext, JobKind
 from journal.commit import Author
 from journal.duration import Duration, Unit
 from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, retired
+from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import JobReport, Volume
 from journal.relations import ident
@@ -33,9 +33,32 @@ ARCHIVE = "archive"
 
 
 def _run(context: JobContext) -> JobReport:
-    backup = _chosen(context)
-    backups.files_there(context.journal, backup)
-    where = _condition(context)
+    where, source = _condition(context), context.text("from")
+    backup = _chosen(context) if source is None else _found(context, source)
+    if backup.place is None:
+        backups.files_there(context.journal, backup)
+        return _restored(context, backup, where)
+    with copies.brought(context.journal, backup, context.table, context.progress) as here:
+        return _restored(context, here, where)
+
+
+def _found(context: JobContext, source: str) -> Backup:
+    """A backup that lies elsewhere, of a table like this one, which may be of another warehouse."""
+    backup, table = copies.read(source)
+    wanted, given = (
+        {c.physical: c.type for c in t.stored} | {"key": t.key} for t in (context.table, table)
+    )
+    if wanted != given or context.table.format != table.format:
+        columns = ", ".join(f"{c.name} {c.type}" for c in table.columns)
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"the backup is of a table with other columns than {context.table.name}",
+            advice=f"restore it into one made with ({columns}) and the same key",
+        )
+    return backup
+
+
+def _restored(context: JobContext, backup: Backup, where: exp.Expr | None) -> JobReport:
     if context.dry_run:
         return _report(context, backup, _write(context, backup, where, keep=False), None)
     trash = make(
@@ -55,7 +78,8 @@ def _chosen(context: JobContext) -> Backup:
     with journal.reading_session() as session:
         found = backups.load(session, table.id)
         if name == ARCHIVE and not any(b.name == name for b in found):
-            return _archive(context, retired.load(session, table.id))
+            archived = backups.archived(retired.load(session, table.id))
+            return backups.archive(archived, ARCHIVE, table, context.moment)
         there = retired.paths(session)
     if name is not None:
         return backups.named(found, name, str(table.name))
@@ -70,23 +94,6 @@ def _chosen(context: JobContext) -> Backup:
             advice="RESTORE TABLE .. TO TIMESTAMP AS OF .. goes back to any version that is kept",
         )
     return best
-
-
-def _archive(context: JobContext, found: list[retired.RetiredSegment]) -> Backup:
-    """Everything that retention has archived of a table."""
-    kept = [r for r in found if r.why.job_kind == retired.ARCHIVE]
-    backup = Backup(
-        name=ARCHIVE,
-        kind=BackupKind.ARCHIVE,
-        table_id=context.table.id,
-        table_name=str(context.table.name),
-        version=max((r.why.since for r in kept), default=0),
-        segments=tuple(r.segment for r in kept),
-        made_by=None,
-        made_at=context.moment,
-        expires_at=None,
-    )
-    return backups.named([backup], ARCHIVE, str(context.table.name))
 
 
 def _condition(context: JobContext) -> exp.Expr | None:
@@ -145,7 +152,7 @@ def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, 
         masks = journal.state.tables[table.id].manifest.masks
         transaction.shown.append((shown, Manifest(0, (), backup.segments, masks)))
         tiers = frozenset(s.tier for s in backup.segments)
-        source = Source(shown.id, tiers, only_missing=backup.kind is BackupKind.ARCHIVE)
+        source = Source(shown.id, tiers, only_missing=backup.is_archive)
         name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
         statement = Restore(name, "BACKUP", exp.Null(), where, source)
         parsed = Parsed(statement, f"{message} #{shown.id}", ())
@@ -188,5 +195,5 @@ KIND = JobKind(
     "restore",
     "bring back what a backup shows: the last known good one, or the one named",
     _run,
-    ("backup", "where", "key"),
+    ("backup", "from", "where", "key"),
 )

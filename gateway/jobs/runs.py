@@ -27,6 +27,7 @@ from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.elsewhere import shown_place
 from journal.version import to_datetime
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ _PRIVATE = frozenset({"where", "key"})
 
 
 def _shown(name: str, value: Any) -> str:
-    return "(not kept)" if name in _PRIVATE else str(value)
+    return "(not kept)" if name in _PRIVATE else shown_place(str(value))
 
 
 def _told(error: PalimpsestError) -> str:

@@ -13,7 +13,7 @@ from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, retired
+from journal.jobs import backups, copies, retired
 from journal.jobs.contract import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.stores import duckdb_catalog
@@ -35,14 +35,21 @@ def _run(context: JobContext) -> JobReport:
         pinned = backups.pinned_paths(session)
         if not context.dry_run:
             session.commit()
+        copied = [
+            b
+            for b in backups.load(session, table_id)
+            if b.place is not None and b.expires_at is not None and b.expires_at <= context.moment
+        ]
     chosen = _chosen(context, found)
     due = [r for r in found if chosen(r)]
     kept = {f.path for r in found if not chosen(r) for f in r.segment.files} | pinned
     files = [f for r in due for f in r.segment.files if f.path not in kept]
     planned = Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files))
-    details = {"backups_forgotten": [b.name for b in expired]}
+    details = {"backups_forgotten": [b.name for b in [*expired, *copied]]}
     if context.dry_run:
         return _report(context, planned if due else Volume(), details)
+    for backup in copied:
+        copies.remove(journal, backup)
     reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)
     with journal.exclusive_session() as session:
         known = duckdb_catalog.listed_paths(session) | retired.paths(session)

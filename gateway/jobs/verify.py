@@ -7,6 +7,7 @@ from dataclasses import asdict
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
+from journal.jobs import backups, copies
 from journal.jobs.contract import JobReport, Volume
 from journal.verification import Verification, verify
 
@@ -15,7 +16,28 @@ def _run(context: JobContext) -> JobReport:
     def advance(done: float) -> None:
         context.progress("verify", round(done * 1000), 1000)
 
-    return _report(context, verify(context.journal, advance, {context.table.id}))
+    found = verify(context.journal, advance, {context.table.id})
+    if context.flag("copies") and not found.problems:
+        _verify_copies(context)
+    return _report(context, found)
+
+
+def _verify_copies(context: JobContext) -> None:
+    """Fetch every copy of the table's backups that lies elsewhere, and check each of its files."""
+    journal = context.journal
+    with journal.reading_session() as session:
+        found = [b for b in backups.load(session, context.table.id) if b.place is not None]
+    for backup in found:
+        assert backup.place is not None
+        listed, _ = copies.read(backup.place)
+        if listed.segments != backup.segments:
+            raise PalimpsestError(
+                Code.JOB_VERIFICATION,
+                f'the list of the backup "{backup.name}" is not the one that was written',
+                advice="take another backup",
+            )
+        with copies.brought(journal, backup, context.table, context.progress):
+            context.log(f"{backup.name}: {len(backup.paths)} files are whole")
 
 
 def _run_on_database(context: JobContext) -> JobReport:
@@ -48,4 +70,6 @@ def _report(context: JobContext, found: Verification) -> JobReport:
     )
 
 
-KIND = JobKind("verify", "check a table's files and rows", _run, (), _run_on_database, _run_on_hive)
+KIND = JobKind(
+    "verify", "check a table's files and rows", _run, ("copies",), _run_on_database, _run_on_hive
+)

@@ -8,7 +8,7 @@ that jobs leave behind (kind ``auto``) last as long as the retired segments they
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -21,22 +21,31 @@ from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
 if TYPE_CHECKING:
+    from journal.jobs.retired import RetiredSegment
     from journal.journal import Journal
+    from journal.schema import Table
     from journal.state import TableState
 
 
 class BackupKind(StrEnum):
-    """Who made a backup: somebody who named it, a job, a restore, or a retention that archives."""
+    """Who made a backup: somebody who named it, a job, a restore, or a retention that archives.
+
+    A ``COPY`` lies elsewhere, and lists its files by their names there.
+    """
 
     NAMED = "named"
     AUTO = "auto"
     TRASH = "trash"
     ARCHIVE = "archive"
+    COPY = "copy"
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """The segments of one table at one version."""
+    """The segments of one table at one version; ``place`` is where a copy lies.
+
+    Of an archive only rows that are missing are restored.
+    """
 
     name: str
     kind: BackupKind
@@ -47,6 +56,18 @@ class Backup:
     made_by: str | None
     made_at: datetime
     expires_at: datetime | None
+    place: str | None = None
+    is_archive: bool = False
+
+    @property
+    def listing(self) -> str:
+        """Its segments as they are recorded."""
+        segments = [s.to_json() for s in self.segments]
+        if self.place is None:
+            return json.dumps(segments)
+        return json.dumps(
+            {"place": self.place, "is_archive": self.is_archive, "segments": segments}
+        )
 
     @property
     def rows(self) -> int:
@@ -66,7 +87,7 @@ class Backup:
     @property
     def is_pinned(self) -> bool:
         """True if its files stay for its sake."""
-        return self.kind is not BackupKind.AUTO
+        return self.kind not in {BackupKind.AUTO, BackupKind.COPY}
 
 
 def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | None:
@@ -86,12 +107,11 @@ def add(session: DuckDBSession, backup: Backup) -> None:
             f'{backup.table_name} has a backup "{backup.name}" already',
             advice="give another name; SELECT * FROM system.backups lists them",
         )
-    segments = json.dumps([s.to_json() for s in backup.segments])
     rows_of.add_backup(
         session,
         [
             *(backup.name, backup.kind.value, backup.table_id, backup.table_name, backup.version),
-            *(backup.rows, backup.bytes, segments, backup.made_by, backup.made_at),
+            *(backup.rows, backup.bytes, backup.listing, backup.made_by, backup.made_at),
             backup.expires_at,
         ],
     )
@@ -105,16 +125,20 @@ def load(session: DuckDBSession, table_id: int | None = None) -> list[Backup]:
 
 def _read(row: tuple[Any, ...]) -> Backup:
     values = dict(zip(rows_of.BACKUP_COLUMNS, row, strict=True))
+    listed = json.loads(values["segments"])
+    copied = listed if isinstance(listed, dict) else {"segments": listed}
     return Backup(
         values["name"],
         BackupKind(values["kind"]),
         values["table_id"],
         values["table_name"],
         values["version"],
-        tuple(Segment.from_json(s) for s in json.loads(values["segments"])),
+        tuple(Segment.from_json(s) for s in copied["segments"]),
         values["made_by"],
         values["made_at"],
         values["expires_at"],
+        copied.get("place"),
+        copied.get("is_archive", False),
     )
 
 
@@ -124,8 +148,11 @@ def pinned_paths(session: DuckDBSession) -> set[str]:
 
 
 def expire(session: DuckDBSession, now: datetime, keep: int | None = None) -> list[Backup]:
-    """Forget backups past their time, and of each table all but the ``keep`` latest named ones."""
-    found = load(session)
+    """Forget backups past their time, and of each table all but the ``keep`` latest named ones.
+
+    Copies are left: they must be removed where they lie before they are forgotten.
+    """
+    found = [b for b in load(session) if b.kind is not BackupKind.COPY]
     gone = [b for b in found if b.expires_at is not None and b.expires_at <= now]
     if keep is not None:
         for table_id in {b.table_id for b in found}:
@@ -139,7 +166,7 @@ def expire(session: DuckDBSession, now: datetime, keep: int | None = None) -> li
 def prune(session: DuckDBSession, known: set[str]) -> None:
     """Forget the backups of jobs of which a file is gone, ``known`` being all that are there."""
     for backup in load(session):
-        if not backup.is_pinned and not backup.paths <= known:
+        if backup.kind is BackupKind.AUTO and not backup.paths <= known:
             rows_of.drop_backup(session, backup.table_id, backup.name)
 
 
@@ -150,6 +177,28 @@ def last_known_good(found: Iterable[Backup], live: frozenset[str]) -> Backup | N
         if usual and backup.rows and backup.paths != live:
             return backup
     return None
+
+
+def archived(found: Iterable[RetiredSegment]) -> list[RetiredSegment]:
+    """Of retired segments those that retention keeps apart."""
+    return [r for r in found if r.why.job_kind == BackupKind.ARCHIVE]
+
+
+def archive(found: Sequence[RetiredSegment], name: str, table: Table, now: datetime) -> Backup:
+    """Everything that retention has archived of a table; refused if that is nothing."""
+    backup = Backup(
+        name=name,
+        kind=BackupKind.ARCHIVE,
+        table_id=table.id,
+        table_name=str(table.name),
+        version=max((r.why.since for r in found), default=0),
+        segments=tuple(r.segment for r in found),
+        made_by=None,
+        made_at=now,
+        expires_at=None,
+        is_archive=True,
+    )
+    return named([backup], name, str(table.name))
 
 
 def named(found: Iterable[Backup], name: str, table: str) -> Backup:
@@ -177,19 +226,20 @@ def follow(session: DuckDBSession, moved: Mapping[str, SegmentFile | None]) -> i
     """
     changed = 0
     for backup in load(session) if moved else ():
-        if not backup.paths & moved.keys():
+        if backup.kind is BackupKind.COPY or not backup.paths & moved.keys():
             continue
         changed += 1
-        segments = [s for s in (_followed(s, moved) for s in backup.segments) if s.files]
+        segments = tuple(s for s in (followed(s, moved) for s in backup.segments) if s.files)
         if segments:
-            text = json.dumps([s.to_json() for s in segments])
+            text = replace(backup, segments=segments).listing
             rows_of.put_backup_segments(session, backup.table_id, backup.name, text)
         else:
             rows_of.drop_backup(session, backup.table_id, backup.name)
     return changed
 
 
-def _followed(segment: Segment, moved: Mapping[str, SegmentFile | None]) -> Segment:
+def followed(segment: Segment, moved: Mapping[str, SegmentFile | None]) -> Segment:
+    """A segment with the files that an erasure has put in the places of others."""
     found = [moved.get(f.path, f) for f in segment.files]
     files = tuple(f for f in found if f is not None)
     gone = sum(f.rows for f in segment.files) - sum(f.rows for f in files)

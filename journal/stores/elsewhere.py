@@ -90,7 +90,7 @@ def _split(place: str) -> tuple[str, str]:
     scheme, _, rest = place.partition("://")
     folder, _, name = rest.rpartition("/")
     if not name:
-        raise _failed("use", _without_login(place), "it names no file")
+        raise _failed("use", shown_place(place), "it names no file")
     return f"{scheme}://{folder}", name
 
 
@@ -99,7 +99,7 @@ class Folder:
 
     def __init__(self, place: str) -> None:
         self.place = place if place.endswith("://") else place.rstrip("/")
-        self._shown = _without_login(self.place)
+        self._shown = shown_place(self.place)
         self._keeps_whole = _scheme(place) in _WHOLE_OBJECTS
         self._files, self._root = _file_system(self.place, self._shown)
 
@@ -153,6 +153,13 @@ class Folder:
             except FileNotFoundError:
                 return None
 
+    def names(self) -> list[str]:
+        """Every file in the folder and in those below it."""
+        with self._telling("list", ""):
+            self._files.invalidate_cache()
+            found = self._files.find(self._root)
+            return [str(path).removeprefix(f"{self._root}/") for path in found]
+
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
         with self._telling("remove", name), suppress(FileNotFoundError):
@@ -202,7 +209,7 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
     return files, str(root).rstrip("/")
 
 
-def _without_login(place: str) -> str:
+def shown_place(place: str) -> str:
     """A place as it may be shown: without user, password, query."""
     if not _scheme(place):
         return place

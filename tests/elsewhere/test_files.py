@@ -14,7 +14,7 @@ from journal.errors import PalimpsestError
 from journal.stores.elsewhere import Folder, fetched
 from tests.support.client import Client
 from tests.support.relay import Relay
-from tests.support.s3 import Server, let_in, objects
+from tests.support.s3 import Cutting, Server, let_in, objects
 
 ROWS = [(1, "a"), (2, None), (3, 'x,"y"')]
 PASSPHRASE = "correct horse battery"
@@ -123,18 +123,10 @@ def test_a_server_that_is_not_there(
     assert raised.value.code == "PAL-507"
 
 
-class _Cutting(Relay):
-    """Cuts once, and lets nobody in again."""
-
-    def cut(self) -> None:
-        self.refuses = True
-        super().cut()
-
-
 def test_cut_in_the_middle_nothing_half_is_seen(
     table: Client, server: Server, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    relay = _Cutting(server.port)
+    relay = Cutting(server.port)
     let_in(server, monkeypatch, url=f"http://127.0.0.1:{relay.port}")
     table("INSERT INTO t SELECT i, md5(i::VARCHAR) FROM range(10, 200000) r(i)")
     relay.word = b"PAR1"

@@ -9,6 +9,8 @@ import boto3
 import pytest
 import s3fs
 
+from tests.support.relay import Relay
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -27,6 +29,15 @@ class Server:
     def client(self) -> Any:
         """A client of S3 that is not ours."""
         return client_of("s3", self.url, self.key, self.secret)
+
+
+class Cutting(Relay):
+    """A relay that cuts once, and lets nobody in again."""
+
+    def cut(self) -> None:
+        """Cut every connection, and refuse those that come."""
+        self.refuses = True
+        super().cut()
 
 
 def let_in(

@@ -1,0 +1,229 @@
+"""Backups that lie elsewhere: the files of a table copied under a URL or into a folder.
+
+    <place>/<table>/<name>/files/<segment>/part_<n>.parquet
+    <place>/<table>/<name>/backup.json      what there is, written last: without it there is nothing
+
+Each is recorded among the backups before its first file is written, and forgotten after its last
+one is removed, so that purges reach it whatever was killed. What ``backup.json`` says counts.
+Files are checked against their checksums when they come back. Who calls holds the table's turn.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from journal.catalog import change_from_json, change_to_json
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups
+from journal.jobs.backups import Backup, BackupKind
+from journal.jobs.contract import Progress
+from journal.journal import Journal
+from journal.plan import PutRelation
+from journal.schema import Table
+from journal.segment import Segment, SegmentFile
+from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.elsewhere import Folder, shown_place
+from journal.stores.parquet_files import checksum
+from journal.warehouse import safe_name
+
+MANIFEST = "backup.json"
+_FORMAT = 1
+
+
+def place_of(place: str, backup: Backup) -> str:
+    """The folder of one backup among all that lie in a place."""
+    table = safe_name(backup.table_name)
+    return f"{place.rstrip('/')}/{table}/{safe_name(backup.name)}"
+
+
+def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:
+    """Copy what a backup lists to a place; all of it is there then, or nothing.
+
+    What could not be removed of one that failed stays recorded, as a backup that can be dropped.
+    """
+    if shown_place(place) != place:
+        raise _unusable(
+            "the place of a backup is recorded, and a login must not be",
+            "leave it out of the URL; the environment or fsspec's configuration has it",
+        )
+    target = place_of(place, backup)
+    folder = Folder(target)
+    if folder.read(MANIFEST) is not None:
+        raise _unusable(f"there is a backup in {folder} already", "give another name or place")
+    files = [(s, f) for s in backup.segments for f in s.files]
+    names = {f.path: f"files/{s.id}/{PurePosixPath(f.path).name}" for s, f in files}
+    segments = tuple(_renamed(s, names) for s in backup.segments)
+    copied = replace(backup, kind=BackupKind.COPY, segments=segments, place=target)
+    with journal.exclusive_session() as session:
+        backups.add(session, copied)
+        session.commit()
+    try:
+        for done, (_, file) in enumerate(files):
+            progress("copy", done, len(files))
+            folder.put(journal.root / file.path, names[file.path])
+        _write_manifest(folder, copied, table)
+    except BaseException:
+        with suppress(PalimpsestError):
+            remove(journal, copied)
+        raise
+    return copied
+
+
+def read(place: str) -> tuple[Backup, Table]:
+    """A backup that lies somewhere, known to this warehouse or not, and the table it is of."""
+    folder = Folder(place)
+    held = folder.read(MANIFEST)
+    if held is None:
+        raise _unusable(f"there is no backup in {folder}", "name the folder that backup.json is in")
+    try:
+        found = json.loads(held)
+        change = change_from_json(found["table"])
+        assert isinstance(change, PutRelation)
+        assert isinstance(change.relation, Table)
+        backup = Backup(
+            name=found["name"],
+            kind=BackupKind.COPY,
+            table_id=change.relation.id,
+            table_name=str(change.relation.name),
+            version=found["version"],
+            segments=tuple(Segment.from_json(s) for s in found["segments"]),
+            made_by=found["made_by"],
+            made_at=datetime.fromisoformat(found["made_at"]),
+            expires_at=None,
+            place=folder.place,
+            is_archive=found["is_archive"],
+        )
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise _unusable(f"{MANIFEST} in {folder} cannot be read", "name another backup") from error
+    return backup, change.relation
+
+
+@contextmanager
+def brought(journal: Journal, backup: Backup, table: Table, progress: Progress) -> Iterator[Backup]:
+    """A copy's files here, whole, as an unlisted folder of the warehouse that goes with the block.
+
+    Raises SEGMENT_DAMAGED where a file is not what it was.
+    """
+    assert backup.place is not None
+    folder = Folder(backup.place)
+    backup = replace(backup, segments=read(backup.place)[0].segments)
+    target = journal.warehouse.new_folder(table)
+    journal.staged.add(target)
+    try:
+        (journal.root / target).mkdir(parents=True)
+        names: dict[str, str] = {}
+        for number, path in enumerate(sorted(backup.paths)):
+            progress("fetch", number, len(backup.paths))
+            names[path] = f"{target}/part_{number}.parquet"
+            folder.fetch(path, journal.root / names[path])
+        for file in (f for s in backup.segments for f in s.files):
+            _check(folder, file, journal.root / names[file.path])
+        yield replace(backup, segments=tuple(_renamed(s, names) for s in backup.segments))
+    finally:
+        shutil.rmtree(journal.root / target, ignore_errors=True)
+        journal.staged.discard(target)
+
+
+def rewritten(
+    journal: Journal,
+    backup: Backup,
+    here: Backup,
+    table: Table,
+    moved: Mapping[str, SegmentFile | None],
+) -> None:
+    """List files that a purge has written anew in the places of a copy's; ``tidy`` removes those.
+
+    ``here`` is the copy as it was brought, ``moved`` names what became of its files.
+    """
+    assert backup.place is not None
+    folder = Folder(backup.place)
+    backup = replace(backup, segments=read(backup.place)[0].segments)
+    elsewhere = {
+        local.path: away.path
+        for there, found in zip(backup.segments, here.segments, strict=True)
+        for away, local in zip(there.files, found.files, strict=True)
+    }
+    changed: dict[str, SegmentFile | None] = {}
+    for path, new in moved.items():
+        old = elsewhere[path]
+        if new is None:
+            changed[old] = None
+            continue
+        name = f"{PurePosixPath(old).parent}/part_{journal.new_segment_id()}.parquet"
+        folder.put(journal.root / new.path, name)
+        changed[old] = replace(new, path=name)
+    segments = tuple(s for s in (backups.followed(s, changed) for s in backup.segments) if s.files)
+    _write_manifest(folder, replace(backup, segments=segments), table)
+
+
+def tidy(journal: Journal, backup: Backup) -> bool:
+    """Remove what a copy does not list, and record what it does; False if there is no copy (more).
+
+    What was killed is finished by this, or undone.
+    """
+    assert backup.place is not None
+    folder = Folder(backup.place)
+    if folder.read(MANIFEST) is None:
+        remove(journal, backup)
+        return False
+    found = replace(backup, segments=read(backup.place)[0].segments)
+    for name in set(folder.names()) - found.paths - {MANIFEST}:
+        folder.remove(name)
+    if found != backup:
+        with journal.exclusive_session() as session:
+            rows_of.put_backup_segments(session, found.table_id, found.name, found.listing)
+            session.commit()
+    return True
+
+
+def remove(journal: Journal, backup: Backup) -> None:
+    """Remove a copy and forget it: the list first, so that no half of it is taken for a whole."""
+    assert backup.place is not None
+    folder = Folder(backup.place)
+    folder.remove(MANIFEST)
+    for name in folder.names():
+        folder.remove(name)
+    with journal.exclusive_session() as session:
+        rows_of.drop_backup(session, backup.table_id, backup.name)
+        session.commit()
+
+
+def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
+    listed = {
+        "format": _FORMAT,
+        "name": backup.name,
+        "table": change_to_json(PutRelation(table)),
+        "version": backup.version,
+        "segments": [s.to_json() for s in backup.segments],
+        "made_by": backup.made_by,
+        "made_at": backup.made_at.astimezone(UTC).isoformat(),
+        "is_archive": backup.is_archive,
+    }
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
+        draft = Path(scratch) / MANIFEST
+        draft.write_text(json.dumps(listed))
+        folder.put(draft, MANIFEST)
+
+
+def _renamed(segment: Segment, names: Mapping[str, str]) -> Segment:
+    return replace(segment, files=tuple(replace(f, path=names[f.path]) for f in segment.files))
+
+
+def _check(folder: Folder, file: SegmentFile, path: Path) -> None:
+    if path.stat().st_size != file.bytes or checksum(path) != file.checksum:
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f"{folder}/{file.path} is not what was copied there",
+            advice="take another backup",
+        )
+
+
+def _unusable(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.BACKUP, message, advice=advice)

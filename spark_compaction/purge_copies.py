@@ -1,0 +1,65 @@
+"""Copies of backups that lie elsewhere, purged: brought here, written anew, and put back.
+
+A copy that cannot be reached keeps its table's requests from being purged: their rows stay unseen,
+and the next run tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from journal.erasure.holdings import holdings
+from journal.jobs import backups, copies
+from journal.jobs.contract import Engine, Progress
+from journal.jobs.turns import job_turn
+from journal.journal import Journal
+from spark_compaction.purge import (
+    check_digests,
+    definition,
+    digests,
+    moved_files,
+    rewrite,
+    unit_of,
+)
+
+_WAIT_S = 60.0
+
+
+def purge_copies(
+    journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
+) -> int:
+    """Remove the keys of some masks from every copy of a table's backups; how many had any.
+
+    Raises JOB_BUSY while another job holds the table: it may be writing a copy.
+    """
+    with job_turn(journal, table_id, _WAIT_S):
+        return _purge(journal, engine, table_id, masks, progress)
+
+
+def _purge(
+    journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
+) -> int:
+    table, state = definition(journal, table_id), journal.state.tables[table_id]
+    with journal.reading_session() as session:
+        found = [b for b in backups.load(session, table_id) if b.place is not None]
+    changed = 0
+    for backup in found:
+        if not copies.tidy(journal, backup):
+            continue
+        with copies.brought(journal, backup, table, progress) as here:
+            with journal.reading_session() as session:
+                held = holdings(session, journal.root, table, here.segments, masks).held
+            if not held:
+                continue
+            folder = PurePosixPath(held[0].file.path).parent
+            units = [
+                unit_of(journal, table, state, h, masks, f"{folder}/new_{n}.parquet")
+                for n, h in enumerate(held)
+            ]
+            results = rewrite(engine, units, progress)
+            check_digests(digests(results), str(table.name))
+            copies.rewritten(journal, backup, here, table, moved_files(units, results))
+        copies.tidy(journal, backup)
+        changed += 1
+    return changed
