@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from journal.sealing import seal
 from journal.segment import Tier
 from journal.verification import verify
 from tests.support.client import Client
+from tests.support.positions import always_by_position
 
 
 def _journal(run: Client) -> Journal:
@@ -136,7 +138,15 @@ def _flush(client: Client, done: threading.Event, errors: list[str]) -> None:
         time.sleep(0.02)
 
 
-def test_seal_beside_writers_and_readers(connect: Callable[..., Client]) -> None:
+@pytest.mark.parametrize("ways", [nullcontext, always_by_position])
+def test_seal_beside_writers_and_readers(
+    connect: Callable[..., Client], ways: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with ways():
+        _seal_beside_writers_and_readers(connect)
+
+
+def _seal_beside_writers_and_readers(connect: Callable[..., Client]) -> None:
     run = connect()
     run("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER)")
     run("INSERT INTO accounts SELECT i, 100 FROM range(40) r(i)")
