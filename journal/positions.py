@@ -36,7 +36,7 @@ _LOG = logging.getLogger("palimpsest.positions")
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """For which tables positions are found: rows, and the share of them that may have ended.
+    """For which tables positions are found: rows, files, and the share of rows that has ended.
 
     ``wait_ns_per_row``: how long a table must have stayed as it is, several times what finding
     takes; so finding takes a small part of one processor, however often a table changes.
@@ -44,6 +44,7 @@ class Worth:
 
     rows_min: int = 1_000_000
     rows_max: int = 100_000_000
+    files_max: int = 256
     ended_min_per_mille: int = 1
     wait_ns_per_row: int = 250
 
@@ -52,6 +53,8 @@ class Worth:
         segments = [s for s in state.manifest.segments if s.tier in SEALED]
         rows = sum(s.counts.open for s in segments)
         if not self.rows_min <= rows <= self.rows_max:
+            return False
+        if sum(len(s.files) for s in segments) > self.files_max:
             return False
         ended = state.head_counts.closing + sum(s.counts.closing for s in segments)
         return ended > 0 and ended * 1000 >= rows * self.ended_min_per_mille

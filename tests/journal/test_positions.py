@@ -153,6 +153,7 @@ def test_small_tables_and_few_changes_are_not_worth_it(changed: Client) -> None:
     assert Worth(rows_min=6000).admits(state)
     assert not Worth(rows_min=6000, ended_min_per_mille=900).admits(state)
     assert not Worth(rows_min=1, rows_max=10).admits(state)
+    assert not Worth(rows_min=1, files_max=2).admits(state)
 
 
 def test_a_damaged_file_is_told(changed: Client) -> None:
