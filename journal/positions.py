@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from journal.version import Version
 if TYPE_CHECKING:
     from journal.journal import Journal
     from journal.statement import Statement
+    from journal.stores.duckdb import DuckDBSession
 
 _LOG = logging.getLogger("palimpsest.positions")
 
@@ -40,6 +41,7 @@ class Worth:
 
     ``wait_ns_per_row``: how long a table must have stayed as it is, several times what finding
     takes; so finding takes a small part of one processor, however often a table changes.
+    ``again_ns_per_row``: the same where only what has ended since need be found.
     """
 
     rows_min: int = 1_000_000
@@ -47,6 +49,7 @@ class Worth:
     files_max: int = 256
     ended_min_per_mille: int = 1
     wait_ns_per_row: int = 250
+    again_ns_per_row: int = 60
 
     def admits(self, state: TableState) -> bool:
         """True if a table of this state is worth it."""
@@ -74,6 +77,13 @@ class Positions:
         same = self.last_version == state.last_version and not manifest.masks
         return same and self.segments == manifest.segments
 
+    def leads_to(self, state: TableState) -> bool:
+        """True if in this state all those rows have ended, and the same files are there."""
+        if self.last_version > state.last_version:
+            return False
+        segments = state.manifest.segments
+        return all(s in segments for s in self.segments)
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -83,6 +93,7 @@ class _Entry:
     is_worth: bool
     since_ns: int
     positions: Positions | None
+    earlier: Positions | None = None
 
 
 class PositionKeeper:
@@ -116,7 +127,9 @@ class PositionKeeper:
         if entry is None or not entry.is_worth or entry.positions is not None:
             return
         rows = sum(s.counts.open for s in entry.state.manifest.segments)
-        if self._clock_ns() - entry.since_ns < rows * self.worth.wait_ns_per_row:
+        again = entry.earlier is not None and entry.earlier.leads_to(entry.state)
+        wait_ns = self.worth.again_ns_per_row if again else self.worth.wait_ns_per_row
+        if self._clock_ns() - entry.since_ns < rows * wait_ns:
             return
         with self._lock:
             if self._closed or (self._thread is not None and self._thread.is_alive()):
@@ -134,7 +147,9 @@ class PositionKeeper:
                 self._statement = statement
                 if self._closed:
                     return None
-                found = _found(statement, table_id)
+                entry = self._entries.get(table_id)
+                earlier = None if entry is None else entry.positions or entry.earlier
+                found = _found(statement, table_id, earlier)
         finally:
             self._statement = None
             self._journal.rollback(transaction)
@@ -160,12 +175,12 @@ class PositionKeeper:
         self._entries.clear()
 
     def _renew(self, table_id: int, state: TableState, before: _Entry | None) -> _Entry:
-        since_ns, positions = self._clock_ns(), None
+        since_ns = self._clock_ns()
+        known = None if before is None else before.positions or before.earlier
         if before is not None and _same(before.state, state):
-            since_ns, positions = before.since_ns, before.positions
-        if positions is not None and not positions.fits(state):
-            positions = None
-        entry = _Entry(state, self.worth.admits(state), since_ns, positions)
+            since_ns = before.since_ns
+        fits = known is not None and known.fits(state)
+        entry = _Entry(state, self.worth.admits(state), since_ns, known if fits else None, known)
         self._entries[table_id] = entry
         return entry
 
@@ -195,18 +210,45 @@ def _same(one: TableState, other: TableState) -> bool:
     return one.manifest.segments == other.manifest.segments
 
 
-def _found(statement: Statement, table_id: int) -> Positions | None:
+def _found(statement: Statement, table_id: int, earlier: Positions | None) -> Positions | None:
     state = statement.committed.tables.get(table_id)
     table = statement.transaction.catalog.by_id(table_id)
     if state is None or table is None or not placeable(table, state):
         return None
     statement.check_segments([table_id])
     changes = [t for t in (Tier.DELTA, Tier.HEAD) if t in state.tiers]
+    if not changes:
+        return None
+    if earlier is not None and not earlier.leads_to(state):
+        earlier = None
     tiers: dict[Tier, store.EndedRows] = {}
     for tier in SEALED:
-        files = tuple(f for s in state.manifest.in_tier(tier) for f in s.files)
-        if files and changes:
-            tiers[tier] = store.ended_rows(statement.session, table, tier, files, changes)
-    if not tiers:
-        return None
+        segments = state.manifest.in_tier(tier)
+        blocks = _blocks(statement.session, table, tier, segments, changes, earlier)
+        files = tuple(f for s in segments for f in s.files)
+        if files:
+            tiers[tier] = store.EndedRows(files, tuple(blocks[f.path] for f in files))
     return Positions(state.manifest.segments, state.last_version, MappingProxyType(tiers))
+
+
+def _blocks(
+    session: DuckDBSession,
+    table: Table,
+    tier: Tier,
+    segments: Sequence[Segment],
+    changes: Sequence[Tier],
+    earlier: Positions | None,
+) -> dict[str, store.Blocks]:
+    """By path what has ended; of files that were there ``earlier``, what is new since is added."""
+    old = () if earlier is None else earlier.segments
+    new = [f for s in segments if s not in old for f in s.files]
+    kept = [f for s in segments if s in old for f in s.files]
+    found: dict[str, store.Blocks] = {}
+    if new:
+        found |= store.ended_rows(session, table, tier, new, changes)
+    if kept and earlier is not None:
+        before = earlier.tiers[tier]
+        known = {f.path: b for f, b in zip(before.files, before.blocks, strict=True)}
+        since = earlier.last_version
+        found |= store.ended_rows(session, table, tier, kept, changes, since, known)
+    return found

@@ -82,7 +82,7 @@ class Statement:
                 self._journal.positions.wish(table_id)
             elif table_id not in self._placed:
                 self._placed.add(table_id)
-                show_placed(self.session, table, found.tiers, found)
+                show_placed(self.session, table, found.tiers)
 
     def _positions(self, table_id: int) -> Positions | None:
         """The same for as long as the statement lasts."""

@@ -66,8 +66,8 @@ class DuckDBSession:
         self.before_commit: Callable[[], None] | None = None
         """What else must happen for the transaction to be committed; forgotten with it."""
         self._zone: str | None = None
-        self.marked: dict[int, object] = {}
-        """By table whose marks on sealed rows the session's variables hold."""
+        self.marked: dict[str, bytes] = {}
+        """What the session's variables with marks on sealed rows hold."""
 
     def use_zone(self, name: str | None) -> None:
         """Read and show timestamps in a time zone; None: in that of the process."""

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.plan import Query, physical, placed
-from journal.relations import column, ident, union_all
+from journal.relations import column, ident, union_all, version_value
 from journal.schema import Table
 from journal.segment import SegmentFile, Tier
 from journal.sql import all_of, cast, named, relation, select
 from journal.stores.duckdb import DuckDBSession
+from journal.version import Version
 
 FILE, ROW = "file_index", "file_row_number"
 """Columns that the scan of Parquet files adds to those of the files."""
@@ -28,35 +30,43 @@ _BLOCK_ROWS = 1 << 20
 """As many rows as one variable has bits for: it is copied once for each batch of rows."""
 
 
+Blocks = tuple[bytes | None, ...]
+"""For each block of a file a bit per row, set if the row has ended; None where none has."""
+
+
 @dataclass(frozen=True, slots=True)
 class EndedRows:
-    """The rows of a tier's files that have ended: for each block of each file, a bit per row.
-
-    None stands for a block in which none has.
-    """
+    """The rows of a tier's files that have ended."""
 
     files: tuple[SegmentFile, ...]
-    blocks: tuple[tuple[bytes | None, ...], ...]
+    blocks: tuple[Blocks, ...]
 
 
 def ended_rows(
     session: DuckDBSession,
     table: Table,
     tier: Tier,
-    files: tuple[SegmentFile, ...],
+    files: Sequence[SegmentFile],
     changes: Sequence[Tier],
-) -> EndedRows:
-    """The rows of these files that closing rows of ``changes`` name.
+    since: Version | None = None,
+    known: Mapping[str, Blocks] = MappingProxyType({}),
+) -> dict[str, Blocks]:
+    """By path the rows of these files that closing rows of ``changes`` name.
 
-    Raises ImportError without numpy.
+    With ``since`` only those that have ended after that version are looked for, and added to what
+    is ``known``. Raises ImportError without numpy.
     """
     start, end = table.format.version_column, table.format.subsequent_column
     pairs = [*table.key, start]
+    ends = [exp.GT(this=column(end), expression=column(start))]
+    if since is not None:
+        version = version_value(table, _number(since))
+        ends.append(exp.GT(this=column(end), expression=version))
     closing = [
         select(
             [column(name) for name in pairs],
             physical(table.id, part, table.layout),
-            exp.GT(this=column(end), expression=column(start)),
+            *[condition.copy() for condition in ends],
         )
         for part in changes
     ]
@@ -68,21 +78,13 @@ def ended_rows(
         *_open_only(table, tier),
     )
     found.append("joins", exp.Join(this=ended, kind="SEMI", on=all_of(*same)))
-    return EndedRows(files, _packed(session.arrow(Query.of(found), {}), files))
+    return _packed(session.arrow(Query.of(found), {}), files, known)
 
 
-def show_placed(
-    session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows], of: object
-) -> None:
-    """Let queries of the session's transaction read the sealed rows that have not ended.
-
-    ``of`` is whose bits they are: what a session knows already is not given to it again.
-    """
-    if session.marked.get(table.id) is not of:
-        session.marked.pop(table.id, None)
-        for tier, ended in tiers.items():
-            _give_bits(session, table, tier, ended)
-        session.marked[table.id] = of
+def show_placed(session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows]) -> None:
+    """Let queries of the session's transaction read the sealed rows that have not ended."""
+    for tier, ended in tiers.items():
+        _give_bits(session, table, tier, ended)
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
     parts: list[exp.Query] = []
@@ -103,30 +105,44 @@ def show_placed(
     session.execute(Query(view, ()), {})
 
 
-def _packed(found: pa.Table, files: Sequence[SegmentFile]) -> tuple[tuple[bytes | None, ...], ...]:
+def _packed(
+    found: pa.Table, files: Sequence[SegmentFile], known: Mapping[str, Blocks]
+) -> dict[str, Blocks]:
     import numpy as np
 
     file = found["file"].to_numpy()
     order = np.argsort(file, kind="stable")
     rows = found["row"].to_numpy()[order]
     bounds = np.searchsorted(file[order], np.arange(len(files) + 1))
-    packed = []
+    packed: dict[str, Blocks] = {}
     for place, listed in enumerate(files):
-        flags = np.zeros(listed.rows, dtype=np.bool_)
-        flags[rows[bounds[place] : bounds[place + 1]]] = True
-        blocks = [flags[i : i + _BLOCK_ROWS] for i in range(0, max(listed.rows, 1), _BLOCK_ROWS)]
-        packed.append(tuple(np.packbits(b).tobytes() if b.any() else None for b in blocks))
-    return tuple(packed)
+        ended = rows[bounds[place] : bounds[place + 1]]
+        blocks = list(known.get(listed.path) or [None] * -(-listed.rows // _BLOCK_ROWS))
+        for block in np.unique(ended // _BLOCK_ROWS).tolist():
+            first = block * _BLOCK_ROWS
+            bits = np.zeros(-(-min(_BLOCK_ROWS, listed.rows - first) // 8), dtype=np.uint8)
+            before = blocks[block]
+            if before is not None:
+                bits |= np.frombuffer(before, dtype=np.uint8)
+            inside = ended[ended // _BLOCK_ROWS == block] - first
+            np.bitwise_or.at(bits, inside >> 3, (128 >> (inside & 7)).astype(np.uint8))
+            blocks[block] = bits.tobytes()
+        packed[listed.path] = tuple(blocks)
+    return packed
 
 
 def _give_bits(session: DuckDBSession, table: Table, tier: Tier, ended: EndedRows) -> None:
+    """Set the variables of a session that hold other bits, or none."""
     for file, blocks in enumerate(ended.blocks):
         for block, bits in enumerate(blocks):
-            if bits is not None:
-                value = cast(cast(exp.Placeholder(this="bits"), "BLOB"), "BIT")
-                name = exp.column(_variable(table, tier, file, block))
-                item = exp.SetItem(this=exp.EQ(this=name, expression=value), kind="VARIABLE")
-                session.execute(Query.of(exp.Set(expressions=[item])), {"bits": bits})
+            name = _variable(table, tier, file, block)
+            if bits is None or session.marked.get(name) is bits:
+                continue
+            value = cast(cast(exp.Placeholder(this="bits"), "BLOB"), "BIT")
+            item = exp.EQ(this=exp.column(name), expression=value)
+            change = exp.Set(expressions=[exp.SetItem(this=item, kind="VARIABLE")])
+            session.execute(Query.of(change), {"bits": bits})
+            session.marked[name] = bits
 
 
 def _variable(table: Table, tier: Tier, file: int, block: int) -> str:

@@ -75,6 +75,27 @@ def test_another_state_has_no_positions(changed: Client) -> None:
         assert set(changed.sorted(QUERY)) == set(before) - {(17, "a17")}
 
 
+def test_what_is_added_is_what_is_found_anew(changed: Client) -> None:
+    keeper = _journal(changed).positions
+    for change in (
+        "DELETE FROM t WHERE k BETWEEN 100 AND 130",
+        "CALL system.flush('t')",
+        "UPDATE t SET v = 'd' WHERE k % 5 = 0",
+        "INSERT INTO t SELECT i, 'e' FROM range(8000, 8100) r(i)",
+        "UPDATE t SET v = 'f' WHERE k BETWEEN 8000 AND 8020 OR k % 25 = 0",
+        "CALL system.flush('t')",
+        "DELETE FROM t WHERE k % 3 = 0",
+        "CALL system.compact('t', mode => 'minor')",
+        "UPDATE t SET v = 'g' WHERE k % 10 = 0",
+        "CALL system.flush('t')",
+    ):
+        _find(changed)
+        changed(change)
+        added = keeper.find(1)
+        anew = PositionKeeper(_journal(changed), EVERY_TABLE).find(1)
+        assert (added and added.tiers) == (anew and anew.tiers), change
+
+
 def test_own_rows_and_the_past_are_read_without(
     changed: Client, connect: Callable[..., Client]
 ) -> None:
@@ -127,7 +148,7 @@ def test_a_write_that_reads_by_position(changed: Client) -> None:
 def test_positions_are_found_for_tables_that_stay_as_they_are(changed: Client) -> None:
     now_ns = 0
     journal = _journal(changed)
-    worth = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=1)
+    worth = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=1, again_ns_per_row=1)
     journal.positions = PositionKeeper(journal, worth, lambda: now_ns)
     changed(QUERY)
     changed(QUERY)

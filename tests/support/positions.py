@@ -15,7 +15,7 @@ from journal.journal import Journal
 from journal.positions import PositionKeeper, Positions, Worth
 from journal.state import TableState
 
-EVERY_TABLE = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0)
+EVERY_TABLE = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0, again_ns_per_row=0)
 
 
 class AtOnce(PositionKeeper):
