@@ -29,20 +29,26 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Rows that are refused: those of which ``condition`` holds. ``value`` is a text, or None."""
+    """Rows that are refused: those of which ``condition`` holds.
+
+    ``value`` is what is to blame: a text, or texts that the store puts together.
+    """
 
     condition: exp.Expr
     refusal: Refusal
-    value: exp.Expr | None = None
+    value: str | Sequence[exp.Expr] = ""
 
 
 def failing(refused: Sequence[Refused]) -> exp.Expr:
     """A condition that holds of rows that are not refused, and makes the store fail on others."""
     branches: list[exp.Expr] = []
     for place, rows in enumerate(refused):
-        said: list[exp.Expr] = [exp.Literal.string(f"{_BEGIN} ({place}) [")]
-        said += [] if rows.value is None else [rows.value]
-        text = exp.Anonymous(this="concat", expressions=[*said, exp.Literal.string(_END)])
+        begin = f"{_BEGIN} ({place}) ["
+        if isinstance(rows.value, str):
+            text: exp.Expr = exp.Literal.string(f"{begin}{rows.value}{_END}")
+        else:
+            ends = exp.Literal.string(begin), exp.Literal.string(_END)
+            text = exp.Anonymous(this="concat", expressions=[ends[0], *rows.value, ends[1]])
         error = exp.Anonymous(this="error", expressions=[text])
         branches.append(exp.If(this=rows.condition, true=error))
     return exp.Case(ifs=branches, default=exp.true())

@@ -165,6 +165,9 @@ class Reader:
             parts.append(Tier.HISTORY)
         if not parts:
             return self._nothing(outputs)
+        # Whether there is a row, its versions tell.
+        asks_values = any(value.find(exp.Column) for value, _ in outputs)
+        names = [c.physical for c in self.table.stored] if asks_values else []
         rows: list[exp.Query] = []
         for tier in parts:
             source = self._files(files[tier]) if tier in files else self._physical(tier)
@@ -179,7 +182,7 @@ class Reader:
             if tier is Tier.HISTORY:
                 assert point is not None
                 wanted.append(exp.GT(this=column(self._subsequent), expression=point.copy()))
-            rows.append(self._of_tier(tier, source, *wanted))
+            rows.append(self._of_tier(tier, source, names, *wanted))
         if parts == [Tier.BASE]:
             return self._select(relation(rows[0], "o"), outputs)
         ordered = everything(relation(union_all(rows), "u"))
@@ -202,13 +205,14 @@ class Reader:
         row = where(exp.Select(expressions=values), _given(name, ROW_THERE))
         return self._select(relation(row, "o"), outputs)
 
-    def _of_tier(self, tier: Tier, source: exp.Expr, *conditions: exp.Expr) -> exp.Select:
+    def _of_tier(
+        self, tier: Tier, source: exp.Expr, names: Sequence[str], *conditions: exp.Expr
+    ) -> exp.Select:
         """Some of a tier's rows; archived ones look open, as they were within their interval."""
-        names = [c.physical for c in self.table.stored] + [self._version]
         end: exp.Expr = column(self._subsequent)
         if tier is Tier.HISTORY:
             end = _named(cast(exp.Null(), version_type(self.table)), self._subsequent)
-        return select([*[column(n) for n in names], end], source, *conditions)
+        return select([column(n) for n in (*names, self._version)] + [end], source, *conditions)
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""

@@ -132,10 +132,7 @@ def violations(changes: ChangeSet) -> list[Refused]:
     if changes.begins is False:
         return []
     table = changes.table
-    found = [
-        Refused(empty, _is_null(table), exp.Literal.string(stored.name))
-        for stored, empty in _empties(changes)
-    ]
+    found = [Refused(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)]
     for check in table.checks:
         if _concerns(changes, check):
             found.append(
@@ -149,7 +146,10 @@ def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
     (name, columns), *_ = unique_constraints(changes.table)
     places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
     values = [changes.new_value(*places[p]) for p in columns]
-    return Refused(condition, _is_taken(changes.table, name, columns), _shown(values))
+    texts: list[exp.Expr] = []
+    for value in values:
+        texts += [exp.Literal.string(", "), cast(value, "VARCHAR")]
+    return Refused(condition, _is_taken(changes.table, name, columns), texts[1:])
 
 
 def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
