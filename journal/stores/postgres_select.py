@@ -1,12 +1,14 @@
 """Clauses of the canonical SELECT that PostgreSQL lacks, written out in those it has.
 
-Stars with EXCLUDE or REPLACE become lists of columns; names given in the select list may be used in
-WHERE, HAVING and later items, so they are replaced by what they stand for; GROUP BY ALL and ORDER
-BY ALL say what they mean. Pure; changes the tree it is given.
+Stars with EXCLUDE or REPLACE, and COLUMNS with a regular expression, become lists of columns; names
+given in the select list may be used in WHERE, HAVING and later items, so they are replaced by what
+they stand for; GROUP BY ALL and ORDER BY ALL say what they mean. Pure; changes the tree that it is
+given.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -123,11 +125,12 @@ def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
         return result_names(query.this, known) if isinstance(query.this, exp.Query) else None
     found: list[str] = []
     for item in query.selects:
-        if item.is_star:
-            inner = _starred(query, item, known)
+        if item.is_star or isinstance(item, exp.Columns):
+            columns = isinstance(item, exp.Columns)
+            inner = _starred(query, exp.Star() if columns else item, known)
             if inner is None:
                 return None
-            found += [name for _, name in inner]
+            found += [name for _, name in (_matching(item, inner) if columns else inner)]
         else:
             found.append(item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else "")
     return found
@@ -159,6 +162,10 @@ def _expand_stars(select: exp.Select) -> None:
     items: list[exp.Expr] = []
     changed = False
     for item in select.expressions:
+        if isinstance(item, exp.Columns):
+            items += _kept(exp.Star(), _matching(item, _starred(select, exp.Star())))
+            changed = True
+            continue
         star = item.this if isinstance(item, exp.Column) else item
         special = isinstance(star, exp.Star) and any(
             star.args.get(arg) for arg in ("except_", "replace", "rename")
@@ -177,6 +184,24 @@ def _expand_stars(select: exp.Select) -> None:
         items += _kept(star, columns)
     if changed:
         select.set("expressions", items)
+
+
+def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tuple[str, str]]:
+    """The columns whose names a regular expression is found in."""
+    pattern = item.this
+    if columns is None or not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise _refused("COLUMNS(..) like this", "give a regular expression, or list the columns")
+    try:
+        found = [(alias, name) for alias, name in columns if re.search(pattern.name, name)]
+    except re.error as error:
+        raise _refused(f"COLUMNS({pattern.name!r}), which is no regular expression", "") from error
+    if not found:
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f"no column matches COLUMNS({pattern.name!r})",
+            advice="DESCRIBE shows the columns",
+        )
+    return found
 
 
 def _kept(star: exp.Expr, columns: list[tuple[str, str]]) -> list[exp.Expr]:
