@@ -6,7 +6,6 @@ Times are of the processor, for what builds them runs in one thread and what wri
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from dataclasses import replace
 
@@ -33,7 +32,6 @@ def measure(options: Options) -> Report:
     count = _QUICK_ROWS if options.quick else _ROWS
     report = Report("building filters", count)
     for case in (_WIDE, _LINE, _NARROW):
-        print(f"  {case} ..", file=sys.stderr, flush=True)
         with fresh_gateway(options.work / "filters") as ours:
             # Rows of a log are wide: the promise is theirs. What narrow ones pay is only told.
             promises = (Promise(WITHOUT, 1.03),) if case == _WIDE else ()

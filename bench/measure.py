@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -83,6 +84,7 @@ class Report:
         """Run the contenders in turns and judge the promises among them."""
         times: dict[str, list[Seconds]] = {name: [] for name in contenders}
         names = list(contenders)
+        print(f"  {case} ..", file=sys.stderr, flush=True)
         for turn in range(warm_ups + repeats):
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 seconds = timed(contenders[name], self.clock)

@@ -79,7 +79,6 @@ def _measured(options: Options, where: str) -> Report:
             rounds = min(options.repeats, _ROUNDS)
             # The order is fixed: what is accepted is what is purged.
             for turn in range(rounds):
-                print(f"  round {turn + 1} of {rounds} ..", file=sys.stderr, flush=True)
                 for name, run in ((SUBMIT, submit), (OURS, purge), (REWRITE, rewrite)):
                     case = f"round {turn + 1}"
                     timed = _processor(run, engine.start(), report.facts, f"{case} {name}")

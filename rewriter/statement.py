@@ -79,12 +79,14 @@ class Call:
 class Source:
     """Segments that are shown under a table id of their own, and the tiers they have rows in.
 
-    With ``only_missing`` rows that are there now stay as they are.
+    With ``only_missing`` rows that are there now stay as they are. ``among`` are files of all keys
+    whose rows may differ, where they were looked for already.
     """
 
     table_id: int
     tiers: frozenset[Tier]
     only_missing: bool = False
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ kept as a backup of its own first, the trash. Killed at any moment, all of it ha
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import sqlglot
@@ -21,11 +24,16 @@ from journal.duration import Duration, Unit
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.contract import Engine, JobReport, Volume
+from journal.jobs.swap import settled_version
 from journal.relations import ident
+from journal.schema import Table
 from journal.segment import Manifest
+from journal.transaction import Transaction
 from rewriter.parsing import DIALECTS, Parsed
 from rewriter.statement import Restore, Source
+from spark_compaction.differences import States, differing
+from spark_compaction.local import LocalEngine
 
 TRASH = Duration(30, Unit.DAYS)
 ARCHIVE = "archive"
@@ -146,19 +154,29 @@ def _write(context: JobContext, backup: Backup, where: exp.Expr | None, *, keep:
 def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, keep: bool) -> int:
     journal, session, table = context.journal, context.session, context.table
     message = f"restore {table.name} from {backup.name}"
+    engine = context.engine()
+    is_large = not isinstance(engine, LocalEngine)
+    if is_large:
+        settled_version(journal, table.id)
     transaction = journal.begin(message=message)
     try:
         shown = replace(table, id=journal.new_table_id())
         masks = journal.state.tables[table.id].manifest.masks
-        transaction.shown.append((shown, Manifest(0, (), backup.segments, masks)))
+        then = Manifest(0, (), backup.segments, masks)
+        transaction.shown.append((shown, then))
         tiers = frozenset(s.tier for s in backup.segments)
         source = Source(shown.id, tiers, only_missing=backup.is_archive)
-        name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
-        statement = Restore(name, "BACKUP", exp.Null(), where, source)
-        parsed = Parsed(statement, f"{message} #{shown.id}", ())
-        outcome = session.executor.run(
-            transaction, parsed, {}, session.settings, "duckdb", session.cancellation
-        )
+        with _found_elsewhere(context, transaction, engine, shown, then) as among:
+            if is_large and not among:
+                journal.rollback(transaction)
+                return 0
+            source = replace(source, among=among)
+            name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+            statement = Restore(name, "BACKUP", exp.Null(), where, source)
+            parsed = Parsed(statement, f"{message} #{shown.id}", ())
+            outcome = session.executor.run(
+                transaction, parsed, {}, session.settings, "duckdb", session.cancellation
+            )
         if keep:
             journal.commit(transaction, Author(session.user, session.settings.application))
         else:
@@ -167,6 +185,38 @@ def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, 
         journal.rollback(transaction)
         raise
     return max(0, outcome.row_count)
+
+
+@contextmanager
+def _found_elsewhere(
+    context: JobContext, transaction: Transaction, engine: Engine, shown: Table, then: Manifest
+) -> Iterator[tuple[str, ...]]:
+    """Files of the keys that differ, found by the engine for a large table; none for a small one.
+
+    Raises SERIALIZATION if somebody wrote since the table was sealed: it is tried again then.
+    """
+    if isinstance(engine, LocalEngine):
+        yield ()
+        return
+    journal, table = context.journal, context.table
+    state = journal.state.tables[table.id]
+    if state.head_counts.total or state.last_version > transaction.snapshot.version:
+        raise PalimpsestError(
+            Code.SERIALIZATION,
+            f"{table.name} was written to when it was about to be restored",
+            advice="run it again",
+        )
+    folder = journal.warehouse.new_folder(table)
+    journal.staged.add(folder)
+    try:
+        (journal.root / folder).mkdir(parents=True)
+        states = States(table, replace(state.manifest, heads=()), shown, then)
+        with journal.pins.hold([f.path for s in state.manifest.segments for f in s.files]):
+            found = differing(journal, states, folder, engine, context.progress)
+        yield tuple(str(journal.root / path) for path in found)
+    finally:
+        shutil.rmtree(journal.root / folder, ignore_errors=True)
+        journal.staged.discard(folder)
 
 
 def _report(context: JobContext, backup: Backup, rows: int, trash: Backup | None) -> JobReport:

@@ -7,6 +7,7 @@ by another RESTORE.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -26,6 +27,7 @@ from rewriter.time_travel import request
 
 STAGE = "changed"
 PICKED = "picked"
+AMONG = "among"
 _ENDS, _BEGINS = "is_ended", "is_begun"
 
 
@@ -36,6 +38,8 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     past = statement.source or _moment(statement, table, reads)
     sides = _Sides(table, reads, past)
     steps: list[Step] = []
+    if sides.among:
+        steps.append(Stage(AMONG, Query.of(sides.keys_in(sides.among))))
     picked = statement.where is not None
     if statement.where is not None:
         steps.append(Stage(PICKED, Query.of(sides.picked(statement))))
@@ -69,10 +73,37 @@ class _Sides:
     reads: Reads
     past: Moment | Source
 
+    @property
+    def among(self) -> tuple[str, ...]:
+        """Files of all keys whose rows may differ, if they are known."""
+        return self.past.among if isinstance(self.past, Source) else ()
+
+    def keys_in(self, files: Sequence[str]) -> exp.Query:
+        """Keys that stand in files, under the names and types of the table's."""
+        paths = exp.Array(expressions=[exp.Literal.string(path) for path in files])
+        rows = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
+        outputs = [
+            exp.alias_(exp.cast(column(p), self.table.by_physical(p).type, dialect="duckdb"), name)
+            for p, name in zip(self.table.key, map(ident, self.keys), strict=True)
+        ]
+        return exp.select(*outputs).from_(rows)
+
     def now(self) -> exp.Query:
-        return self.reads.relation(self.table, readable(self.table))
+        return self._chosen(self.reads.relation(self.table, readable(self.table)))
 
     def then(self) -> exp.Query:
+        return self._chosen(self._then())
+
+    def _chosen(self, rows: exp.Query) -> exp.Query:
+        """Of a side's rows those that may differ."""
+        if not self.among:
+            return rows
+        same = [exp.EQ(this=column(k, "s"), expression=column(k, "a")) for k in self.keys]
+        among = exp.alias_(exp.to_table(AMONG), "a", table=True)
+        found = exp.select("*").from_(rows.subquery("s"))
+        return found.join(among, on=exp.and_(*same), join_type="semi")
+
+    def _then(self) -> exp.Query:
         if isinstance(self.past, Source):
             shown = replace(self.table, id=self.past.table_id)
             return Reader(shown, self.past.tiers).current(readable(self.table))
