@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext
@@ -26,21 +27,23 @@ def compact(context: JobContext) -> JobReport:
     from journal.hive.compaction import compact as compact_table
 
     mode, table, journal = context.text("mode") or "major", context.table, _journal(context)
-    if mode not in {"major", "auto"}:
+    if mode not in {"minor", "major", "auto"}:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"a Hive store has no compaction in mode {mode}",
-            advice="use major, or auto, which does it when the table's limits ask for it",
+            f"there is no compaction in mode {mode}",
+            advice="use minor, major, or auto, which does what the table's limits ask for",
         )
     _, committed = journal.look()
     state, limits = committed.tables[table.id], planner.Slo.of(table)
     wanted = planner.due(state.manifest, limits, journal.clock.now(), state.head_counts)
-    if mode == "auto" and wanted is None:
-        why = "within the limits of the table"
-        return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
+    if mode == "auto":
+        if wanted is None:
+            why = "within the limits of the table"
+            return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
+        mode = wanted.mode
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
-    return compact_table(journal, asked)
+    return compact_table(journal, asked, mode)
 
 
 def verified(context: JobContext) -> Verification:
@@ -48,6 +51,15 @@ def verified(context: JobContext) -> Verification:
     from journal.hive.upkeep import HiveUpkeep
 
     return HiveUpkeep(_journal(context)).verify(only={context.table.id})
+
+
+def retain(context: JobContext, now: datetime) -> JobReport:
+    """Apply the table's policy at a moment."""
+    from journal.hive.retention import retain as retain_table
+
+    grace_us = context.grace_us(GRACE_US)
+    asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
+    return retain_table(_journal(context), asked, context.policy, now)
 
 
 def vacuum(context: JobContext) -> JobReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
@@ -31,6 +32,10 @@ def _run_on_database(context: JobContext) -> JobReport:
     return retain(context.database, asked, context.policy, now)
 
 
+def _run_on_hive(context: JobContext) -> JobReport:
+    return in_spark.retain(context, _moment(context) or context.moment)
+
+
 def _moment(context: JobContext) -> datetime | None:
     text = context.text("now")
     if text is None:
@@ -54,4 +59,5 @@ KIND = JobKind(
     _run,
     ("now",),
     _run_on_database,
+    _run_on_hive,
 )

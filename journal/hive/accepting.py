@@ -27,9 +27,11 @@ from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.errors import Code, PalimpsestError
 from journal.hive import erasing
-from journal.hive.erasing import Staged, pieces, rows_with
+from journal.hive.erasing import rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
+from journal.hive.pieces import pieces
+from journal.hive.rewriting import Staged
 from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
 from journal.protocol import OpenStatement

@@ -1,5 +1,7 @@
 """Compaction in Spark, by set-based SQL: changes into the base, old versions to history.
 
+Rows keep the columns they were written in, so that every layout of a table is read as before.
+
     plan    counts that the catalog has                        (a dry run ends here)
     stage   base and history are written to partitions that no manifest lists
     verify  current rows and all intervals say the same through old and new partitions
@@ -22,22 +24,25 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
+from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
 from journal.hive.tiers import SeenTiers
 from journal.jobs.contract import Asked, JobReport, Volume
-from journal.relations import Reader, column
+from journal.relations import Reader, column, ident, union_all, version_type
 from journal.schema import Table
-from journal.segment import RowCounts, Segment, Tier
+from journal.segment import Fields, RowCounts, Segment, Tier
 from journal.state import JournalState, TableState
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import JournalRow
 from journal.stores.hive import HiveConnection
 from journal.stores.hive_text import rendered
-from journal.stores.row_layout import fields_of
+from journal.stores.row_layout import present_keys
 from journal.transaction import Transaction
 
 _REPLANS_MAX = 3
+_SMALL_ROWS = 100_000
+"""Segments of fewer rows are merged by a minor compaction."""
 
 
 class _Replan(Exception):
@@ -49,6 +54,7 @@ class _Run:
     journal: HiveJournal
     asked: Asked
     connection: HiveConnection
+    mode: str
     seconds: dict[str, float] = field(default_factory=dict)
     replans: int = 0
     made: list[str] = field(default_factory=list)
@@ -60,24 +66,20 @@ class _Run:
         return now
 
 
-def compact(journal: HiveJournal, asked: Asked) -> JobReport:
-    """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
+def compact(journal: HiveJournal, asked: Asked, mode: str = "major") -> JobReport:
+    """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises.
+
+    A minor one only merges small segments, a major one works changes into the base.
+    """
     table = asked.table
     _, state = journal.look()
-    inputs = _inputs(state.tables[table.id])
+    inputs = _inputs(journal, state.tables[table.id], mode)
     if not inputs:
         return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
-    if any(s.fields != fields_of(table) for s in state.tables[table.id].manifest.segments):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"rows of {table.name} were written before its columns were changed, and a Hive store"
-            " does not compact those",
-            advice="copy the current rows to a new table, if their number hurts",
-        )
     if asked.dry_run:
-        return _report(asked, inputs, "planned", _written(inputs), {}, ())
+        return _report(asked, inputs, "planned", _written(inputs, mode), {}, ())
     with journal.store.connection() as connection:
-        run = _Run(journal, asked, connection)
+        run = _Run(journal, asked, connection, mode)
         while True:
             try:
                 return _once(run)
@@ -96,14 +98,21 @@ def compact(journal: HiveJournal, asked: Asked) -> JobReport:
                 raise
 
 
-def _inputs(state: TableState) -> tuple[Segment, ...]:
-    """What a compaction takes: all but history, if there is anything to gain."""
+def _inputs(journal: HiveJournal, state: TableState, mode: str) -> tuple[Segment, ...]:
+    """What a compaction takes, if there is anything to gain: all but history, or what is small."""
+    segments = state.manifest.segments
+    if mode == "minor":
+        small = [s for s in segments if s.counts.total < _SMALL_ROWS]
+        own = [s for s in small if not layout.is_adopted(journal.names, s.files[0].path)]
+        return tuple(s for p in pieces(own) if len(p.segments) > 1 for s in p.segments)
     base, delta = state.manifest.in_tier(Tier.BASE), state.manifest.in_tier(Tier.DELTA)
     return (*base, *delta) if delta or len(base) > 1 else ()
 
 
-def _written(inputs: Sequence[Segment]) -> RowCounts:
+def _written(inputs: Sequence[Segment], mode: str) -> RowCounts:
     counts = sum((s.counts for s in inputs), RowCounts())
+    if mode == "minor":
+        return counts
     return RowCounts(counts.open - counts.closing, counts.closing, 0)
 
 
@@ -111,9 +120,9 @@ def _once(run: _Run) -> JobReport:
     """Stage, verify and swap once; raises _Replan when it must all be done again."""
     journal, table, now = run.journal, run.asked.table, time.monotonic()
     _, before = journal.look()
-    inputs = _inputs(before.tables[table.id])
+    inputs = _inputs(journal, before.tables[table.id], run.mode)
     now = run.timed("plan", now)
-    staged = _stage(run, before, inputs)
+    staged = (_merge if run.mode == "minor" else _stage)(run, inputs)
     now = run.timed("stage", now)
     checks = _verify(run, before, inputs, staged)
     now = run.timed("verify", now)
@@ -144,43 +153,82 @@ def _report(
     )
 
 
-def _stage(run: _Run, state: JournalState, inputs: Sequence[Segment]) -> list[Segment]:
-    """Write current rows and those that ended to partitions of their own."""
-    table, journal = run.asked.table, run.journal
-    seen = _only(state, table, inputs)
-    reader = Reader(table, seen.tables[table.id].tiers)
-    end = table.format.subsequent_column
-    columns = [n for n, _ in layout.journal_fields(table, fields_of(table))]
-    rows = reader.intervals([(column(n), n) for n in columns]).subquery("i")
-    lasting = exp.Is(this=column(end, "i"), expression=exp.Null())
-    first = min(s.min_version for s in inputs)
-    last = max(s.max_version for s in inputs)
+def _merge(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:
+    """Write small segments of one kind together."""
+    table, names = run.asked.table, run.journal.names
     made: list[Segment] = []
-    for tier, where in ((Tier.BASE, lasting), (Tier.HISTORY, exp.Not(this=lasting.copy()))):
-        outputs = [column(n, "i") for n in columns]
-        body = exp.select(*outputs).from_(rows.copy()).where(where)
-        path = journal.new_segment(table, run.connection)
-        run.made.append(path)
-        source = in_terms_of(body, _tiers(run, seen).in_spark)
-        run.connection.execute(rendered(layout.insert_rows(journal.names, path, source)))
-        counts = journal.count_rows(run.connection, table, path)
-        if counts.total:
-            files = (layout.segment_file(path, counts.total),)
-            name = path.partition("/")[2]
-            fields = fields_of(table)
-            made.append(Segment(name, tier, files, fields, counts, first, last))
+    for piece in pieces(inputs):
+        columns = [column(n) for n, _ in layout.journal_fields(table, piece.fields)]
+        rows = layout.rows_of(names, piece.paths)
+        rows.set("expressions", columns)
+        made += _write(run, piece, rows)
     return made
+
+
+def _stage(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:
+    """Write current rows and those that ended to partitions of their own, by their columns."""
+    made: list[Segment] = []
+    by_fields: dict[Fields, list[Piece]] = {}
+    for piece in pieces(inputs):
+        by_fields.setdefault(piece.fields, []).append(piece)
+    for fields, found in by_fields.items():
+        segments = tuple(s for p in found for s in p.segments)
+        for tier in (Tier.BASE, Tier.HISTORY):
+            made += _write(run, Piece(tier, fields, segments), _rows_for(run, inputs, found, tier))
+    return made
+
+
+def _write(run: _Run, piece: Piece, rows: exp.Expr) -> list[Segment]:
+    """Write rows to a partition of their own; none where there are no rows."""
+    journal, connection = run.journal, run.connection
+    path = journal.new_segment(run.asked.table, connection, piece.fields)
+    run.made.append(path)
+    connection.execute(rendered(layout.insert_rows(journal.names, path, rows)))
+    counts = journal.count_rows(connection, run.asked.table, path)
+    return [piece.written_to(path, counts)] if counts.total else []
+
+
+def _rows_for(
+    run: _Run, inputs: Sequence[Segment], found: Sequence[Piece], tier: Tier
+) -> exp.Select:
+    """What base or history shall hold of the rows that were written in some columns."""
+    table, names = run.asked.table, run.journal.names
+    start, end = table.format.version_column, table.format.subsequent_column
+    opens = union_all([_with_keys(names, table, piece, closing=False) for piece in found])
+    closings = union_all([_with_keys(names, table, p, closing=True) for p in pieces(inputs)])
+    last: exp.Expr = column(end, "c")
+    if tier is Tier.BASE:
+        last = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    outputs = [*(column(n, "o") for n, _ in found[0].fields), column(start, "o")]
+    rows = exp.select(*outputs, exp.alias_(last, ident(end))).from_(opens.subquery("o"))
+    same = [exp.EQ(this=column(n, "o"), expression=column(n, "c")) for n in _key_names(table)]
+    same.append(exp.EQ(this=column(start, "o"), expression=column(start, "c")))
+    kind = "ANTI" if tier is Tier.BASE else "INNER"
+    rows.append("joins", exp.Join(this=closings.subquery("c"), kind=kind, on=exp.and_(*same)))
+    return rows
+
+
+def _key_names(table: Table) -> list[str]:
+    return [f"palimpsest_key_{i}" for i in range(len(table.key))]
+
+
+def _with_keys(names: layout.Names, table: Table, piece: Piece, *, closing: bool) -> exp.Select:
+    """Open or closing rows of a piece, and their keys as the table has them now."""
+    start, end = table.format.version_column, table.format.subsequent_column
+    keys = [
+        exp.alias_(value, ident(name))
+        for name, value in zip(_key_names(table), present_keys(table, piece.fields), strict=True)
+    ]
+    fields = [column(end, "p")] if closing else [column(n, "p") for n, _ in piece.fields]
+    source = layout.rows_of(names, piece.paths).subquery("p")
+    rows = exp.select(*fields, column(start, "p"), *keys).from_(source)
+    if closing:
+        return rows.where(exp.GT(this=column(end, "p"), expression=column(start, "p")))
+    return rows.where(exp.Is(this=column(end, "p"), expression=exp.Null()))
 
 
 def _tiers(run: _Run, state: JournalState) -> SeenTiers:
     return SeenTiers(run.journal.names, state, Transaction(state))
-
-
-def _only(state: JournalState, table: Table, segments: Sequence[Segment]) -> JournalState:
-    """A state in which a journal has just these segments."""
-    found = state.tables[table.id]
-    manifest = replace(found.manifest, segments=tuple(segments))
-    return state.with_tables({table.id: replace(found, manifest=manifest)})
 
 
 def _replaced(
@@ -210,43 +258,26 @@ def _verify(
             f"compacting {table.name} would change what it says: {found[0]} became {found[1]}",
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
-    (current, _), (versions, checksum) = found[0]
+    (current, _), (versions, checksum) = found[0][:2]
     return {"current_rows": current, "versions": versions, "checksum": str(checksum)}
 
 
 def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, int]]:
-    """Counts and sums over hashes, of the current rows and of all versions with their intervals."""
-    table = run.asked.table
-    reader = Reader(table, state.tables[table.id].tiers)
+    """Counts and sums over hashes: of the current rows, and of all versions in every layout."""
+    table, found = run.asked.table, state.tables[run.asked.table.id]
+    layouts = {t.layout: t for t in (*found.layouts, table)}
+    del layouts[table.layout]
     names = [c.physical for c in table.stored]
-    ends = [table.format.version_column, table.format.subsequent_column]
-    queries = (
-        (names, reader.current([(column(n), n) for n in names])),
-        ([*names, *ends], reader.intervals([(column(n), n) for n in (*names, *ends)])),
-    )
-    found: list[tuple[int, int]] = []
-    for columns, rows in queries:
-        source = in_terms_of(rows, _tiers(run, state).in_spark)
-        found.append(fingerprint(run.connection, source, columns))
-    return found
-
-
-def fingerprint(
-    connection: HiveConnection, rows: exp.Expr, columns: Sequence[str]
-) -> tuple[int, int]:
-    """How many rows of Spark's, and the sum of their hashes, which tells nothing of their order."""
-    members = [
-        exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
-        for i, n in enumerate(columns)
+    queries = [(names, Reader(table, found.tiers).current([(column(n), n) for n in names]))]
+    for shown in (table, *layouts.values()):
+        ends = [shown.format.version_column, shown.format.subsequent_column]
+        columns = [*(c.physical for c in shown.stored), *ends]
+        rows = Reader(shown, found.tiers).intervals([(column(n), n) for n in columns])
+        queries.append((columns, rows))
+    return [
+        fingerprint(run.connection, in_terms_of(rows, _tiers(run, state).in_spark), columns)
+        for columns, rows in queries
     ]
-    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members)])
-    hashed = exp.Anonymous(this="xxhash64", expressions=[text])
-    wide = exp.cast(hashed, "DECIMAL(38, 0)")
-    total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
-    assert isinstance(rows, exp.Query)
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
-    ((count, summed),) = connection.run(rendered(query))
-    return int(count), int(summed)
 
 
 def _swap(run: _Run, inputs: Sequence[Segment], staged: Sequence[Segment]) -> None:

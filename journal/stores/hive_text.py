@@ -34,6 +34,9 @@ def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
             node.replace(literal((parameters or {})[node.name]))
         elif isinstance(node, exp.Identifier):
             node.set("quoted", True)
+        elif isinstance(node, exp.TryCast):
+            # Without it Spark's generator writes a CAST, which fails where this gives NULL.
+            node.set("safe", True)
         elif isinstance(node, exp.CTE):
             node.set("materialized", None)
     for node in reversed(list(holder.find_all(exp.Expr))):

@@ -41,6 +41,13 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
     return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
 
 
+def present_keys(table: Table, fields: Fields) -> list[exp.Expr]:
+    """A table's key, of rows of relation ``p`` that were written as ``fields``, as it is now."""
+    shown = rows_in_layout(table, exp.to_table("p"), fields).selects
+    values = {e.alias_or_name: e.unalias() for e in shown}
+    return [values[name].copy() for name in table.key]
+
+
 def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
     """The types through which values written as ``kind`` became what the column shows now."""
     if kind not in stored.earlier_types:

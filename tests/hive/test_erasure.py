@@ -17,7 +17,7 @@ from journal.erasure import audit
 from journal.erasure.access import gather
 from journal.erasure.wanted import Wanted, find_request
 from journal.errors import PalimpsestError
-from journal.hive import accepting, erasing
+from journal.hive import accepting, rewriting
 from journal.hive.journal import HiveJournal
 from journal.jobs.contract import silent
 from journal.stores.erasure_rows import AuditRow, load_audit
@@ -189,7 +189,7 @@ def test_what_cannot_be_compared_changes_nothing(
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1), (2)")
     wrong = iter(range(100))
-    monkeypatch.setattr(erasing, "fingerprint", lambda *_: (next(wrong), 7))
+    monkeypatch.setattr(rewriting, "fingerprint", lambda *_: (next(wrong), 7))
     with pytest.raises(gateway.Error, match="would change others"):
         con.execute("ERASE FROM t WHERE k = 1")
     monkeypatch.undo()

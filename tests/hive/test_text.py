@@ -56,3 +56,8 @@ def test_names_are_what_the_metastore_takes_and_do_not_meet(one: str, other: str
     assert set(first) <= set("abcdefghijklmnopqrstuvwxyz0123456789_")
     assert (first == second) == (one.casefold() == other.casefold())
     assert plain_name("depts") == "depts"
+
+
+def test_a_cast_that_may_fail_stays_one() -> None:
+    cast = exp.TryCast(this=exp.column("x"), to=exp.DataType.build("INT"))
+    assert rendered(exp.select(cast)) == "SELECT TRY_CAST(`x` AS INT)"

@@ -1,0 +1,67 @@
+"""Segments that are worked on together, and what tells whether rows are the same afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.relations import column
+from journal.segment import Fields, RowCounts, Segment, Tier
+from journal.stores import hive_layout as layout
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_text import rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Segments of one tier that lie in one place in the same columns."""
+
+    tier: Tier
+    fields: Fields
+    segments: tuple[Segment, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """Where they are."""
+        return [s.files[0].path for s in self.segments]
+
+    def written_to(self, path: str, counts: RowCounts) -> Segment:
+        """The segment that takes their place."""
+        return Segment(
+            path.partition("/")[2],
+            self.tier,
+            (layout.segment_file(path, counts.total),),
+            self.fields,
+            counts,
+            min(s.min_version for s in self.segments),
+            max(s.max_version for s in self.segments),
+        )
+
+
+def pieces(segments: Sequence[Segment]) -> list[Piece]:
+    """Segments by tier, columns and place."""
+    groups: dict[tuple[Tier, Fields, str], list[Segment]] = {}
+    for segment in segments:
+        place = segment.files[0].path.partition("/")[0]
+        groups.setdefault((segment.tier, segment.fields, place), []).append(segment)
+    return [Piece(tier, fields, tuple(found)) for (tier, fields, _), found in groups.items()]
+
+
+def fingerprint(
+    connection: HiveConnection, rows: exp.Expr, columns: Sequence[str]
+) -> tuple[int, int]:
+    """How many rows of Spark's, and the sum of their hashes, which tells nothing of their order."""
+    members = [
+        exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
+        for i, n in enumerate(columns)
+    ]
+    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members)])
+    hashed = exp.Anonymous(this="xxhash64", expressions=[text])
+    wide = exp.cast(hashed, "DECIMAL(38, 0)")
+    total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
+    assert isinstance(rows, exp.Query)
+    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
+    ((count, summed),) = connection.run(rendered(query))
+    return int(count), int(summed)

@@ -1,0 +1,163 @@
+"""Retention in Spark: rows and versions past their time go, by their table's policy.
+
+    turn    the table's lease: nobody else commits to it meanwhile
+    stage   partitions that hold rows past their time are written anew without them, and compared
+    swap    the new partitions are listed, under another epoch
+    retire  what was replaced stays until its grace ends
+
+The dates in the data decide. A transaction that began before cannot commit to the table: a row that
+it ends may be gone. Versions stay for an hour after they ended, for those who read them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.expiry import ENDED, HELD, Expiry, substituted
+from journal.hive import cleaning, rewriting
+from journal.hive.journal import HiveJournal
+from journal.hive.leases import Held
+from journal.hive.pieces import Piece
+from journal.hive.queries import in_terms_of
+from journal.hive.statement import HiveStatement
+from journal.hive.tiers import SeenTiers
+from journal.holds import active, covered, whole_table
+from journal.jobs.contract import Asked, JobReport, Volume
+from journal.plan import Query
+from journal.policy import Action, Policy
+from journal.relations import Reader, column
+from journal.stores import hive_layout as layout
+from journal.stores import sql_catalog as rows_of
+from journal.stores.hive_text import rendered
+from journal.stores.row_layout import rows_in_layout
+from journal.version import Version, from_datetime
+
+_READ_US = 3600 * 1_000_000
+"""How long a transaction may go on reading versions that ended after it began."""
+
+
+def retain(journal: HiveJournal, asked: Asked, policy: Policy, now: datetime) -> JobReport:
+    """Apply a policy at a moment; raises NOT_SUPPORTED or what the server raises."""
+    table = asked.table
+    if policy.removes and policy.action is Action.ARCHIVE:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a Hive store has no archive for rows past their time",
+            advice="copy them to another table, and set ACTION = DELETE",
+        )
+    holds = active(journal, table)
+    whole = whole_table(holds)
+    if whole is not None:
+        return _nothing(asked, f"under {whole.told()}")
+    if not policy.removes:
+        return _nothing(asked, "no policy removes anything")
+    found = Expiry(table, policy, now, 0, covered(journal, table, holds))
+    if asked.dry_run:
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            return _planned(asked, _at(journal, statement, found), statement)
+    with journal.leases.holding([f"table:{table.id}"]) as held:
+        made: list[str] = []
+        try:
+            with journal.statement(journal.begin(read_only=True)) as statement:
+                return _once(journal, asked, _at(journal, statement, found), statement, held, made)
+        except PalimpsestError as error:
+            if error.code is not Code.OUTCOME_UNKNOWN:
+                journal.drop_segments(made)
+            raise
+        finally:
+            journal.staged.difference_update(made)
+
+
+def _nothing(asked: Asked, why: str) -> JobReport:
+    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+
+
+def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry:
+    """The policy at this moment; what its conditions look up is there for queries in Spark."""
+    committed, session = statement.committed, statement.session
+    table = committed.catalog.by_id(found.table.id) or found.table
+    oldest = journal.clock.now() - _READ_US
+    found = replace(found, table=table, settled=committed.version, oldest=oldest)
+    tiers = committed.tables[table.id].tiers
+    find = SeenTiers(journal.names, committed, statement.transaction).in_spark
+    lists = {ENDED: found.ended(tiers) if found.looks_at_history else None, HELD: found.held(tiers)}
+    for name, rows in lists.items():
+        if rows is not None:
+            query = in_terms_of(rows, find)
+            assert isinstance(query, exp.Query)
+            session.put_remote(name, query)
+    return found
+
+
+def _planned(asked: Asked, found: Expiry, statement: HiveStatement) -> JobReport:
+    """What would go now, counted."""
+    state = statement.committed.tables[found.table.id]
+    rows = Reader(found.table, state.tiers).journal().subquery("r")
+    counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(found.goes("r"))
+    text = rendered(statement.session.in_spark(counted))
+    ((count,),) = statement.session.connection.run(text)
+    if not count:
+        return _nothing(asked, "nothing is past its time")
+    name, removed = str(asked.table.name), Volume(0, int(count))
+    return JobReport(asked.job_id, "retain", name, "planned", removed=removed)
+
+
+def _once(
+    journal: HiveJournal,
+    asked: Asked,
+    found: Expiry,
+    statement: HiveStatement,
+    held: Held,
+    made: list[str],
+) -> JobReport:
+    started, table = time.monotonic(), found.table
+    state = statement.committed.tables[table.id]
+
+    def rows(piece: Piece, *, go: bool) -> exp.Select:
+        source = layout.rows_of(journal.names, piece.paths).subquery()
+        shown = rows_in_layout(table, source, piece.fields).selects
+        condition = exp.paren(substituted(found.goes("r"), "r", shown))
+        every = rewriting.all_rows(journal, table, piece)
+        return every.where(condition if go else exp.Not(this=condition))
+
+    both = (lambda p: rows(p, go=True), lambda p: rows(p, go=False))
+    staged = rewriting.rewrite(journal, statement.session, table, state, both, made)
+    if not staged.replaced:
+        return _nothing(asked, "nothing is past its time")
+    following = staged.in_place(state, _floor(statement, found))
+    until = journal.now() + asked.grace_us
+    with journal.catalog.writing(rows_of.STATE) as connection:
+        held.check(connection)
+        row, committed = journal.look_in(connection)
+        row = replace(row, generation=row.generation + 1)
+        rewriting.swap(journal, connection, row.generation, table, following, staged, until)
+        rows_of.put_state(connection, row)
+    journal.keep(row, committed.with_tables({table.id: following}))
+    reaped = cleaning.reap(journal, statement.session.connection)
+    gone = len(staged.replaced)
+    return JobReport(
+        *(asked.job_id, "retain", str(table.name), "done"),
+        read=Volume(gone, staged.removed + staged.kept),
+        written=Volume(len(staged.segments), staged.kept),
+        removed=Volume(0, staged.removed),
+        retired=tuple(s.id for s in staged.replaced),
+        reaped=len(reaped),
+        seconds={"retain": round(time.monotonic() - started, 3)},
+        details={"now": found.now.isoformat(), "floor": following.manifest.floor},
+    )
+
+
+def _floor(statement: HiveStatement, found: Expiry) -> Version:
+    """The end of the latest version that goes, before which the past cannot be told."""
+    if not found.looks_at_history:
+        return 0
+    latest = exp.Max(this=column(found.table.format.subsequent_column))
+    query = exp.select(latest).from_(exp.alias_(exp.to_table(ENDED), "r", table=True))
+    shown = statement.session.arrow(Query(query.where(found.unheld("r")), ()), {})
+    last = shown.column(0)[0].as_py()
+    return 0 if last is None else last if isinstance(last, int) else from_datetime(last)
