@@ -8,6 +8,7 @@ driver is imported when the first such URL is opened.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -91,6 +92,8 @@ def server_of(url: str) -> Server:
         raise _bad(f"auth={auth} needs a password")
     if (auth == "KERBEROS") != ("kerberos_service" in options):
         raise _bad("auth=KERBEROS and kerberos_service go together")
+    if "ca_file" in options and not Path(options["ca_file"]).is_file():
+        raise _bad(f"there is no file {options['ca_file']}")
     try:
         port = parts.port or _PORT
     except ValueError as error:

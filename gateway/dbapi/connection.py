@@ -154,7 +154,10 @@ class Connection:
             self.session.cancel()
 
     def close(self) -> None:
-        """Roll back and close, with every cursor; closing twice is fine."""
+        """Stop what runs, roll back and close, with every cursor; closing twice is fine."""
+        if not self._closed and self.process == os.getpid():
+            # Whoever runs a statement holds the lock.
+            self._session.cancel()
         with self.lock:
             if self._closed:
                 return

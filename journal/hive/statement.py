@@ -20,13 +20,12 @@ from journal.hive import shown_catalog
 from journal.hive.session import HiveSession
 from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
-from journal.relations import column, union_all
+from journal.relations import column, ident, union_all
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores import hive_layout as layout
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
-from journal.stores.duckdb_layout import conformed
 from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive_rows import held_relation
 from journal.stores.hive_text import rendered
@@ -163,7 +162,8 @@ class HiveStatement:
     def _local_rows(self, table: Table, query: Query, parameters: Parameters) -> pa.Table:
         kept: Query | None = query.__dict__.get("_hive_conformed")
         if kept is None:
-            kept = query.__dict__["_hive_conformed"] = conformed(table, query)
+            rows = _in_its_types(table, query.ast.copy())
+            kept = query.__dict__["_hive_conformed"] = Query(rows, query.parameters)
         return self.session.local.arrow(kept, parameters)
 
     def _append_remote(
@@ -177,15 +177,7 @@ class HiveStatement:
             held = session.typed(rows, layout.journal_fields(table, fields_of(table)))
             return MemoryRows(held, count_kinds(held, table), fields_of(table))
         path = journal.new_segment(table, session.connection)
-        outputs = [
-            exp.Cast(this=column(n, "r"), to=exp.DataType.build(k, dialect="duckdb"))
-            for n, k in layout.journal_fields(table, fields_of(table))
-        ]
-        source = exp.select(*outputs).from_(
-            exp.Subquery(
-                this=session.in_spark(query.ast), alias=exp.TableAlias(this=exp.to_identifier("r"))
-            )
-        )
+        source = _in_its_types(table, session.in_spark(query.ast))
         insert = layout.insert_rows(journal.names, path, source)
         session.connection.execute(rendered(insert, parameters))
         counts = journal.count_rows(session.connection, table, path)
@@ -243,6 +235,18 @@ def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: 
     for start in range(0, len(held.rows), INLINE_ROWS_MAX):
         part = held.slice(start, INLINE_ROWS_MAX).query()
         session.connection.execute(rendered(layout.insert_rows(names, path, part)))
+
+
+def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:
+    """Rows for a journal in exactly the types of its columns; Spark's text may be a UUID here."""
+    outputs = [
+        exp.alias_(
+            exp.Cast(this=column(n, "r"), to=exp.DataType.build(k, dialect="duckdb")), ident(n)
+        )
+        for n, k in layout.journal_fields(table, fields_of(table))
+    ]
+    alias = exp.TableAlias(this=exp.to_identifier("r"))
+    return exp.select(*outputs).from_(exp.Subquery(this=rows, alias=alias))
 
 
 def _at_most(query: Query, rows_max: int) -> Query:

@@ -107,8 +107,15 @@ class HiveConnection:
         with self._mapped():
             self._cursor.execute(sql, async_=True)
             self._operation = self._cursor._operationHandle
+            operation = self._operation
             try:
                 self._wait()
+            except _LOST:
+                # A server that lost its client may run a statement to its end, for nobody.
+                threading.Thread(
+                    target=self._cancel_elsewhere, args=(operation,), daemon=True
+                ).start()
+                raise
             finally:
                 self._operation = None
 
@@ -177,12 +184,14 @@ class HiveConnection:
         return [str(row[0]).partition("=")[2] for row in rows]
 
     def interrupt(self) -> None:
-        """Stop whatever runs, from another thread."""
+        """Stop whatever runs, from another thread; it may be asked for again and again."""
         self._asked_to_stop.set()
-        operation = self._operation
-        if operation is None:
-            return
-        # The thread that waits holds this connection's line, so the word goes over another one.
+        operation, self._operation = self._operation, None
+        if operation is not None:
+            self._cancel_elsewhere(operation)
+
+    def _cancel_elsewhere(self, operation: Any) -> None:
+        """Have a statement stopped over another connection: this one is in use, or is no more."""
         with contextlib.suppress(PalimpsestError, exc.Error, *_LOST):
             other = _connected(self._server)
             try:
@@ -241,10 +250,18 @@ def _connected(server: Server) -> Any:
         ) from error
 
 
+class _TlsSocket(TSSLSocket.TSSLSocket):  # type: ignore[misc]
+    """May be closed when it is closed already, or was never open, as the plain one may."""
+
+    def close(self) -> None:
+        if self.handle is not None:
+            super().close()
+
+
 def _socket(server: Server) -> Any:
     """A socket that waits only so long for a host that does not answer."""
     if server.ssl:
-        socket = TSSLSocket.TSSLSocket(server.host, server.port, ca_certs=server.ca_file)
+        socket = _TlsSocket(server.host, server.port, ca_certs=server.ca_file)
     else:
         socket = TSocket.TSocket(server.host, server.port)
     socket.setTimeout(server.connect_timeout_s * 1000)

@@ -114,3 +114,15 @@ def test_values_come_back_as_they_were(con: Connection) -> None:
     again = rows(con, "SELECT * FROM v WHERE k = 1")[0]
     assert again[5] == f"{found[0][5]}!"
     assert (*again[:5], *again[6:]) == (*found[0][:5], *found[0][6:])
+
+
+def test_rows_from_here_and_from_spark_go_together(con: Connection) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, u UUID, at TIME, h HUGEINT)")
+    values = "'00000000-0000-0000-0000-000000000001', TIME '12:00:00', 10"
+    con.execute(f"INSERT INTO t VALUES (1, {values})")
+    con.execute("UPDATE t SET h = h + 1 WHERE k < 5")
+    con.execute("INSERT INTO t SELECT k + 10, u, at, h FROM t")
+    con.execute(f"INSERT INTO t VALUES (3, {values})")
+    found = con.execute("SELECT k, CAST(u AS VARCHAR), h FROM t ORDER BY k").fetchall()
+    one = "00000000-0000-0000-0000-000000000001"
+    assert found == [(1, one, 11), (3, one, 10), (11, one, 11)]

@@ -18,9 +18,10 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -58,15 +59,17 @@ class ThriftServer:
     port: int
     host: str = "127.0.0.1"
     pid: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of HiveServer2, besides those it always has."""
 
     @staticmethod
-    def start() -> ThriftServer:
+    def start(settings: Mapping[str, str] = MappingProxyType({})) -> ThriftServer:
         """Start a server; raises Missing where that cannot be."""
         reason = why_no_spark() or _why_no_jar()
         if reason is not None:
             raise Missing(reason)
         folder = Path(tempfile.mkdtemp(prefix="palimpsest-hive-"))
-        server = ThriftServer(folder, free_port())
+        server = ThriftServer(folder, free_port(), settings=settings)
         server.launch()
         return server
 
@@ -86,6 +89,7 @@ class ThriftServer:
             "hive.server2.thrift.bind.host": self.host,
             "hive.server2.authentication": "NOSASL",
             "hive.metastore.warehouse.dir": f"{folder}/warehouse",
+            **self.settings,
         }
         command = [str(home / "bin" / "spark-submit"), "--class", _CLASS, "--master", "local[2]"]
         command += ["--driver-memory", "768m"]
@@ -165,10 +169,10 @@ def _why_no_jar() -> str | None:
 
 
 @contextlib.contextmanager
-def own() -> Iterator[ThriftServer]:
+def own(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[ThriftServer]:
     """A server that a test may stop, as the shared one has other users. Skips where none is."""
     try:
-        server = ThriftServer.start()
+        server = ThriftServer.start(settings)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise
