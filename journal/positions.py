@@ -87,7 +87,10 @@ class Positions:
 
 @dataclass(slots=True)
 class _Entry:
-    """What is known of a table in the state that was read last."""
+    """What is known of a table in the state that was read last.
+
+    ``earlier`` are the positions found last, which hold for this state or for one before it.
+    """
 
     state: TableState
     is_worth: bool
@@ -154,8 +157,10 @@ class PositionKeeper:
             self._statement = None
             self._journal.rollback(transaction)
         state = self._journal.state.tables.get(table_id)
-        if found is not None and state is not None and found.fits(state):
-            self._entries[table_id] = _Entry(state, True, self._clock_ns(), found)
+        if found is not None and state is not None:
+            # Where it was written to meanwhile, they are what the next search begins with.
+            fitting = found if found.fits(state) else None
+            self._entries[table_id] = _Entry(state, True, self._clock_ns(), fitting, found)
         return found
 
     def wait(self) -> None:
@@ -185,9 +190,12 @@ class PositionKeeper:
         return entry
 
     def _run(self, table_id: int) -> None:
+        entry = self._entries[table_id]
         try:
-            self.find(table_id)
+            if self.find(table_id) is None:
+                entry.is_worth = False
         except PalimpsestError as error:
+            entry.is_worth = False
             if not self._closed:
                 _LOG.warning("positions of table %s were not found: %s", table_id, error)
         except ImportError:

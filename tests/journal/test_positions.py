@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.shell.previewing import preview_on
 from journal.journal import Journal
 from journal.positions import PositionKeeper, Worth
 from journal.segment import Tier
@@ -60,6 +61,14 @@ def test_rows_are_those_of_the_anti_join(changed: Client) -> None:
     changed("INSERT INTO t VALUES (-1, 'z')")
     assert _shape(changed) == "anti-join"
     assert changed(asked) == found
+
+
+def test_the_preview_shows_it(changed: Client) -> None:
+    _find(changed)
+    shown = preview_on(changed.connection, QUERY)
+    assert [s.shape for s in shown.shapes] == ["positions"]
+    told = dict(shown.relations)
+    assert told["tx1_placed"].startswith("sealed rows, less those that have ended")
 
 
 def test_another_state_has_no_positions(changed: Client) -> None:
@@ -166,6 +175,28 @@ def test_positions_are_found_for_tables_that_stay_as_they_are(changed: Client) -
     changed(QUERY)
     journal.positions.wait()
     assert _shape(changed) == "anti-join"
+
+
+def test_what_cannot_be_found_is_not_looked_for_again(
+    changed: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = _journal(changed)
+    journal.positions.worth = EVERY_TABLE
+    asked: list[int] = []
+
+    def find(table_id: int) -> None:
+        asked.append(table_id)
+
+    monkeypatch.setattr(journal.positions, "find", find)
+    for _ in range(3):
+        changed(QUERY)
+        journal.positions.wait()
+    assert asked == [1]
+    changed("DELETE FROM t WHERE k = 3")
+    for _ in range(3):
+        changed(QUERY)
+        journal.positions.wait()
+    assert asked == [1, 1]
 
 
 def test_small_tables_and_few_changes_are_not_worth_it(changed: Client) -> None:
