@@ -11,7 +11,7 @@ lists nothing in a manifest.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -152,16 +152,23 @@ class Warehouse:
         """Remove an unlisted file and its folder."""
         shutil.rmtree((self.root / file.path).parent, ignore_errors=True)
 
-    def remove_file(self, file: SegmentFile) -> None:
-        """Remove one file that nothing lists, and its folder when that was the last."""
-        path = self.root / file.path
-        path.unlink(missing_ok=True)
-        if path.parent.is_dir() and not any(path.parent.glob("*.parquet*")):
-            shutil.rmtree(path.parent, ignore_errors=True)
-        elif (path.parent / SIDECAR).exists():
-            from journal.filters import drop_from_sidecar
+    def remove_files(self, files: Iterable[SegmentFile]) -> None:
+        """Remove files that nothing lists, and folders whose last ones they were.
 
-            drop_from_sidecar(path.parent, [path.name])
+        What is left of a folder has its filters written anew, once: they may be large.
+        """
+        folders: dict[Path, list[str]] = {}
+        for file in files:
+            path = self.root / file.path
+            path.unlink(missing_ok=True)
+            folders.setdefault(path.parent, []).append(path.name)
+        for folder, names in folders.items():
+            if folder.is_dir() and not any(folder.glob("*.parquet*")):
+                shutil.rmtree(folder, ignore_errors=True)
+            elif (folder / SIDECAR).exists():
+                from journal.filters import drop_from_sidecar
+
+                drop_from_sidecar(folder, names)
 
     @staticmethod
     def segment_id(path: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from journal.jobs import backups
-from journal.segment import Segment
+from journal.segment import Segment, SegmentFile
 from journal.stores import duckdb_maintenance
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
@@ -145,10 +145,9 @@ def reap(
     chosen: Callable[[RetiredSegment], bool] | None = None,
 ) -> Reaped:
     """Remove retired segments whose grace has ended, or those ``chosen``; what is in use stays."""
-    removed: list[str] = []
+    removed: list[SegmentFile] = []
     in_use: list[str] = []
     free: list[str] = []
-    size = 0
     with journal.exclusive_session() as session:
         found = load(session, table_id)
         due = [r for r in found if (chosen(r) if chosen is not None else is_over(r, now))]
@@ -163,10 +162,10 @@ def reap(
         for one in due:
             for file in one.segment.files:
                 if one.id in free and file.path not in live and file.path not in kept:
-                    journal.warehouse.remove_file(file)
-                    removed.append(file.path)
-                    size += file.bytes
-    return Reaped(tuple(removed), size, tuple(in_use))
+                    removed.append(file)
+        journal.warehouse.remove_files(removed)
+    size = sum(file.bytes for file in removed)
+    return Reaped(tuple(file.path for file in removed), size, tuple(in_use))
 
 
 def _live_paths(journal: Journal) -> set[str]:
