@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.engines import ENGINES
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked, JobReport
@@ -21,6 +22,7 @@ def _run(context: JobContext) -> JobReport:
 
 def _run_on_database(context: JobContext) -> JobReport:
     from journal.database.compaction import compact
+    from journal.database.spark_filling import by_spark
 
     mode, table = context.text("mode") or "major", context.table
     if mode not in {"major", "auto"}:
@@ -37,7 +39,10 @@ def _run_on_database(context: JobContext) -> JobReport:
         return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
-    return compact(journal, asked)
+    if context.session.settings.job_engine.lower() != "spark":
+        return compact(journal, asked)
+    engine = ENGINES.jdbc(context.session.settings.spark_master)
+    return compact(journal, asked, by_spark(engine, context.progress))
 
 
 KIND = JobKind(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.config import Settings
@@ -18,6 +20,8 @@ from journal.jobs.contract import Engine
 if TYPE_CHECKING:
     from spark_compaction.client import SparkEngine
 
+JDBC_JAR = "PALIMPSEST_JDBC_JAR"
+"""Names the jar of the JDBC driver that Spark reads a database with."""
 SMALL_BYTES = 64_000_000
 """Tables up to this size are worked on in this process, where the engine is ``auto``."""
 
@@ -44,8 +48,22 @@ class Engines:
             return LocalEngine()
         return self.spark(settings.spark_master)
 
-    def spark(self, master: str) -> Engine:
-        """The worker of a Spark master."""
+    def jdbc(self, master: str) -> Engine:
+        """The worker of a Spark master with a database's driver; raises JOB_ENGINE without one."""
+        jar = os.environ.get(JDBC_JAR)
+        if not jar or not Path(jar).is_file():
+            raise PalimpsestError(
+                Code.JOB_ENGINE,
+                "Spark reads a database through its JDBC driver, and none was given"
+                if not jar
+                else f"there is no JDBC driver {jar}",
+                advice=f"let {JDBC_JAR} name postgresql.jar (Debian: libpostgresql-jdbc-java), or"
+                " SET job_engine = 'auto', and the server does it",
+            )
+        return self.spark(master, jar)
+
+    def spark(self, master: str, jar: str | None = None) -> Engine:
+        """The worker of a Spark master, and perhaps with a jar of its own."""
         if importlib.util.find_spec("pyspark") is None:
             raise PalimpsestError(
                 Code.JOB_ENGINE,
@@ -55,9 +73,11 @@ class Engines:
         from spark_compaction.client import SparkEngine, SparkOptions
 
         with self._lock:
-            if master not in self._workers:
-                self._workers[master] = SparkEngine(SparkOptions(master=master))
-            return self._workers[master]
+            key = f"{master} {jar or ''}"
+            if key not in self._workers:
+                conf = {} if jar is None else {"spark.jars": jar}
+                self._workers[key] = SparkEngine(SparkOptions(master=master, conf=conf))
+            return self._workers[key]
 
     def close(self) -> None:
         """End the workers."""

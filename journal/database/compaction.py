@@ -24,6 +24,7 @@ from sqlglot import exp
 from journal.database import flat_jobs, pieces, replacing
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
+from journal.database.spark_filling import Fill, Filling, by_server
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import STORE_SCHEMA
@@ -55,7 +56,7 @@ class _Run:
         return now
 
 
-def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
+def compact(journal: DatabaseJournal, asked: Asked, fill: Fill = by_server) -> JobReport:
     """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
     table = asked.table
     if is_flat(table):
@@ -72,7 +73,7 @@ def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
         replacing.remove_litter(session, journal, table.id)
         while True:
             try:
-                return _once(journal, session, run)
+                return _once(journal, session, run, fill)
             except replacing.Replan as reason:
                 run.replans += 1
                 if run.replans > _REPLANS_MAX:
@@ -130,13 +131,13 @@ def _planned_report(journal: DatabaseJournal, run: _Run, inputs: Inputs) -> JobR
     )
 
 
-def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run) -> JobReport:
+def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: Fill) -> JobReport:
     """Settle, stage, verify and swap once; raises Replan when it must all be done again."""
     table, now = run.asked.table, time.monotonic()
     settled = replacing.settle(journal, table)
     inputs = _inputs(settled.state, settled=True)
     now = run.timed("settle", now)
-    staged = _stage(session, journal, settled.table, inputs, settled.version)
+    staged = _stage(session, journal, settled.table, inputs, settled.version, fill)
     now = run.timed("stage", now)
     checks = _verify(session, journal, settled.table, inputs, staged)
     session.commit()
@@ -172,8 +173,9 @@ def _stage(
     table: Table,
     inputs: Inputs,
     version: Version,
+    fill: Fill,
 ) -> _Staged:
-    """Write the new tables inside the session's transaction."""
+    """Write the new tables."""
     session.begin()
     session.read_epochs(journal.state.epoch_of)
     counted = {
@@ -191,8 +193,7 @@ def _stage(
             name = pieces.new_name(table.id, len(made))
             target = exp.table_(name, db=STORE_SCHEMA)
             create_sealed(session, table, target, fields, inputs.written_in(table, fields))
-            body = pieces.rows_for(table, inputs, fields, tier)
-            session.run(layout.insert_fields(table, target, fields, body))
+            fill(session, Filling(table, target, inputs, fields, tier))
             counts = layout.count_rows(session, table, target)
             if not counts.total:
                 layout.drop_rows(session, target)

@@ -137,10 +137,35 @@ def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Qu
     return union_all(branches) if branches else _no_rows(table, fields)
 
 
+def parts_of(
+    table: Table, inputs: Inputs, fields: Fields, tier: Tier
+) -> tuple[list[exp.Select], list[exp.Select], list[exp.Select]]:
+    """What ``rows_for`` is made of: open rows, closing rows of all columns, rows of history."""
+    opens = [
+        _open_rows(table, source, fields).select(column(ends(table)[1], "p"))
+        for source, written in inputs.sources(table, archived=False)
+        if written == fields
+    ]
+    closings = _closings(table, inputs)
+    archived: list[exp.Select] = []
+    if tier is Tier.HISTORY:
+        archived = [
+            all_rows(table, source, fields)
+            for source, written in inputs.sources(table, archived=True)
+            if written == fields
+        ]
+    return opens, closings, archived
+
+
+def key_names(table: Table) -> list[str]:
+    """What open and closing rows call the columns of their key."""
+    return [f"{_KEY}{i}" for i in range(len(table.key))]
+
+
 def all_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     """The rows of a table of journal rows, in the columns it has."""
     names = [name for name, _ in fields]
-    outputs = [column(name, "p") for name in (*names, *_ends(table))]
+    outputs = [column(name, "p") for name in (*names, *ends(table))]
     return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
 
 
@@ -169,18 +194,19 @@ def _joined(
 
 
 def _no_rows(table: Table, fields: Fields) -> exp.Query:
-    kinds = [*fields, *((n, version_type(table)) for n in _ends(table))]
+    kinds = [*fields, *((n, version_type(table)) for n in ends(table))]
     nulls = [exp.alias_(exp.cast(exp.Null(), kind), ident(name)) for name, kind in kinds]
     return exp.select(*nulls).where(exp.false())
 
 
-def _ends(table: Table) -> tuple[str, str]:
+def ends(table: Table) -> tuple[str, str]:
+    """The version columns."""
     return table.format.version_column, table.format.subsequent_column
 
 
 def _open_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
     """Open rows in the columns they have, and their keys as the table has them now."""
-    start, end = _ends(table)
+    start, end = ends(table)
     outputs: list[exp.Expr] = [column(n, "p") for n in (*(n for n, _ in fields), start)]
     outputs += _keys(table, source, fields)
     rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
@@ -188,14 +214,18 @@ def _open_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
 
 
 def _closing_rows(table: Table, inputs: Inputs) -> exp.Query:
-    start, end = _ends(table)
-    branches: list[exp.Query] = []
+    return union_all(_closings(table, inputs))
+
+
+def _closings(table: Table, inputs: Inputs) -> list[exp.Select]:
+    start, end = ends(table)
+    branches: list[exp.Select] = []
     for source, fields in inputs.sources(table, archived=False):
         outputs = [*_keys(table, source, fields), column(start, "p"), column(end, "p")]
         rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
         later = exp.GT(this=column(end, "p"), expression=column(start, "p"))
         branches.append(rows.where(later))
-    return union_all(branches)
+    return branches
 
 
 def _keys(table: Table, source: exp.Expr, fields: Fields) -> list[exp.Expr]:

@@ -77,6 +77,18 @@ class PostgresSession:
         self.backend = connection.info.backend_pid
         self.used_at = time.monotonic()
 
+    def jdbc(self) -> dict[str, str]:
+        """Where a JDBC driver finds the database, and as whom; refused for a local socket."""
+        info = self._connection.info
+        if info.host.startswith("/"):
+            raise PalimpsestError(
+                Code.JOB_ENGINE,
+                "JDBC reaches a server by TCP, and this connection goes through a local socket",
+                advice="name a host in the URL, or SET job_engine = 'auto'",
+            )
+        url = f"jdbc:postgresql://{info.host}:{info.port}/{info.dbname}"
+        return {"url": url, "user": info.user, "password": info.password}
+
     @property
     def is_usable(self) -> bool:
         """False once the connection is known to be gone."""

@@ -202,9 +202,8 @@ def test_what_cannot_follow_is_refused(
     depts: Connection, admin: psycopg.Connection[Any], tie: Any, said: str
 ) -> None:
     admin.execute(tie)
-    with pytest.raises(gateway.Error, match=said) as raised:
+    with pytest.raises(gateway.Error, match=f"cannot be written anew while it has .*{said}"):
         depts.execute("OPTIMIZE hr.depts")
-    assert raised.value.code == "PAL-242" or "cannot be written anew" in str(raised.value)
 
 
 def test_ejecting_gives_the_moved_rows_back(depts: Connection, admin: Any) -> None:

@@ -1,0 +1,82 @@
+"""Filling staged tables by Spark instead of by the server: what is read, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.database import pieces
+from journal.database.pieces import Inputs
+from journal.jobs.contract import Engine, Json, Progress
+from journal.relations import column, ident
+from journal.schema import Table, fold
+from journal.segment import Fields, Tier
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_layout import insert_fields
+from journal.stores.postgres_text import shortened
+
+FUNCTION = "spark_compaction.jdbc:fill"
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A target, and which rows of a compaction's inputs it shall hold."""
+
+    table: Table
+    target: exp.Table
+    inputs: Inputs
+    fields: Fields
+    tier: Tier
+
+
+Fill = Callable[[PostgresSession, Filling], None]
+"""Fills a target that the session's transaction has made."""
+
+
+def by_server(session: PostgresSession, filling: Filling) -> None:
+    """Let the server do it, in the same transaction."""
+    table, fields = filling.table, filling.fields
+    body = pieces.rows_for(table, filling.inputs, fields, filling.tier)
+    session.run(insert_fields(table, filling.target, fields, body))
+
+
+def by_spark(engine: Engine, progress: Progress) -> Fill:
+    """Let Spark do it through JDBC; the target is committed first, so that Spark sees it."""
+
+    def fill(session: PostgresSession, filling: Filling) -> None:
+        task = {**_task(session, filling), **session.jdbc()}
+        session.commit()
+        engine.run(FUNCTION, task, progress)
+        session.begin()
+
+    return fill
+
+
+def _task(session: PostgresSession, filling: Filling) -> dict[str, Json]:
+    table = filling.table
+    names = [*(n for n, _ in filling.fields), *pieces.ends(table)]
+    opens, closings, archived = pieces.parts_of(table, filling.inputs, filling.fields, filling.tier)
+
+    def texts(queries: list[exp.Select]) -> list[str]:
+        return [session.rendered(_as_text(query)).sql for query in queries]
+
+    return {
+        "target": session.rendered(filling.target).sql,
+        "columns": [shortened(fold(n)) for n in names],
+        "keys": pieces.key_names(table),
+        "start": shortened(fold(pieces.ends(table)[0])),
+        "end": shortened(fold(pieces.ends(table)[1])),
+        "is_base": filling.tier is Tier.BASE,
+        "opens": texts(opens),
+        "closings": texts(closings),
+        "archived": texts(archived),
+    }
+
+
+def _as_text(query: exp.Select) -> exp.Select:
+    """The same rows, every value as text."""
+    names = [e.alias_or_name for e in query.selects]
+    texts = [exp.alias_(exp.cast(column(n, "r"), "TEXT"), ident(n)) for n in names]
+    return exp.select(*texts).from_(query.subquery("r"))

@@ -1,0 +1,83 @@
+"""Compaction of a database's journal on Spark through JDBC, with the real driver."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from gateway.jobs.engines import ENGINES, JDBC_JAR
+from journal.database.spark_filling import FUNCTION
+from spark_compaction.functions import load_function
+from spark_compaction.jdbc import fill
+from tests.support.spark import why_no_spark
+
+_PLACES = ("/usr/share/java/postgresql.jar", "/usr/share/java/postgresql-jdbc4.jar")
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The jar that the environment names, or Debian's."""
+    found = [p for p in (os.environ.get(JDBC_JAR, ""), *_PLACES) if p and Path(p).is_file()]
+    if not found:
+        pytest.skip(f"no JDBC driver: apt-get install libpostgresql-jdbc-java, or set {JDBC_JAR}")
+    reason = why_no_spark()
+    if reason is not None:
+        pytest.skip(reason)
+    monkeypatch.setenv(JDBC_JAR, found[0])
+    yield found[0]
+    ENGINES.close()
+
+
+def _rows(con: Connection, sql: str) -> list[tuple[Any, ...]]:
+    return list(con.execute(sql).fetchall())
+
+
+@pytest.mark.timeout(300)
+def test_a_compaction_on_spark_changes_no_answer(con: Connection, driver: str) -> None:
+    con.execute(
+        "CREATE TABLE t (a INTEGER, s VARCHAR, d DECIMAL(20, 6), f DOUBLE, ts TIMESTAMPTZ,"
+        " day DATE, b BLOB, l INTEGER[], ok BOOLEAN, PRIMARY KEY (a, s))"
+        " WITH (partitions = 'RANGE (day) BY MONTH')"
+    )
+    con.execute(
+        "INSERT INTO t SELECT i, 'k''é ' || i, i / 7.0, i / 3.0,"
+        " TIMESTAMPTZ '2024-01-01 00:00:00.123456+02' + i * INTERVAL '1' HOUR,"
+        " CAST(DATE '2024-01-01' + i * INTERVAL '1' DAY AS DATE), 'ab', [i, NULL], i % 2 = 0"
+        " FROM range(100) r(i)"
+    )
+    con.execute("INSERT INTO t (a, s) VALUES (1000, '')")
+    con.execute("UPDATE t SET f = -0.0 WHERE a < 30")
+    con.execute("DELETE FROM t WHERE a BETWEEN 20 AND 40")
+    con.execute("ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 7")
+    con.execute("INSERT INTO t (a, s, n) VALUES (25, 'again', 9)")
+    ever = "SELECT * FROM t FOR SYSTEM_TIME ALL ORDER BY a, s, version_number"
+    asked = ("SELECT * FROM t ORDER BY a, s", ever)
+    before = [_rows(con, sql) for sql in asked]
+    con.execute("SET job_engine = 'spark'")
+    for _ in range(2):
+        assert _rows(con, "OPTIMIZE t")[0][3] == "SUCCEEDED"
+        assert [_rows(con, sql) for sql in asked] == before
+        con.execute("UPDATE t SET n = n WHERE a = 50")
+        before = [_rows(con, sql) for sql in asked]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_the_worker_finds_the_function() -> None:
+    assert load_function(FUNCTION) is fill
+
+
+def test_without_a_driver_it_says_what_to_do(
+    con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(JDBC_JAR, "/nowhere/postgresql.jar")
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1)")
+    con.execute("SET job_engine = 'spark'")
+    with pytest.raises(gateway.Error, match="there is no JDBC driver"):
+        con.execute("OPTIMIZE t")
