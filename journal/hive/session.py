@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive.held_segments import HeldSegments
+from journal.hive.missing import NOT_FOUND, explained
 from journal.hive.queries import (
     CATALOG,
     HELD,
@@ -221,6 +222,14 @@ class HiveSession:
         self.execute(query, parameters)
 
     def _run(self, query: Query, parameters: Parameters) -> None:
+        try:
+            self._ask(query, parameters)
+        except PalimpsestError as error:
+            if error.code not in NOT_FOUND:
+                raise
+            raise explained(error, self.connection, self._tiers, query.ast) from error
+
+    def _ask(self, query: Query, parameters: Parameters) -> None:
         text = self._text(query.ast, parameters)
         kinds: list[Kind] | None = query.__dict__.get("_hive_kinds")
         if kinds is not None and any(k.is_nested for k in kinds):

@@ -42,7 +42,10 @@ _CONDITIONS = {
 _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
 _SAID = (
-    (re.compile(r"No space left on device|disk quota", re.I), Code.STORE_WRITE),
+    (
+        re.compile(r"No space left on device|disk quota|Read-only file system|Mkdirs failed", re.I),
+        Code.STORE_WRITE,
+    ),
     (re.compile(r"FileNotFoundException|does not exist.*\.parquet", re.I), Code.SEGMENT_DAMAGED),
     (re.compile(r"Permission denied|AccessControlException|not allowed", re.I), Code.STORE_GRANT),
     (re.compile(r"OutOfMemoryError|GC overhead", re.I), Code.OUT_OF_MEMORY),

@@ -1,0 +1,56 @@
+"""Why Spark does not find what a query over journals names: who dropped or changed a journal.
+
+What the client misspelled Spark does not find either, so this looks at the journals themselves,
+once something was not found.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.hive.tiers import SeenTiers
+from journal.plan import STORE_SCHEMA
+from journal.schema import fold
+from journal.stores import hive_layout as layout
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_text import rendered
+
+NOT_FOUND = frozenset({Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN})
+
+
+def explained(
+    error: PalimpsestError, connection: HiveConnection, tiers: SeenTiers, ast: exp.Expr
+) -> PalimpsestError:
+    """SEGMENT_DAMAGED if a journal that a query reads is not as it was made, else ``error``."""
+    looked_at: set[str] = set()
+    for node in ast.find_all(exp.Table):
+        found = tiers.find(node.name) if fold(node.db) == STORE_SCHEMA else None
+        for segment in () if found is None else found[1]:
+            assert found is not None
+            name = segment.files[0].path.partition("/")[0]
+            if name in looked_at:
+                continue
+            looked_at.add(name)
+            wanted = [fold(n) for n, _ in layout.journal_fields(found[0], segment.fields)]
+            missing = set(wanted) - _columns(connection, tiers.names, name)
+            if missing:
+                listed = ", ".join(sorted(missing))
+                return PalimpsestError(
+                    Code.SEGMENT_DAMAGED,
+                    f"the journal of {found[0].name}, {tiers.names.own}.{name}, lacks {listed}:"
+                    " somebody dropped or changed it",
+                    advice="restore the table of the journal from a backup",
+                )
+    return error
+
+
+def _columns(connection: HiveConnection, names: layout.Names, table: str) -> set[str]:
+    """The columns of a table of the store's own; none if it is not there."""
+    try:
+        rows = connection.run(rendered(exp.Describe(this=names.table(table))))
+    except PalimpsestError as error:
+        if error.code not in NOT_FOUND:
+            raise
+        return set()
+    return {fold(str(row[0])) for row in rows}

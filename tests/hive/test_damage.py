@@ -1,0 +1,142 @@
+"""A full disk, a folder that takes no writes, and others who change journals behind our back."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from journal.hive.journal import HiveJournal
+from tests.support.thrift_server import ThriftServer
+
+pytestmark = pytest.mark.timeout(900)
+
+
+def _mount(*words: str) -> bool:
+    return subprocess.run(["mount", *words], check=False, capture_output=True).returncode == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte; skips where none may be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if not _mount("-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)):
+        pytest.skip("no file system may be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def on_small_disk(server: ThriftServer, small_disk: Path, tmp_path: Path) -> Iterator[Connection]:
+    """A store whose journals lie on that disk, with a table of one row."""
+    url = server.new_store(tmp_path)
+    with gateway.connect(url, autocommit=True) as con:
+        journal = con.session.journal
+        assert isinstance(journal, HiveJournal)
+        with journal.store.connection() as plain:
+            plain.execute(f"CREATE DATABASE {journal.names.own} LOCATION '{small_disk}/journals'")
+        con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, 'kept')")
+        yield con
+
+
+def _refused(con: Connection, sql: str) -> gateway.Error:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql)
+    return raised.value
+
+
+def test_a_full_disk_keeps_nothing_and_loses_nothing(
+    on_small_disk: Connection, small_disk: Path
+) -> None:
+    con = on_small_disk
+    filler = small_disk / "filler"
+    fill = ["dd", "if=/dev/zero", f"of={filler}", "bs=4k"]
+    assert subprocess.run(fill, check=False, capture_output=True).returncode != 0
+    assert _refused(con, "INSERT INTO t VALUES (2, 'lost')").code == "PAL-504"
+    filler.unlink()
+    assert con.execute("SELECT * FROM t").fetchall() == [(1, "kept")]
+    con.execute("INSERT INTO t VALUES (2, 'kept, too')")
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_a_folder_that_takes_no_writes(on_small_disk: Connection, small_disk: Path) -> None:
+    con = on_small_disk
+    if not _mount("-o", "remount,ro", str(small_disk)):
+        pytest.skip("the file system cannot be mounted for reading here")
+    assert _refused(con, "INSERT INTO t VALUES (2, 'lost')").code == "PAL-504"
+    assert con.execute("SELECT * FROM t").fetchall() == [(1, "kept")]
+    assert _mount("-o", "remount,rw", str(small_disk))
+    con.execute("INSERT INTO t VALUES (2, 'kept')")
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+
+
+@pytest.fixture
+def journal(con: Connection) -> HiveJournal:
+    """The journals of a store with one table of two rows."""
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    found = con.session.journal
+    assert isinstance(found, HiveJournal)
+    return found
+
+
+def _place(journal: HiveJournal) -> tuple[str, str]:
+    """The table and the partition of the only segment."""
+    (state,) = journal.state.tables.values()
+    (segment,) = state.manifest.segments
+    name, _, partition = segment.files[0].path.partition("/")
+    return f"{journal.names.own}.{name}", partition
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ("INSERT INTO {0} PARTITION (palimpsest_segment = '{1}') VALUES (9, 'x', {2})", {"count"}),
+        ("ALTER TABLE {0} DROP PARTITION (palimpsest_segment = '{1}')", {"count"}),
+        ("DROP TABLE {0}", {"unreadable"}),
+    ],
+    ids=["rows added", "rows removed", "table removed"],
+)
+def test_what_others_change_is_found(
+    con: Connection, journal: HiveJournal, change: str, kinds: set[str]
+) -> None:
+    table, partition = _place(journal)
+    now = "TIMESTAMP '2020-01-01 00:00:00', NULL"
+    with journal.store.connection() as plain:
+        plain.execute(change.format(table, partition, now))
+    found = con.session.executor.sealer.verify()
+    assert {problem.kind for problem in found.problems} >= kinds
+
+
+def test_rows_in_other_partitions_are_not_read(con: Connection, journal: HiveJournal) -> None:
+    table, _ = _place(journal)
+    with journal.store.connection() as plain:
+        plain.execute(
+            f"INSERT INTO {table} PARTITION (palimpsest_segment = 'x{uuid.uuid4().hex}')"
+            " VALUES (9, 'x', TIMESTAMP '2020-01-01 00:00:00', NULL)"
+        )
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+@pytest.mark.parametrize("columns", ["k INT, palimpsest_segment STRING", None])
+def test_a_journal_without_its_columns(
+    con: Connection, journal: HiveJournal, columns: str | None
+) -> None:
+    table, _ = _place(journal)
+    with journal.store.connection() as plain:
+        plain.execute(f"DROP TABLE {table}")
+        if columns is not None:
+            kept = "USING PARQUET PARTITIONED BY (palimpsest_segment)"
+            plain.execute(f"CREATE TABLE {table} ({columns}) {kept}")
+    error = _refused(con, "SELECT v FROM t")
+    assert error.code == "PAL-503"
+    assert error.sqlstate == "58030"
