@@ -21,6 +21,7 @@ JOURNAL_OPTIONS = (
     "version_column",
     "subsequent_version_column",
 )
+PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 _HINTS = (exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty)
 
 
@@ -33,6 +34,8 @@ class TableOptions:
     properties: tuple[tuple[str, str], ...] = ()
     like: exp.Table | None = None
     with_data: bool = True
+    shaped_by: tuple[str, ...] = ()
+    columns: tuple[exp.ColumnDef, ...] = ()
 
 
 def read_options(ast: exp.Create) -> TableOptions:
@@ -53,6 +56,8 @@ def read_options(ast: exp.Create) -> TableOptions:
                 raise _refused(
                     "temporary tables are", ast, "create an ordinary table and drop it afterwards"
                 )
+            case exp.PartitionedByProperty() | exp.ClusteredByProperty():
+                options = _with_shape(options, node)
             case _ if isinstance(node, _HINTS):
                 continue
             case _:
@@ -91,6 +96,32 @@ def _with_property(options: TableOptions, node: exp.Property) -> TableOptions:
             position=position_of(node),
         )
     return replace(options, format=form)
+
+
+def _with_shape(options: TableOptions, node: exp.Expr) -> TableOptions:
+    """Partitions and buckets, which stores that have them make when they write a table anew."""
+    if isinstance(node, exp.ClusteredByProperty):
+        names = [part.name for part in node.expressions]
+        value = f"{','.join(map(fold, names))}:{node.args['buckets'].name}"
+        kept = (*options.properties, (BUCKETED, value))
+        return replace(options, properties=kept, shaped_by=(*options.shaped_by, *names))
+    parts = node.this.expressions if isinstance(node.this, exp.Schema) else [node.this]
+    if not all(isinstance(p, exp.Identifier | exp.Column | exp.ColumnDef) for p in parts):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "partitions by expressions are not supported",
+            advice="name columns: PARTITIONED BY (city)",
+            position=position_of(node),
+        )
+    names = [p.name for p in parts]
+    kept = (*options.properties, (PARTITIONED, ",".join(map(fold, names))))
+    columns = tuple(p for p in parts if isinstance(p, exp.ColumnDef))
+    return replace(
+        options,
+        properties=kept,
+        shaped_by=(*options.shaped_by, *names),
+        columns=(*options.columns, *columns),
+    )
 
 
 def _not_empty(name: str, value: str, node: exp.Expr) -> str:

@@ -23,7 +23,8 @@ from journal.stores import hive_layout as layout
 from journal.stores import hive_plain as plain_tables
 from journal.stores.base import RowSet, StagedRows
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_plain import ADOPTED, PARTITIONED, TAKEN, Plain
+from journal.stores.hive_layout import BUCKETED, PARTITIONED
+from journal.stores.hive_plain import ADOPTED, TAKEN, Plain
 from journal.stores.hive_types import kind_of
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites
@@ -133,6 +134,9 @@ def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Plann
     properties = [(TAKEN, f"{found.database}.{bare}{ADOPTED}")]
     if found.partitioned:
         properties.append((PARTITIONED, ",".join(fold(c) for c in found.partitioned)))
+    if found.bucketed:
+        into = ",".join(fold(c) for c in found.bucketed)
+        properties.append((BUCKETED, f"{into}:{found.buckets}"))
     table = Table(
         id=0,
         name=asked.name,
@@ -219,10 +223,10 @@ def adopt(journal: HiveJournal, asked: Adoption, author: Author) -> Planned:
     database = journal.names.schema(asked.name.schema)
     bare = layout.plain_name(asked.name.name)
     with journal.store.connection() as connection:
-        if asked.folder is not None:
-            plan_only(journal, asked)
-            plain_tables.over_folder(connection, database, bare, asked.folder)
-        plan = planned(journal, connection, asked)
+        if asked.folder is None:
+            plan = planned(journal, connection, asked)
+        else:
+            plan = _made(journal, connection, asked, database, bare)
         later = bare + ADOPTED
         try:
             if plan.source.name != later:
@@ -243,6 +247,23 @@ def adopt(journal: HiveJournal, asked: Adoption, author: Author) -> Planned:
             raise
     show(journal)
     return plan
+
+
+def _made(
+    journal: HiveJournal, connection: HiveConnection, asked: Adoption, database: str, bare: str
+) -> Planned:
+    """Make a table over the folder and decide; the table goes again if it cannot be adopted."""
+    _check_free(journal, connection, asked)
+    for name in (bare, bare + ADOPTED):
+        if connection.has_relation(database, name):
+            raise _taken(database, name)
+    assert asked.folder is not None
+    plain_tables.over_folder(connection, database, bare, asked.folder)
+    try:
+        return planned(journal, connection, asked)
+    except PalimpsestError:
+        plain_tables.drop(connection, plain_tables.table(database, bare))
+        raise
 
 
 def _stand_in(

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.hive import cleaning
+from journal.hive import cleaning, written
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
@@ -36,7 +36,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import JournalRow
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import present_keys
 from journal.transaction import Transaction
 
@@ -178,13 +177,12 @@ def _stage(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:
     return made
 
 
-def _write(run: _Run, piece: Piece, rows: exp.Expr) -> list[Segment]:
-    """Write rows to a partition of their own; none where there are no rows."""
-    journal, connection = run.journal, run.connection
-    path = journal.new_segment(run.asked.table, connection, piece.fields)
-    run.made.append(path)
-    connection.execute(rendered(layout.insert_rows(journal.names, path, rows)))
-    counts = journal.count_rows(connection, run.asked.table, path)
+def _write(run: _Run, piece: Piece, rows: exp.Query) -> list[Segment]:
+    """Write rows to a segment of their own; none where there are no rows."""
+    journal, connection, table = run.journal, run.connection, run.asked.table
+    is_shaped = run.mode != "minor" or piece.is_shaped
+    path = written.write(journal, connection, table, piece.fields, rows, run.made, is_shaped)
+    counts = journal.count_rows(connection, table, path)
     return [piece.written_to(path, counts)] if counts.total else []
 
 

@@ -26,7 +26,8 @@ from journal.state import JournalState, TableState
 from journal.stores import hive_layout as layout
 from journal.stores import hive_plain as plain_tables
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_plain import EJECTED, HISTORY, PARTITIONED, TAKEN
+from journal.stores.hive_layout import PARTITIONED
+from journal.stores.hive_plain import EJECTED, HISTORY, TAKEN
 from journal.stores.sql_engine import CatalogConnection
 from journal.transaction import Transaction
 

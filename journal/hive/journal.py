@@ -229,17 +229,21 @@ class HiveJournal:
         return f"{self.names.staging}{self.now()}_{self._new_id()[:8]}"
 
     def new_segment(
-        self, table: Table, connection: HiveConnection, fields: Fields | None = None
+        self,
+        table: Table,
+        connection: HiveConnection,
+        fields: Fields | None = None,
+        shape: layout.Shape = layout.FLAT,
     ) -> str:
         """The path of a new partition, whose table is there when this returns."""
         written = fields_of(table) if fields is None else fields
-        name = layout.journal_table(self.names, table, written)
+        name = layout.journal_table(self.names, table, written, shape)
         if name not in self._ready:
             self.ensure_database(connection)
-            connection.execute(rendered(layout.create_journal(self.names, table, written)))
+            connection.execute(rendered(layout.create_journal(self.names, table, written, shape)))
             self._ready.add(name)
         segment = f"s{self.now()}_{self._new_id()[:8]}"
-        path = layout.segment_path(self.names, table, written, segment)
+        path = layout.segment_path(self.names, table, written, segment, shape)
         self.staged.add(path)
         return path
 

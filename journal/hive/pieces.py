@@ -27,6 +27,11 @@ class Piece:
         """Where they are."""
         return [s.files[0].path for s in self.segments]
 
+    @property
+    def is_shaped(self) -> bool:
+        """True if they lie as the owner of their table wants them to."""
+        return layout.is_shaped(self.paths[0])
+
     def written_to(self, path: str, counts: RowCounts) -> Segment:
         """The segment that takes their place."""
         return Segment(

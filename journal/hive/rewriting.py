@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.hive import written
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.session import HiveSession
@@ -83,10 +84,12 @@ def rewrite(
             continue
         piece = replace(whole, segments=tuple(s for s in whole.segments if s.id in held))
         replaced += piece.segments
-        path = journal.new_segment(table, session.connection, piece.fields)
-        made.append(path)
         staying = session.in_spark(stays(piece))
-        session.connection.execute(rendered(layout.insert_rows(journal.names, path, staying)))
+        assert isinstance(staying, exp.Query)
+        is_shaped = piece.is_shaped or layout.is_adopted(journal.names, piece.paths[0])
+        path = written.write(
+            *(journal, session.connection, table, piece.fields, staying, made, is_shaped)
+        )
         gone, left = _compared(journal, session, table, piece, goes(piece), path)
         removed, kept = removed + gone, kept + left
         counts = journal.count_rows(session.connection, table, path)

@@ -225,8 +225,9 @@ class _Attempt:
             views.check_free(connection, self._committed.catalog, catalog)
 
     def _check_rows(self, table: Table) -> None:
-        """Raise UNKNOWN_TABLE if the rows of a table that comes back went with it when it left."""
+        """Raise if a table cannot lie as it should, or comes back without its rows."""
         names = self._journal.names
+        layout.check_shape(table)
         state = self._committed.tables.get(table.id)
         if state is None or self._committed.catalog.by_id(table.id) is not None:
             return

@@ -179,9 +179,10 @@ class HiveConnection:
         return [str(row[1]) for row in rows]
 
     def partitions_of(self, database: str, table: str) -> list[str]:
-        """The values of a table's only partition column."""
+        """The values of a table's first partition column."""
         rows = self.run(f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}")
-        return [str(row[0]).partition("=")[2] for row in rows]
+        first = [str(row[0]).partition("/")[0] for row in rows]
+        return [name.partition("=")[2] for name in dict.fromkeys(first)]
 
     def interrupt(self) -> None:
         """Stop whatever runs, from another thread; it may be asked for again and again."""

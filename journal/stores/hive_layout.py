@@ -18,6 +18,8 @@ from itertools import groupby
 
 from sqlglot import exp
 
+from journal.errors import Code, PalimpsestError
+from journal.partitioning import partitioning_of
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.segment import Fields, Manifest, SegmentFile, Tier
@@ -26,7 +28,23 @@ from journal.stores.row_layout import fields_of, rows_in_layout
 
 PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""
+PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
+"""Properties of a table: ``city,year``, and ``id:16``, by physical names."""
+_SHAPED = "_s"
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns by which a table is partitioned, besides segments, and put into buckets."""
+
+    by: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+    buckets: int = 0
+
+
+FLAT = Shape()
+"""How commits lie: one partition each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +110,52 @@ def journal_fields(table: Table, fields: Fields) -> Fields:
     return (*fields, (table.format.version_column, ends), (table.format.subsequent_column, ends))
 
 
-def journal_table(names: Names, table: Table, fields: Fields) -> str:
+def shape_of(table: Table, fields: Fields) -> Shape:
+    """How the owner of a table wants it to lie, as far as rows have such columns."""
+    properties, there = dict(table.properties), {name for name, _ in fields}
+    by = tuple(c for c in properties.get(PARTITIONED, "").split(",") if c in there)
+    buckets, _, count = properties.get(BUCKETED, "").rpartition(":")
+    into = tuple(c for c in buckets.split(",") if c)
+    found = partitioning_of(table)
+    if found is not None and found.strategy == "LIST" and not by:
+        by = tuple(c for c in (found.column,) if c in there)
+    elif found is not None and found.parts is not None and not into:
+        into, count = (found.column,), str(found.parts)
+    if not into or not set(into) <= there - set(by):
+        return Shape(by)
+    return Shape(by, into, int(count))
+
+
+def check_shape(table: Table) -> None:
+    """Raise NOT_SUPPORTED for partitions that a metastore does not have."""
+    found = partitioning_of(table)
+    if found is not None and found.strategy == "RANGE":
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a Hive store has no partitions by ranges",
+            advice="use LIST (column) of a column with the day or month, or HASH (column) INTO n",
+        )
+
+
+def journal_table(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> str:
     """The name of the store's table for rows with these columns; the same for the same columns."""
     text = repr(journal_fields(table, fields))
-    return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}"
+    if shape != FLAT:
+        text += repr(shape)
+    ending = "" if shape == FLAT else _SHAPED
+    return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}{ending}"
 
 
-def segment_path(names: Names, table: Table, fields: Fields, segment_id: str) -> str:
+def segment_path(
+    names: Names, table: Table, fields: Fields, segment_id: str, shape: Shape = FLAT
+) -> str:
     """What stands for a segment's only file: the table and the partition it lies in."""
-    return f"{journal_table(names, table, fields)}/{segment_id}"
+    return f"{journal_table(names, table, fields, shape)}/{segment_id}"
+
+
+def is_shaped(path: str) -> bool:
+    """True for a segment that lies as the owner of its table wants it to."""
+    return path.partition("/")[0].endswith(_SHAPED)
 
 
 def adopted_path(names: Names, table: Table, segment_id: str) -> str:
@@ -113,19 +168,25 @@ def is_adopted(names: Names, path: str) -> bool:
     return path.startswith(names.adopted)
 
 
-def create_journal(names: Names, table: Table, fields: Fields) -> exp.Create:
+def create_journal(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> exp.Create:
     """Makes the table for rows with these columns, unless it is there."""
+    kinds = dict(journal_fields(table, fields))
     columns = [
         exp.ColumnDef(this=ident(n), kind=exp.DataType.build(spark_type(k), dialect="spark"))
-        for n, k in journal_fields(table, fields)
+        for n, k in kinds.items()
     ]
     text = exp.DataType.build("string", dialect="spark")
     columns.append(exp.ColumnDef(this=ident(PARTITION), kind=text))
-    target = names.table(journal_table(names, table, fields))
-    properties = [
+    target = names.table(journal_table(names, table, fields, shape))
+    by = [ident(PARTITION), *(ident(c) for c in shape.by)]
+    properties: list[exp.Expr] = [
         exp.FileFormatProperty(this=exp.Var(this="PARQUET")),
-        exp.PartitionedByProperty(this=exp.Schema(expressions=[ident(PARTITION)])),
+        exp.PartitionedByProperty(this=exp.Schema(expressions=by)),
     ]
+    if shape.into:
+        buckets = exp.Literal.number(shape.buckets)
+        into = [column(c) for c in shape.into]
+        properties.append(exp.ClusteredByProperty(expressions=into, buckets=buckets))
     return exp.Create(
         this=exp.Schema(this=target, expressions=columns),
         kind="TABLE",
@@ -139,6 +200,20 @@ def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:
     target, segment = _place(names, path)
     target.set("partition", _partition(segment))
     return exp.Insert(this=target, expression=rows)
+
+
+def insert_shaped(
+    names: Names, path: str, table: Table, fields: Fields, rows: exp.Query
+) -> exp.Insert:
+    """Appends rows, given as journal fields, to the partitions of a segment that is shaped."""
+    by = shape_of(table, fields).by
+    bare = [n for n, _ in journal_fields(table, fields) if n not in by]
+    ordered = exp.select(*[column(n, "w") for n in (*bare, *by)]).from_(rows.subquery("w"))
+    found = insert_rows(names, path, ordered)
+    partition = found.this.args["partition"]
+    for name in by:
+        partition.append("expressions", column(name))
+    return found
 
 
 def drop_rows(names: Names, path: str) -> exp.Expr:

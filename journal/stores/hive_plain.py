@@ -36,8 +36,6 @@ MARK = "palimpsest.stands_for"
 """Property of a table that the gateway gave another name: the name it stands for."""
 TAKEN = "taken_from"
 """Property of a logical table that was a plain one: where it is now."""
-PARTITIONED = "partitioned_by"
-"""Property of a logical table: the columns by which the plain one is partitioned."""
 _FORMATS = frozenset({"parquet", "orc"})
 
 
@@ -49,6 +47,8 @@ class Plain:
     name: str
     columns: tuple[tuple[str, str], ...]
     partitioned: tuple[str, ...]
+    bucketed: tuple[str, ...]
+    buckets: int
     location: str
     is_table: bool
     is_external: bool
@@ -92,6 +92,8 @@ def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
         name,
         tuple(columns),
         tuple(told.get("partition_columns", ())),
+        tuple(told.get("bucket_columns", ())),
+        int(told.get("num_buckets") or 0),
         told.get("location", ""),
         told.get("type") in {"MANAGED", "EXTERNAL"},
         told.get("type") == "EXTERNAL",

@@ -88,7 +88,7 @@ def _read(ast: exp.Create, draft: Draft, options: TableOptions, context: Rewrite
             )
         else:
             nodes.append(node)
-    draft.read(nodes)
+    draft.read([*nodes, *options.columns])
 
 
 def _like_parts(node: exp.LikeProperty) -> Collection[str]:
@@ -105,10 +105,24 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 
 def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> Table:
     table = draft.table(context.new_table_id)
+    _check_shape(table, options)
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
     check_policy(table)
     return with_partitioning(with_descriptors(table))
+
+
+def _check_shape(table: Table, options: TableOptions) -> None:
+    """Raise INVALID_DEFINITION for partitions or buckets by what is no column, or no plain one."""
+    for name in options.shaped_by:
+        found = table.find(name)
+        kind = None if found is None else exp.DataType.build(found.type, dialect="duckdb")
+        if kind is None or kind.is_type(*exp.DataType.NESTED_TYPES):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'there is no plain column "{name}" to partition {table.name} by',
+                advice="name columns of numbers, text, dates or timestamps",
+            )
 
 
 def _as_query(

@@ -1,0 +1,36 @@
+"""Writing rows of Spark's to a new segment, which nothing lists yet."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.hive.journal import HiveJournal
+from journal.schema import Table
+from journal.segment import Fields
+from journal.stores import hive_layout as layout
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_text import rendered
+
+
+def write(
+    journal: HiveJournal,
+    connection: HiveConnection,
+    table: Table,
+    fields: Fields,
+    rows: exp.Query,
+    made: list[str],
+    is_shaped: bool,
+) -> str:
+    """Write rows that are given as journal fields; their path, which is added to ``made``.
+
+    Shaped rows lie in the partitions and buckets that the owner of the table wants.
+    """
+    shape = layout.shape_of(table, fields) if is_shaped else layout.FLAT
+    path = journal.new_segment(table, connection, fields, shape)
+    made.append(path)
+    if shape == layout.FLAT:
+        insert = layout.insert_rows(journal.names, path, rows)
+    else:
+        insert = layout.insert_shaped(journal.names, path, table, fields, rows)
+    connection.execute(rendered(insert))
+    return path

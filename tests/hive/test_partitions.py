@@ -1,0 +1,91 @@
+"""Tables that their owner wants partitioned or in buckets: reads choose, writes keep it so."""
+
+from __future__ import annotations
+
+import pytest
+
+import gateway
+from gateway.adopting import adopt
+from gateway.dbapi.connection import Connection
+from journal.hive import cleaning
+from journal.hive.journal import HiveJournal
+from journal.stores import hive_plain as plain_tables
+from tests.hive.test_adopt import CLASSIC, Outside, outside, parts
+
+__all__ = ["outside"]
+pytestmark = pytest.mark.timeout(900)
+
+
+def _compacted(con: Connection) -> tuple[str, tuple[object, int]]:
+    """The plan of a query of one partition after compaction, and the buckets of the base."""
+    (done,) = con.execute("CALL system.compact('hr.t')").fetchall()
+    assert done[3] == "SUCCEEDED", done
+    con.execute("CALL system.flush()")
+    journal = con.session.journal
+    assert isinstance(journal, HiveJournal)
+    with journal.store.connection() as connection:
+        view = f"{journal.names.schema('hr')}.t"
+        plan = connection.run(f"EXPLAIN SELECT * FROM {view} WHERE city = 'Oslo' AND k = 1")
+        named = f"{journal.names.journals}*_s"
+        shaped = connection.tables_of(journal.names.own, named)[-1]
+        found = plain_tables.find(connection, journal.names.own, shaped)
+    assert found is not None
+    assert found.partitioned[1:] == ("city",)
+    return str(plan[0][0]), (found.bucketed, found.buckets)
+
+
+def test_partitions_and_buckets_are_made_by_compaction(outside: Outside) -> None:
+    con = outside.con
+    con.execute("CREATE SCHEMA hr")
+    con.session.dialect = "spark"
+    con.execute(
+        "CREATE TABLE hr.t (k INT PRIMARY KEY, n STRING) USING PARQUET"
+        " PARTITIONED BY (city STRING) CLUSTERED BY (k) INTO 4 BUCKETS"
+    )
+    con.execute("INSERT INTO hr.t VALUES (1, 'a', 'Oslo'), (2, 'b', NULL), (3, 'c', 'Rome')")
+    con.execute("UPDATE hr.t SET n = 'z' WHERE k = 3")
+    con.execute("DELETE FROM hr.t WHERE k = 2")
+    con.execute("INSERT INTO hr.t VALUES (2, 'back', 'Rome')")
+    rows = [(1, "a", "Oslo"), (2, "back", "Rome"), (3, "z", "Rome")]
+    plan, buckets = _compacted(con)
+    assert "isnotnull(city" in plan
+    assert buckets == (("k",), 4)
+    asked = "SELECT k, n, city FROM hr.t ORDER BY k"
+    assert con.execute(asked).fetchall() == rows
+    assert con.session.executor.sealer.verify().is_clean
+    con.execute("ERASE FROM hr.t WHERE k = 3")
+    assert con.execute(asked).fetchall() == rows[:2]
+    con.execute("UPDATE hr.t SET city = 'Bern' WHERE k = 2")
+    assert "isnotnull(city" in _compacted(con)[0]
+    outside.journal.now = lambda: 1 << 61
+    assert cleaning.reap(outside.journal, outside.raw)
+    assert con.execute(asked).fetchall() == [rows[0], (2, "back", "Bern")]
+
+
+def test_an_adopted_table_keeps_its_partitions(outside: Outside) -> None:
+    outside.run(
+        "CREATE TABLE hr.t (k INT, n STRING, city STRING) USING PARQUET PARTITIONED BY (city)"
+        " CLUSTERED BY (k) INTO 2 BUCKETS"
+    )
+    outside.run("INSERT INTO hr.t VALUES (1, 'a', 'Oslo'), (2, 'b', 'Rome')")
+    assert parts(outside.folder("t"))
+    con = outside.con
+    adopt(con.session, "hr.t", ("k",), CLASSIC, run=True)
+    con.execute("INSERT INTO hr.t VALUES (3, 'c', 'Rome')")
+    plan, buckets = _compacted(con)
+    assert "isnotnull(city" in plan
+    assert buckets == (("k",), 2)
+    assert con.execute("SELECT count(*) FROM hr.t").fetchall() == [(3,)]
+
+
+def test_partitions_by_what_is_no_column_are_refused(outside: Outside) -> None:
+    con = outside.con
+    con.execute("CREATE SCHEMA hr")
+    con.session.dialect = "spark"
+    for clause in (
+        "PARTITIONED BY (nope)",
+        "PARTITIONED BY (tags)",
+        "PARTITIONED BY (bucket(4, k))",
+    ):
+        with pytest.raises(gateway.Error):
+            con.execute(f"CREATE TABLE hr.t (k INT, tags ARRAY<INT>) {clause}")
