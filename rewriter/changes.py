@@ -4,7 +4,8 @@ Every writing rule stages one relation with a row per changed logical row: the o
 version for rows that end, the new values for rows that begin. From there INSERT is the same as
 UPDATE, DELETE, MERGE and upserts, and it is written once, here. Pure.
 
-Staged columns: ``o0..`` old values and ``ov`` old version, ``n0..`` new values, in stored order.
+Staged columns: ``o0..`` old values and ``ov`` old version, ``n0..`` new values, in stored order. No
+client can use their names: a store may take an alias for a column that is not there.
 """
 
 from __future__ import annotations
@@ -33,19 +34,22 @@ from journal.sql import (
     where,
 )
 from journal.trees import copied
+from rewriter.scopes import INTERNAL
 from rewriter.users import stored_expression
 
-OLD_VERSION = "ov"
+OLD_VERSION = f"{INTERNAL}ov"
+ENDS, BEGINS = f"{INTERNAL}ends", f"{INTERNAL}begins"
+"""Staged names of columns that say which rows end and begin, where not all do."""
 
 
 def old_name(index: int) -> str:
     """Staged name of a stored column's old value."""
-    return f"o{index}"
+    return f"{INTERNAL}o{index}"
 
 
 def new_name(index: int) -> str:
     """Staged name of a stored column's new value."""
-    return f"n{index}"
+    return f"{INTERNAL}n{index}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,15 @@ from sqlglot import exp
 from journal.relations import Reader, business_outputs, column, ident
 from journal.schema import Column, Table, fold
 from journal.segment import Tier
+from journal.sql import named
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import pinned_keys
 from rewriter.names import is_cte, table_name
 from rewriter.result_names import result_name
+from rewriter.scopes import INTERNAL
 
 _TARGET = "split"
-SIGN = "_palimpsest_sign"
+SIGN, _ROWS, _GROUP = f"{INTERNAL}sign", f"{INTERNAL}rows", f"{INTERNAL}g"
 _EXACT = frozenset(
     "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT"
     " UTINYINT USMALLINT UINTEGER UBIGINT DECIMAL".split()
@@ -253,7 +255,7 @@ def _part(draft: _Draft, target: exp.Table, rows: exp.Query, *, signed: bool) ->
     for node in list(part.find_all(exp.Table)):
         if node.meta.get(_TARGET):
             node.replace(exp.Subquery(this=rows, alias=alias))
-    outputs: list[exp.Expr] = [exp.alias_(g.copy(), f"g{i}") for i, g in enumerate(draft.groups)]
+    outputs: list[exp.Expr] = [named(g.copy(), f"{_GROUP}{i}") for i, g in enumerate(draft.groups)]
     outputs += [exp.alias_(value, name) for name, value in _partials(draft)]
     groups = [g.copy() for g in draft.groups]
     if signed:
@@ -267,7 +269,7 @@ def _part(draft: _Draft, target: exp.Table, rows: exp.Query, *, signed: bool) ->
 def _weighted(draft: _Draft, part: exp.Select) -> exp.Select:
     """The partial aggregates of each sign, those of rows that ended made negative."""
     ended = exp.LT(this=column(SIGN, "w"), expression=exp.Literal.number(0))
-    outputs: list[exp.Expr] = [column(f"g{i}", "w") for i in range(len(draft.groups))]
+    outputs: list[exp.Expr] = [column(f"{_GROUP}{i}", "w") for i in range(len(draft.groups))]
     for name, _ in _partials(draft):
         value = column(name, "w")
         negative = exp.If(this=ended.copy(), true=exp.Neg(this=value.copy()))
@@ -281,11 +283,11 @@ def _partials(draft: _Draft) -> list[tuple[str, exp.Expr]]:
     for partial in draft.partials.values():
         argument = partial.function.this
         count = _filtered(exp.Count(this=argument.copy()), partial.condition)
-        found.append((f"n{partial.index}", count))
+        found.append((f"{INTERNAL}n{partial.index}", count))
         if not isinstance(partial.function, exp.Count):
             total = _filtered(exp.Sum(this=argument.copy()), partial.condition)
-            found.append((f"s{partial.index}", total))
-    return [*found, ("rows", exp.Count(this=exp.Star()))]
+            found.append((f"{INTERNAL}s{partial.index}", total))
+    return [*found, (_ROWS, exp.Count(this=exp.Star()))]
 
 
 def _filtered(function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
@@ -309,16 +311,15 @@ def _outer(draft: _Draft) -> exp.Select | None:
     outer.set("expressions", selects)
     having: exp.Expr | None = None
     if draft.groups:
-        having = exp.GT(this=_total("rows"), expression=exp.Literal.number(0))
+        keys = [column(f"{_GROUP}{i}", "p") for i in range(len(draft.groups))]
+        outer.set("group", exp.Group(expressions=keys))
+        having = exp.GT(this=_total(_ROWS), expression=exp.Literal.number(0))
     given = draft.select.args.get("having")
     if given is not None:
         kept = _combined(given.this, draft)
         if kept is None:
             return None
         having = kept if having is None else exp.and_(having, exp.paren(kept))
-    if draft.groups:
-        keys = [column(f"g{i}", "p") for i in range(len(draft.groups))]
-        outer.set("group", exp.Group(expressions=keys))
     if having is not None:
         outer.set("having", exp.Having(this=having))
     order = draft.select.args.get("order")
@@ -351,7 +352,7 @@ def _combined(
         if isinstance(part, exp.Column) and not part.table and fold(part.name) in aliases:
             return part
         if isinstance(part, exp.Condition) and part.sql() in groups:
-            return column(f"g{groups[part.sql()]}", "p")
+            return column(f"{_GROUP}{groups[part.sql()]}", "p")
         if isinstance(part, exp.Column):
             left_over = True
         return part
@@ -365,11 +366,11 @@ def _total(name: str) -> exp.Sum:
 
 
 def _final(partial: _Partial, draft: _Draft) -> exp.Expr:
-    count = _total(f"n{partial.index}")
+    count = _total(f"{INTERNAL}n{partial.index}")
     if isinstance(partial.function, exp.Count):
         counted = exp.Coalesce(this=count, expressions=[exp.Literal.number(0)])
         return exp.cast(counted, "BIGINT", dialect="duckdb")
-    total: exp.Expr = _total(f"s{partial.index}")
+    total: exp.Expr = _total(f"{INTERNAL}s{partial.index}")
     if isinstance(partial.function, exp.Avg):
         total = _average(partial, draft, total, count)
     some = exp.GT(this=count.copy(), expression=exp.Literal.number(0))

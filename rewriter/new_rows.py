@@ -18,7 +18,7 @@ from rewriter.key_lookup import Keys
 from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.reads import Reads
-from rewriter.row_source import RowSource
+from rewriter.row_source import RowSource, default_mark, given_name
 from rewriter.target import default_value, typed
 from rewriter.written import Part, staged
 
@@ -105,7 +105,7 @@ class NewRows:
 
     def _value(self, stored: Column) -> exp.Expr:
         place = self._place.get(stored.physical)
-        given = None if place is None else column(f"c{place}", "r")
+        given = None if place is None else column(given_name(place), "r")
         if stored.physical == ROW_ID:
             count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
             return self._numbered(
@@ -134,7 +134,8 @@ class NewRows:
             return made
         if self._manners.null_generates:
             return exp.Coalesce(this=given, expressions=[made])
-        return exp.Case().when(column(f"d{place}", "r"), made).else_(given)
+        assert place is not None
+        return exp.Case().when(column(default_mark(place), "r"), made).else_(given)
 
     def _number(self, stored: Column) -> Number:
         assert stored.identity is not None

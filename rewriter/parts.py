@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Count, Query, Stage, StatementPlan, Step
+from rewriter.changes import BEGINS
 from rewriter.context import RewriteContext
 from rewriter.reads import Reads
 from rewriter.rules.delete import write_delete
@@ -100,7 +101,7 @@ def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> St
         parts.append(Written(written.table, written.tag, steps, written.append))
         rows = exp.select(exp.Count(this=exp.Star())).from_(part.named("changed"))
         if insert.args.get("overwrite"):
-            rows = rows.where(exp.column("b"))
+            rows = rows.where(exp.column(BEGINS))
         total.append(exp.paren(rows.subquery()))
     _check_distinct(parts)
     summed = total[0]

@@ -20,8 +20,19 @@ from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.output_names import output_names
 from rewriter.reads import Reads
+from rewriter.scopes import INTERNAL
 from rewriter.target import default_value, find_column, is_default, typed
 from rewriter.written import staged
+
+
+def given_name(place: int) -> str:
+    """Name of a column that the statement gives, by its place among those."""
+    return f"{INTERNAL}c{place}"
+
+
+def default_mark(place: int) -> str:
+    """Name of the column that says in which rows a generated column is DEFAULT."""
+    return f"{INTERNAL}d{place}"
 
 
 class RowSource:
@@ -56,7 +67,7 @@ class RowSource:
     def _defaults(self) -> exp.Query:
         self.given = []
         self.row_count = 1
-        return exp.select(exp.alias_(exp.Literal.number(1), "c0"))
+        return exp.select(exp.alias_(exp.Literal.number(1), given_name(0)))
 
     def _values(self, values: exp.Values) -> exp.Query:
         if self._by_name:
@@ -66,12 +77,12 @@ class RowSource:
             self.row_count = len(rows)
             self.given = []
             cells = [exp.Tuple(expressions=[exp.Literal.number(1)]) for _ in rows]
-            return _values_query(cells, ["c0"])
+            return _values_query(cells, [given_name(0)])
         self._fit_width(len(rows[0]), values)
         for row in rows:
             if len(row) != len(self.given):
                 raise self._wrong_count(len(row), row[0] if row else values)
-        names = [f"c{i}" for i in range(len(self.given))]
+        names = [given_name(i) for i in range(len(self.given))]
         marked = [i for i, c in enumerate(self.given) if c.identity is not None]
         for place in marked:
             defaults = [is_default(row[place]) for row in rows]
@@ -79,7 +90,7 @@ class RowSource:
                 self.some_defaults.add(place)
             if all(defaults):
                 self.only_defaults.add(place)
-        names += [f"d{i}" for i in sorted(self.some_defaults)]
+        names += [default_mark(i) for i in sorted(self.some_defaults)]
         tuples = [exp.Tuple(expressions=self._typed_cells(row)) for row in rows]
         holder = exp.Select(expressions=tuples)
         if self._with is not None:
@@ -139,7 +150,7 @@ class RowSource:
         rewritten = holder.this
         if names is None:
             rewritten = _of_width(rewritten, len(self.given))
-        columns = [exp.to_identifier(f"c{i}") for i in range(len(self.given))]
+        columns = [exp.to_identifier(given_name(i)) for i in range(len(self.given))]
         alias = exp.TableAlias(this=exp.to_identifier("q"), columns=columns)
         outputs = [
             named(typed(exp.column(n.copy(), table="q"), c), n.name)

@@ -16,7 +16,7 @@ from journal.relations import column, ident
 from journal.schema import Table, fold
 from journal.sql import all_of, any_of, cast, limited, named, select
 from rewriter.assignments import assignments
-from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.key_lookup import Keys
 from rewriter.names import is_nested
 from rewriter.new_rows import ORDER, NewRows
@@ -25,9 +25,6 @@ from rewriter.returning import Result
 from rewriter.target import VERSION, Target, physical_rows
 from rewriter.upsert import Action, Upsert
 from rewriter.written import Part, Written, finish, fuse, settled, staged
-
-_ENDS = "e"
-_BEGINS = "b"
 
 
 def upserted(
@@ -149,7 +146,7 @@ class _Builder:
         assigned = self._assigned()
         present = column(VERSION, self._target.alias)
         matched = exp.Not(this=exp.Is(this=present, expression=exp.Null()))
-        outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, _ENDS)]
+        outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, ENDS)]
         for index, stored in enumerate(self._table.stored):
             new = self._excluded(stored.name)
             kept: exp.Expr = column(stored.name, self._target.alias)
@@ -164,7 +161,7 @@ class _Builder:
         holder = exp.Subquery(this=query)
         self._reads.rewrite(holder)
         written = frozenset(assigned) | self._all
-        changes = ChangeSet(self._table, self._stage, _ENDS, True, written)
+        changes = ChangeSet(self._table, self._stage, ENDS, True, written)
         keeps_key = not set(columns) & set(assigned)
         settled_names = {
             n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
@@ -291,8 +288,8 @@ class _Builder:
             *nothing_old,
             exp.alias_(exp.Null(), OLD_VERSION),
             *[column(new_name(i), "r") for i in range(count)],
-            exp.alias_(exp.false(), _ENDS),
-            exp.alias_(exp.true(), _BEGINS),
+            exp.alias_(exp.false(), ENDS),
+            exp.alias_(exp.true(), BEGINS),
         ).from_(staged(last, "r"))
         alias = self._target.alias
         in_the_way = [
@@ -314,14 +311,14 @@ class _Builder:
         ended = exp.select(
             *self._target.old_values(),
             *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
-            exp.alias_(exp.true(), _ENDS),
-            exp.alias_(exp.false(), _BEGINS),
+            exp.alias_(exp.true(), ENDS),
+            exp.alias_(exp.false(), BEGINS),
         ).from_(settled(self._target.relation(self._reads)))
         ended = ended.where(exp.or_(*in_the_way))
         both = exp.union(ended, begun, distinct=False)
         self._steps.append(Stage(self._stage, Query.of(both)))
-        changes = ChangeSet(self._table, self._stage, _ENDS, _BEGINS, self._all)
-        result.only = _BEGINS
+        changes = ChangeSet(self._table, self._stage, ENDS, BEGINS, self._all)
+        result.only = BEGINS
         return finish(self._reads, changes, self._steps, "INSERT", result)
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage, Step
 from journal.schema import Table
-from rewriter.changes import OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.names import find_table, position_of
 from rewriter.new_rows import NewRows
 from rewriter.reads import Reads
@@ -21,8 +21,6 @@ from rewriter.upserting import upserted
 from rewriter.written import Part, Written, finish, fuse, settled, staged
 
 _BOUNDED_ROWS = 100
-_BEGINS = "b"
-_ENDS = "e"
 
 
 def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
@@ -85,19 +83,19 @@ def _overwritten(
         *[exp.alias_(exp.Null(), old_name(i)) for i in range(count)],
         exp.alias_(exp.Null(), OLD_VERSION),
         *new,
-        exp.alias_(exp.false(), _ENDS),
-        exp.alias_(exp.true(), _BEGINS),
+        exp.alias_(exp.false(), ENDS),
+        exp.alias_(exp.true(), BEGINS),
     ).from_(staged(source))
     ended = exp.select(
         *target.old_values(),
         *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
-        exp.alias_(exp.true(), _ENDS),
-        exp.alias_(exp.false(), _BEGINS),
+        exp.alias_(exp.true(), ENDS),
+        exp.alias_(exp.false(), BEGINS),
     ).from_(settled(target.relation(reads)))
     both = exp.union(ended, begun, distinct=False)
     steps.append(Stage(stage, Query.of(both)))
-    changes = ChangeSet(table, stage, _ENDS, _BEGINS, _all(table))
-    result.only = _BEGINS
+    changes = ChangeSet(table, stage, ENDS, BEGINS, _all(table))
+    result.only = BEGINS
     return finish(reads, changes, steps, "INSERT", result)
 
 

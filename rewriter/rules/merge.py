@@ -15,7 +15,7 @@ from journal.plan import Guard, Number, Query, Stage, Step
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column
 from journal.sql import all_of, cast, limited, named, relation, select
-from rewriter.changes import OLD_VERSION, ChangeSet, new_name
+from rewriter.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.merge_actions import Action, Actions, read_actions
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
@@ -23,8 +23,6 @@ from rewriter.returning import ACTION, Result
 from rewriter.target import VERSION, Target
 from rewriter.written import Part, Written, finish, staged
 
-_ENDS = "e"
-_BEGINS = "b"
 _CLAUSE = "_palimpsest_clause"
 _SOURCE = "_palimpsest_source"
 _ROW_IDS = 1 << 32
@@ -61,7 +59,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
         stage = part.named("changed")
         steps += _numbered(target, actions, part, names, (looked, stage))
     changed = frozenset(c.physical for c in target.table.stored)
-    changes = ChangeSet(target.table, stage, _ENDS, _BEGINS, changed)
+    changes = ChangeSet(target.table, stage, ENDS, BEGINS, changed)
     return finish(reads, changes, steps, "MERGE", result)
 
 
@@ -117,8 +115,8 @@ def _looked(
     for index, stored in enumerate(target.table.stored):
         outputs.append(named(_value(target, stored, actions), new_name(index)))
     kinds = {
-        _ENDS: {"UPDATE", "DELETE"},
-        _BEGINS: {"UPDATE", "INSERT"},
+        ENDS: {"UPDATE", "DELETE"},
+        BEGINS: {"UPDATE", "INSERT"},
     }
     for name, wanted in kinds.items():
         places = [exp.Literal.number(a.place) for a in actions.all if a.kind in wanted]
@@ -157,7 +155,7 @@ def _value(target: Target, stored: Column, actions: Actions) -> exp.Expr:
 def _once(target: Target, stage: str) -> Guard:
     """No target row may be ended twice."""
     table = target.table
-    keys = [column(f"o{target.places()[k]}", "s") for k in table.key]
+    keys = [column(old_name(target.places()[k]), "s") for k in table.key]
     shown = exp.Anonymous(
         this="concat_ws",
         expressions=[
@@ -165,7 +163,7 @@ def _once(target: Target, stage: str) -> Guard:
             *[cast(k.copy(), "VARCHAR") for k in keys],
         ],
     )
-    rows = select([shown], staged(stage, "s"), column(_ENDS, "s"))
+    rows = select([shown], staged(stage, "s"), column(ENDS, "s"))
     rows = rows.group_by(*keys, column(OLD_VERSION, "s"), copy=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     rows = limited(rows.having(many, copy=False))

@@ -108,3 +108,33 @@ def test_a_clause_that_no_rule_reads_is_refused_at_its_place(con: Connection, sq
     assert caught.value.sqlstate == "0A000"
     assert "(line 1, column " in str(caught.value)
     assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE t SET k = o0 + 1",
+        "UPDATE t SET k = 5 WHERE n0 = 1",
+        "DELETE FROM t WHERE o0 = 1",
+        "DELETE FROM t WHERE ov IS NULL",
+        "DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = o0)",
+        "MERGE INTO t USING u ON t.k = u.k WHEN MATCHED AND e THEN DELETE",
+        "MERGE INTO t USING u ON t.k = u.k WHEN MATCHED THEN UPDATE SET k = o0",
+        "INSERT INTO t VALUES (1) ON CONFLICT (k) DO UPDATE SET k = o0",
+        "INSERT INTO u VALUES (1, c0)",
+        "SELECT w, sum(k) FROM u WHERE g0 = 1 GROUP BY w",
+        "SELECT w, sum(k) FROM u WHERE _palimpsest_g0 = 1 GROUP BY w",
+        "DELETE FROM t WHERE _palimpsest_o0 = 1",
+    ],
+)
+@pytest.mark.parametrize("changed", [False, True])
+def test_names_of_the_rewrite_are_no_columns(con: Connection, sql: str, changed: bool) -> None:
+    con.execute("CREATE TABLE u (k INTEGER PRIMARY KEY, w INTEGER)")
+    con.execute("INSERT INTO u VALUES (1, 2), (2, 2)")
+    if changed:
+        con.execute("CALL system.flush()")
+        con.execute("UPDATE u SET w = 3 WHERE k = 2")
+    with pytest.raises(gateway.ProgrammingError) as caught:
+        con.execute(sql).fetchall()
+    assert caught.value.sqlstate == "42703"
+    assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]
