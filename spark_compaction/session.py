@@ -1,6 +1,7 @@
 """The Spark session of a worker, and units of work on its executors. The only home of pyspark.
 
-Executors get names and JSON, and import what they need from the installed package.
+Executors get names and JSON, and import what they need from the installed package; their processes
+are forked from ``daemon``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _DEFAULTS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.log.level": "ERROR",
     "spark.python.worker.faulthandler.enabled": "true",
+    "spark.python.daemon.module": "spark_compaction.daemon",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
