@@ -1,4 +1,4 @@
-"""What the gateway costs on a Thrift Server: single-row INSERTs, and scans beside plain PyHive.
+"""What the gateway costs on a Thrift Server: single-row INSERTs, and reads beside plain PyHive.
 
     python -m bench.hive [--rows 1000] [--scan-rows 200000] [--runs 7]
 
@@ -22,11 +22,11 @@ from journal.stores.hive import HiveConnection
 from tests.support.thrift_server import shared
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds of one run."""
-    began = time.perf_counter()
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of one run, and those of this process's processor."""
+    began, own = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - own
 
 
 def inserts(con: Connection, rows: int) -> dict[str, float]:
@@ -35,7 +35,7 @@ def inserts(con: Connection, rows: int) -> dict[str, float]:
         con.execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY, v VARCHAR)")
         con.execute(f"INSERT INTO {name} VALUES (-1, 'first')")
     values = ", ".join(f"({i}, 'row {i}')" for i in range(rows))
-    many = timed(lambda: con.execute(f"INSERT INTO many VALUES {values}"))
+    many, _ = timed(lambda: con.execute(f"INSERT INTO many VALUES {values}"))
 
     def one_by_one() -> None:
         con.execute("BEGIN")
@@ -43,15 +43,12 @@ def inserts(con: Connection, rows: int) -> dict[str, float]:
             con.execute("INSERT INTO single VALUES (?, ?)", [i, f"row {i}"])
         con.execute("COMMIT")
 
-    single = timed(one_by_one)
+    single, _ = timed(one_by_one)
     return {"rows": rows, "many_s": many, "single_s": single, "ratio": single / many}
 
 
-def scans(con: Connection, rows: int, runs: int) -> dict[str, float]:
-    """A scan through the gateway beside the text it sends, sent by the driver alone."""
-    con.execute("CREATE TABLE big (k BIGINT, v DOUBLE)")
-    con.execute(f"INSERT INTO big SELECT i, i * 0.5 FROM range({rows}) r(i)")
-    sql = "SELECT k % 10 AS g, sum(v) AS s FROM big GROUP BY k % 10"
+def beside(con: Connection, sql: str, runs: int) -> dict[str, float]:
+    """A query through the gateway beside the text it sends, sent by the driver alone, in turns."""
     sent: list[str] = []
     journal = con.session.journal
     assert isinstance(journal, HiveJournal)
@@ -68,13 +65,30 @@ def scans(con: Connection, rows: int, runs: int) -> dict[str, float]:
     with journal.store.connection() as plain:
         pairs = [
             (
-                timed(lambda: con.execute(sql).fetchall()),
-                timed(lambda: plain.run(sent[-1])),
+                *timed(lambda: con.execute(sql).fetchall()),
+                *timed(lambda: plain.run(sent[-1])),
             )
             for _ in range(runs)
         ]
-    through, direct = (statistics.median(column) for column in zip(*pairs, strict=True))
-    return {"rows": rows, "gateway_s": through, "direct_s": direct, "ratio": through / direct}
+    columns = list(zip(*pairs, strict=True))
+    through, own, direct, drivers = (statistics.median(column) for column in columns)
+    return {
+        "gateway_s": through,
+        "direct_s": direct,
+        "ratio": through / direct,
+        "gateway_cpu_ms": (own - drivers) * 1000,
+    }
+
+
+def reads(con: Connection, rows: int, runs: int) -> dict[str, dict[str, float]]:
+    """A scan, and a row by its key."""
+    con.execute("CREATE TABLE big (k BIGINT PRIMARY KEY, v DOUBLE)")
+    con.execute(f"INSERT INTO big SELECT i, i * 0.5 FROM range({rows}) r(i)")
+    scan = "SELECT k % 10 AS g, sum(v) AS s FROM big GROUP BY k % 10"
+    return {
+        "scans": {"rows": rows, **beside(con, scan, runs)},
+        "points": {"rows": rows, **beside(con, "SELECT v FROM big WHERE k = 77", runs)},
+    }
 
 
 def main() -> None:
@@ -87,7 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, shared(Path(folder)) as server:
         with gateway.connect(server.new_store(Path(folder)), autocommit=True) as con:
             found = {"inserts": inserts(con, options.rows)}
-            found["scans"] = scans(con, options.scan_rows, options.runs)
+            found |= reads(con, options.scan_rows, options.runs)
     print(json.dumps(found, indent=2))
 
 

@@ -23,6 +23,9 @@ PROGRAMS_PER_DISTURBED_WAREHOUSE = 10
 HIVE_LACKS = re.compile(r"HUGEINT|\bTIME\b(?! ZONE)|17014118346046923173168730371588410")
 """Types that a Hive store keeps as others, which clients see."""
 
+HIVE_DIFFERS = re.compile(r"\b(ROLLUP|CUBE|GROUPING SETS)\b")
+"""Over no rows Spark gives no total, where the embedded store gives one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
