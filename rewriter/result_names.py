@@ -31,7 +31,7 @@ def name_changed(nodes: Nodes) -> None:
 
     Takes the nodes of a query.
     """
-    if not nodes.all(exp.Table):
+    if not any(nodes.all(kind) for kind in _CHANGED):
         return
     for select in nodes.all(exp.Select):
         named = list(select.expressions)
