@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from rewriter.keywords import KEYWORDS
+
 
 def spelled(node: exp.Expr) -> str:
     """The name DuckDB gives a result column without an alias."""
@@ -46,15 +48,13 @@ def _logical(operator: str) -> Spell:
 
 def _identifier(node: exp.Identifier) -> str:
     """Quoted only where it must be; the case stays."""
-    plain = _PLAIN.fullmatch(node.this) and not (node.args.get("quoted") and _reserved(node.this))
-    return str(node.this) if plain else _sql(node)
+    name = str(node.this)
+    if _PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
+        return name
+    return _sql(exp.to_identifier(name, quoted=True))
 
 
 _PLAIN = re.compile(r"[^\W\d][\w$]*")
-
-
-def _reserved(name: str) -> bool:
-    return name.lower() in _RESERVED
 
 
 def _in(node: exp.In) -> str:
@@ -140,11 +140,3 @@ _SPELLINGS: dict[type[exp.Expr], Spell] = {
     exp.Cast: lambda node: f"CAST({_sql(node.this)} AS {_sql(node.args['to'])})",
     exp.DataType: lambda node: _TYPES.get(_sql(node), _sql(node)),
 }
-_RESERVED = frozenset(
-    "all analyse analyze and any array as asc asymmetric both case cast check collate column"
-    " constraint create default deferrable desc describe distinct do else end except false fetch"
-    " for foreign from group having in initially intersect into lateral leading limit not null"
-    " offset on only or order pivot placing primary qualify references returning select show some"
-    " summarize symmetric table then to trailing true union unique unpivot using variadic when"
-    " where window with".split()
-)

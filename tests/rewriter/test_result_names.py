@@ -6,11 +6,13 @@ import duckdb
 import pytest
 
 import gateway
+from rewriter.keywords import KEYWORDS
 
 SETUP = (
     "CREATE SCHEMA s",
     'CREATE TABLE s.t ("Mixed" INTEGER, "two words" INTEGER, b INTEGER, x VARCHAR)',
     "INSERT INTO s.t VALUES (1, 2, 3, 'it''s')",
+    'CREATE TABLE s.words (Name INTEGER, "order" INTEGER, value INTEGER)',
 )
 PROJECTIONS = [
     '(SELECT q."Mixed" FROM s.t AS q, s.t AS r)',
@@ -30,6 +32,7 @@ PROJECTIONS = [
     "(SELECT CASE WHEN b > 1 THEN 2 ELSE 3 END FROM s.t)",
     "(SELECT -b FROM s.t)",
     "(SELECT b FROM s.t WHERE b < 0 UNION ALL SELECT 1)",
+    '(SELECT q.Name + q."order" FROM s.words AS q, s.words AS value WHERE value.value = 1)',
     "(SELECT sum(b) FILTER (WHERE b > 1) FROM s.t GROUP BY x HAVING count(*) > 0)",
 ]
 
@@ -53,3 +56,8 @@ def test_name_is_that_of_the_store(connections: list[object], projection: str) -
         connection.execute(f"SELECT {projection} FROM s.t")  # type: ignore[attr-defined]
         names.append(connection.description[0][0])  # type: ignore[attr-defined]
     assert names[1] == names[0]
+
+
+def test_keywords_are_the_stores() -> None:
+    known = duckdb.connect().execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    assert {name for (name,) in known} == KEYWORDS
