@@ -31,7 +31,7 @@ from journal.hive.erasing import rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
-from journal.hive.rewriting import Staged
+from journal.hive.rewriting import Staged, staging
 from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
 from journal.protocol import OpenStatement
@@ -71,25 +71,17 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
     """
     wanted.check()
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
-    made: list[str] = []
-    with journal.leases.holding(names) as held:
-        try:
-            with journal.statement(journal.begin(read_only=True)) as statement:
-                found = _search(journal, statement, wanted)
-                for sought in found:
-                    if sought.keys is not None:
-                        _check_holds(journal, statement.session, sought)
-                        sought.staged = erasing.stage(
-                            *(journal, statement.session, sought.aim.table, sought.state),
-                            *(sought.keys, made),
-                        )
-            request = _write(journal, held, found, wanted, by)
-        except PalimpsestError as error:
-            if error.code is not Code.OUTCOME_UNKNOWN:
-                journal.drop_segments(made)
-            raise
-        finally:
-            journal.staged.difference_update(made)
+    with journal.leases.holding(names) as held, staging(journal) as made:
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            found = _search(journal, statement, wanted)
+            for sought in found:
+                if sought.keys is not None:
+                    _check_holds(journal, statement.session, sought)
+                    sought.staged = erasing.stage(
+                        *(journal, statement.session, sought.aim.table, sought.state),
+                        *(sought.keys, made),
+                    )
+        request = _write(journal, held, found, wanted, by)
     for sought in found:
         if sought.staged is not None:
             journal.held.forget([s.files[0].path for s in sought.staged.replaced])

@@ -60,17 +60,12 @@ def retain(journal: HiveJournal, asked: Asked, policy: Policy, now: datetime) ->
     if asked.dry_run:
         with journal.statement(journal.begin(read_only=True)) as statement:
             return _planned(asked, _at(journal, statement, found), statement)
-    with journal.leases.holding([f"table:{table.id}"]) as held:
-        made: list[str] = []
-        try:
-            with journal.statement(journal.begin(read_only=True)) as statement:
-                return _once(journal, asked, _at(journal, statement, found), statement, held, made)
-        except PalimpsestError as error:
-            if error.code is not Code.OUTCOME_UNKNOWN:
-                journal.drop_segments(made)
-            raise
-        finally:
-            journal.staged.difference_update(made)
+    with (
+        journal.leases.holding([f"table:{table.id}"]) as held,
+        rewriting.staging(journal) as made,
+        journal.statement(journal.begin(read_only=True)) as statement,
+    ):
+        return _once(journal, asked, _at(journal, statement, found), statement, held, made)
 
 
 def _nothing(asked: Asked, why: str) -> JobReport:

@@ -8,7 +8,8 @@ to the table, as a row that it read may be gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -31,6 +32,23 @@ from journal.version import Version
 
 Rows = Callable[[Piece], exp.Select]
 """Some rows of a piece, as a session reads them."""
+
+
+@contextmanager
+def staging(journal: HiveJournal) -> Iterator[list[str]]:
+    """A list for the paths of segments that are made in the block; if it fails they are dropped.
+
+    They are kept where nobody knows whether they were committed; clean-up finds out later.
+    """
+    made: list[str] = []
+    try:
+        yield made
+    except PalimpsestError as error:
+        if error.code is not Code.OUTCOME_UNKNOWN:
+            journal.drop_segments(made)
+        raise
+    finally:
+        journal.staged.difference_update(made)
 
 
 @dataclass(frozen=True, slots=True)
