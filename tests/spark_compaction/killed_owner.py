@@ -9,11 +9,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from journal.jobs.contract import Progress
+from journal.segment import SegmentFile
 from journal.warehouse import Warehouse
 from spark_compaction import runner
 from spark_compaction.client import SparkEngine, SparkOptions
@@ -29,6 +30,11 @@ SPARK_STEPS = ("in spark",)
 def die(*_: Any, **__: Any) -> Any:
     """Be gone at once."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_amid(warehouse: Warehouse, files: Iterable[SegmentFile]) -> None:
+    (warehouse.root / next(iter(files)).path).unlink()
+    die()
 
 
 class _Dying(LocalEngine):
@@ -79,7 +85,7 @@ def main() -> None:
     if step == "after swap":
         runner.retired.reap = die
     if step == "in reap":
-        Warehouse.remove_file = die  # type: ignore[method-assign]
+        Warehouse.remove_files = _die_amid  # type: ignore[method-assign]
     run_job(
         run.connection.session.journal,
         CompactJob("major", rows_max=200, small_files_min=2),
