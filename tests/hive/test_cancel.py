@@ -38,34 +38,30 @@ def _connection(server: ThriftServer, port: int | None = None, **options: int) -
     )
 
 
+def _ends(connection: HiveConnection, sql: str, code: Code) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        connection.execute(sql)
+    assert raised.value.code is code
+    connection.close()
+
+
 def _interrupted(server: ThriftServer, relay: Relay, sql: str) -> None:
     connection = _connection(server)
     timer = threading.Timer(1.0, connection.interrupt)
     timer.start()
-    with pytest.raises(PalimpsestError) as raised:
-        connection.execute(sql)
-    assert raised.value.code is Code.CANCELLED
+    _ends(connection, sql, Code.CANCELLED)
     timer.join()
-    connection.close()
 
 
 def _out_of_time(server: ThriftServer, relay: Relay, sql: str) -> None:
-    connection = _connection(server, statement_timeout_ms=1000)
-    with pytest.raises(PalimpsestError) as raised:
-        connection.execute(sql)
-    assert raised.value.code is Code.CANCELLED
-    connection.close()
+    _ends(_connection(server, statement_timeout_ms=1000), sql, Code.CANCELLED)
 
 
 def _cut_off(server: ThriftServer, relay: Relay, sql: str) -> None:
-    connection = _connection(server, relay.port)
     timer = threading.Timer(1.0, relay.cut)
     timer.start()
-    with pytest.raises(PalimpsestError) as raised:
-        connection.execute(sql)
-    assert raised.value.code is Code.STORE_LOST
+    _ends(_connection(server, relay.port), sql, Code.STORE_LOST)
     timer.join()
-    connection.close()
 
 
 @pytest.mark.parametrize("end", [_interrupted, _out_of_time, _cut_off])
