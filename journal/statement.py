@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from journal.ahead import left_to_ask, may_be_many, write_ahead
 from journal.appending import append_rows, few_rows
 from journal.commit import Author
 from journal.direct import append_direct
+from journal.errors import PalimpsestError
 from journal.exporting import export_rows
 from journal.plain_rows import JournalRow
 from journal.plan import Export, Guard, Query, Stage, placed
@@ -20,7 +22,7 @@ from journal.state import JournalState
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import refresh_tiers
-from journal.stores.duckdb_positions import show_placed
+from journal.stores.duckdb_positions import keep_placed, show_placed
 from journal.stores.duckdb_rows import show_rows
 from journal.transaction import Transaction
 from journal.version import Version
@@ -42,7 +44,7 @@ class Statement:
         self._journal = journal
         self._open = True
         self._shown: set[int] = set()
-        self._placed: set[int] = set()
+        self._placed: dict[int, tuple[Table, Positions, Query] | None] = {}
         self._found: dict[int, Positions | None] = {}
         self.appended: dict[int, tuple[Table, list[JournalRow]]] = {}
         """What was appended directly and is known, by table."""
@@ -81,8 +83,8 @@ class Statement:
             if found is None or table is None:
                 self._journal.positions.wish(table_id)
             elif table_id not in self._placed:
-                self._placed.add(table_id)
-                show_placed(self.session, table, found.tiers)
+                view = show_placed(self.session, table, found.tiers)
+                self._placed[table_id] = None if view is None else (table, found, view)
 
     def _positions(self, table_id: int) -> Positions | None:
         """The same for as long as the statement lasts."""
@@ -146,7 +148,10 @@ class Statement:
     ) -> None:
         """Commit what ``append_direct`` has appended under ``version``."""
         # What is not rolled back would stay in the session.
-        self.session.hide(*[placed(i).name for i in self._placed])
+        made = [i for i, view in self._placed.items() if view is not None]
+        self.session.hide(*[placed(i).name for i in made])
+        for table_id in made:
+            del self._placed[table_id]
         self._journal.commits.commit_direct(self, version, appended, digest, author)
 
     def close(self) -> None:
@@ -154,7 +159,16 @@ class Statement:
         if self._open:
             self._open = False
             self.session.rollback()
+            self._keep_placed()
             self._journal.store.release(self.session)
+
+    def _keep_placed(self) -> None:
+        """Spare later statements of the session what the transaction has taken with it."""
+        for made in self._placed.values():
+            if made is not None:
+                table, found, view = made
+                with suppress(PalimpsestError):
+                    keep_placed(self.session, table, found.tiers, view)
 
     def __enter__(self) -> Statement:
         return self

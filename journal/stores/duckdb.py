@@ -68,6 +68,8 @@ class DuckDBSession:
         self._zone: str | None = None
         self.marked: dict[str, bytes] = {}
         """What the session's variables with marks on sealed rows hold."""
+        self.kept_views: dict[int, tuple[object, int]] = {}
+        """By table what its view of sealed rows that outlives transactions was made for."""
 
     def use_zone(self, name: str | None) -> None:
         """Read and show timestamps in a time zone; None: in that of the process."""

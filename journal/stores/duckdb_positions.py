@@ -81,10 +81,37 @@ def ended_rows(
     return _packed(session.arrow(Query.of(found), {}), files, known)
 
 
-def show_placed(session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows]) -> None:
-    """Let queries of the session's transaction read the sealed rows that have not ended."""
+def show_placed(
+    session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows]
+) -> Query | None:
+    """Let queries of the session's transaction read the sealed rows that have not ended.
+
+    Gives what was made for that, which ends with the transaction unless it is kept; None if what is
+    kept serves.
+    """
+    kept = session.kept_views.get(table.id)
+    if kept is not None and kept[0] is tiers and kept[1] == table.layout:
+        return None
+    # The bits are soon others than those that the kept view was made for.
+    session.kept_views.pop(table.id, None)
     for tier, ended in tiers.items():
         _give_bits(session, table, tier, ended)
+    view = Query(_placed_view(session, table, tiers), ())
+    session.execute(view, {})
+    return view
+
+
+def keep_placed(
+    session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows], view: Query
+) -> None:
+    """Make outside of transactions what ``show_placed`` has made, for the session's later ones."""
+    session.execute(view, {})
+    session.kept_views[table.id] = (tiers, table.layout)
+
+
+def _placed_view(
+    session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows]
+) -> exp.Create:
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
     parts: list[exp.Query] = []
@@ -95,14 +122,13 @@ def show_placed(session: DuckDBSession, table: Table, tiers: Mapping[Tier, Ended
             conditions.append(exp.EQ(this=bit, expression=_number(0)))
         rows = [column(n, "o") for n in names]
         parts.append(select(rows, _scan(session, ended.files), *conditions))
-    view = exp.Create(
+    return exp.Create(
         this=placed(table.id),
         kind="VIEW",
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
         expression=union_all(parts),
     )
-    session.execute(Query(view, ()), {})
 
 
 def _packed(

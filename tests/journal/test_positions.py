@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import gateway
 from gateway.shell.previewing import preview_on
 from journal.journal import Journal
 from journal.positions import PositionKeeper, Worth
@@ -61,6 +62,30 @@ def test_rows_are_those_of_the_anti_join(changed: Client) -> None:
     changed("INSERT INTO t VALUES (-1, 'z')")
     assert _shape(changed) == "anti-join"
     assert changed(asked) == found
+
+
+def test_what_one_statement_made_serves_the_next(changed: Client) -> None:
+    _find(changed)
+    made = _journal(changed).positions.of(1, _journal(changed).state.tables[1])
+    assert made is not None
+    with pytest.raises(gateway.Error):
+        changed("SELECT CAST(v AS INTEGER) FROM t")
+    before = changed.sorted(QUERY)
+    reading = _journal(changed).begin(read_only=True)
+    with _journal(changed).statement(reading) as statement:
+        assert statement.session.kept_views[1][0] is made.tiers
+    _journal(changed).rollback(reading)
+    for change, gone in (("DELETE FROM t WHERE k = 17", {17}), ("DELETE FROM t WHERE k < 9", {1})):
+        changed(change)
+        _find(changed)
+        assert _shape(changed) == "positions"
+        after = changed.sorted(QUERY)
+        assert set(after) < set(before)
+        assert not gone & {row[0] for row in after}
+        before = after
+    changed("ALTER TABLE t RENAME COLUMN v TO w")
+    changed("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 4")
+    assert changed.sorted("SELECT k, w, x FROM t") == [(*row, 4) for row in before]
 
 
 def test_the_preview_shows_it(changed: Client) -> None:
