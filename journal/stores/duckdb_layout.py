@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Column, Table
-from journal.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.sql import cast
 from journal.stores.duckdb import DuckDBSession
 
@@ -61,6 +61,8 @@ _RETURNED_AS_WRITTEN = frozenset(
 
 
 _SEALED = (Tier.BASE, Tier.DELTA, Tier.HISTORY)
+_FOOTERS_FIRST_FILES_MAX = 64
+_FOOTERS_FIRST_ROWS_MIN = 250_000
 
 
 def fields_of(table: Table) -> Fields:
@@ -202,11 +204,13 @@ def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query
     return _piece(table, exp.alias_(source, "p", table=True), fields, sealed=False)
 
 
-def segment_rows(table: Table, files: Sequence[str], fields: Fields, root: Path) -> exp.Query:
+def segment_rows(
+    table: Table, files: Sequence[str], fields: Fields, root: Path, *options: exp.Expr
+) -> exp.Query:
     """Rows of Parquet files in the table's present columns and types."""
     # Not joined as paths are: statements name thousands of files.
     names = exp.Array(expressions=[exp.Literal.string(f"{root}/{f}") for f in files])
-    call = exp.Anonymous(this="read_parquet", expressions=[names])
+    call = exp.Anonymous(this="read_parquet", expressions=[names, *options])
     return _piece(table, exp.alias_(exp.Table(this=call), "p", table=True), fields, sealed=True)
 
 
@@ -214,9 +218,23 @@ def _segments(table: Table, segments: Sequence[Segment], root: Path) -> list[exp
     ordered = sorted(segments, key=lambda s: s.fields)
     pieces: list[exp.Query] = []
     for fields, group in groupby(ordered, key=lambda s: s.fields):
-        files = [f.path for s in group for f in s.files]
-        pieces.append(segment_rows(table, files, fields, root))
+        files = [f for s in group for f in s.files]
+        paths = [f.path for f in files]
+        pieces.append(segment_rows(table, paths, fields, root, *_footers_first(files)))
     return pieces
+
+
+def _footers_first(files: Sequence[SegmentFile]) -> list[exp.Expr]:
+    """The option that makes DuckDB plan a scan with what the footers of all its files say.
+
+    Of one file it always does, of a list of files only where their columns may differ. What it
+    learns, bounds and which columns have no NULL, makes groups and distinct values cheaper. It
+    costs every statement about 0.1 ms for each file, so files must be few and large.
+    """
+    few = 1 < len(files) <= _FOOTERS_FIRST_FILES_MAX
+    if not few or sum(f.rows for f in files) < len(files) * _FOOTERS_FIRST_ROWS_MIN:
+        return []
+    return [exp.EQ(this=exp.column("union_by_name"), expression=exp.true())]
 
 
 def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> exp.Query:
