@@ -1,18 +1,20 @@
 """What the gateway costs on a Thrift Server: single-row INSERTs, and reads beside plain PyHive.
 
-    python -m bench.hive [--rows 1000] [--scan-rows 200000] [--runs 7]
+    python -m bench.hive [--rows 1000] [--scan-rows 200000] [--runs 7] [--json FILE]
 
-``PALIMPSEST_THRIFT_SERVER=host:port`` names a server; else one is started. Prints JSON.
+``PALIMPSEST_THRIFT_SERVER=host:port`` names a server; else one is started. Prints JSON, and writes
+it to a file where one is named. Reads are run in turns with PyHive's, by chance first or second.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import gateway
@@ -20,6 +22,8 @@ from gateway.dbapi.connection import Connection
 from journal.hive.journal import HiveJournal
 from journal.stores.hive import HiveConnection
 from tests.support.thrift_server import shared
+
+Values = Sequence[object]
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -47,8 +51,12 @@ def inserts(con: Connection, rows: int) -> dict[str, float]:
     return {"rows": rows, "many_s": many, "single_s": single, "ratio": single / many}
 
 
-def beside(con: Connection, sql: str, runs: int) -> dict[str, float]:
-    """A query through the gateway beside the text it sends, sent by the driver alone, in turns."""
+def beside(con: Connection, sql: str, runs: int, values: Values = ()) -> dict[str, float]:
+    """A query through the gateway beside the text it sends, sent by the driver alone, in turns.
+
+    ``values`` are those of the runs, where the query has a parameter.
+    """
+    given = [[v] for v in values] or [[]] * runs
     sent: list[str] = []
     journal = con.session.journal
     assert isinstance(journal, HiveJournal)
@@ -59,35 +67,46 @@ def beside(con: Connection, sql: str, runs: int) -> dict[str, float]:
         execute(self, text)
 
     HiveConnection.execute = listening  # type: ignore[method-assign]
-    con.execute(sql).fetchall()
-    con.execute(sql).fetchall()
+    for parameters in given:
+        con.execute(sql, parameters).fetchall()
     HiveConnection.execute = execute  # type: ignore[method-assign]
+    ours: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
     with journal.store.connection() as plain:
-        pairs = [
-            (
-                *timed(lambda: con.execute(sql).fetchall()),
-                *timed(lambda: plain.run(sent[-1])),
-            )
-            for _ in range(runs)
-        ]
-    columns = list(zip(*pairs, strict=True))
-    through, own, direct, drivers = (statistics.median(column) for column in columns)
+        for parameters, text in zip(given, sent[-len(given) :], strict=True):
+            works: list[tuple[list[tuple[float, float]], Callable[[], object]]] = [
+                (ours, lambda p=parameters: con.execute(sql, p).fetchall()),  # type: ignore[misc]
+                (theirs, lambda t=text: plain.run(t)),  # type: ignore[misc]
+            ]
+            random.shuffle(works)
+            for found, work in works:
+                found.append(timed(work))
+    through, own = (statistics.median(column) for column in zip(*ours, strict=True))
+    direct, drivers = (statistics.median(column) for column in zip(*theirs, strict=True))
+    apart = statistics.median(o[0] - t[0] for o, t in zip(ours, theirs, strict=True))
     return {
+        "runs": len(given),
         "gateway_s": through,
         "direct_s": direct,
         "ratio": through / direct,
-        "gateway_cpu_ms": (own - drivers) * 1000,
+        "median_difference_ms": apart * 1000,
+        "gateway_cpu_ms": own * 1000,
+        "direct_cpu_ms": drivers * 1000,
+        "added_cpu_ms": (own - drivers) * 1000,
     }
 
 
 def reads(con: Connection, rows: int, runs: int) -> dict[str, dict[str, float]]:
-    """A scan, and a row by its key."""
+    """A scan, and rows by their key: the same one again and again, and others each time."""
     con.execute("CREATE TABLE big (k BIGINT PRIMARY KEY, v DOUBLE)")
     con.execute(f"INSERT INTO big SELECT i, i * 0.5 FROM range({rows}) r(i)")
     scan = "SELECT k % 10 AS g, sum(v) AS s FROM big GROUP BY k % 10"
+    keys = [random.randrange(rows) for _ in range(runs * 5)]
+    one, any_of = "SELECT v FROM big WHERE k = 77", "SELECT v FROM big WHERE k = ?"
     return {
         "scans": {"rows": rows, **beside(con, scan, runs)},
-        "points": {"rows": rows, **beside(con, "SELECT v FROM big WHERE k = 77", runs)},
+        "points": {"rows": rows, **beside(con, one, runs * 5)},
+        "points_by_parameter": {"rows": rows, **beside(con, any_of, runs, keys)},
     }
 
 
@@ -97,12 +116,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--scan-rows", type=int, default=200_000)
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--json", type=Path, help="write the result to this file, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, shared(Path(folder)) as server:
         with gateway.connect(server.new_store(Path(folder)), autocommit=True) as con:
             found = {"inserts": inserts(con, options.rows)}
             found |= reads(con, options.scan_rows, options.runs)
-    print(json.dumps(found, indent=2))
+    text = json.dumps(found, indent=2)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(f"{text}\n")
+    print(text)
 
 
 if __name__ == "__main__":

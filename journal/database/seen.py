@@ -58,12 +58,18 @@ class SeenStates(Generic[S]):
         """The latest state that anybody here has seen."""
         return self._newest
 
-    def at(self, session: S, row: StateRow) -> JournalState:
-        """The state that the session's transaction sees, whose row is given."""
+    def known(self, row: StateRow) -> JournalState | None:
+        """A state that was seen before."""
         with self._lock:
             found = self._states.get(row.generation)
-            if found is not None:
-                return found[1]
+        return None if found is None else found[1]
+
+    def at(self, session: S, row: StateRow) -> JournalState:
+        """The state that the session's transaction sees, whose row is given."""
+        seen = self.known(row)
+        if seen is not None:
+            return seen
+        with self._lock:
             # The oldest is the empty state, so there is always one to start from.
             start = max(g for g in self._states if g < row.generation)
             before, state = self._states[start]

@@ -137,6 +137,10 @@ class HiveJournal:
 
     def look(self) -> tuple[StateRow, JournalState]:
         """What is committed now."""
+        row = rows_of.state_now(self.catalog)
+        state = None if row is None else self._seen.known(row)
+        if row is not None and state is not None:
+            return row, state
         with self.catalog.reading() as connection:
             return self.look_in(connection)
 

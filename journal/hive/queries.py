@@ -75,8 +75,17 @@ def names_of(ast: exp.Expr) -> Sequence[str]:
     return result_names(ast) or () if isinstance(ast, exp.Query) else ()
 
 
-def as_json(ast: exp.Expr, kinds: Sequence[Kind]) -> exp.Query:
-    """A query whose nested columns are JSON text."""
+def as_json(query: Query, kinds: Sequence[Kind]) -> Query:
+    """A query whose nested columns are JSON text; the same one if it has none."""
+    if not any(kind.is_nested for kind in kinds):
+        return query
+    kept: Query | None = query.__dict__.get("_hive_json")
+    if kept is None:
+        kept = query.__dict__["_hive_json"] = Query(_as_json(query.ast, kinds), query.parameters)
+    return kept
+
+
+def _as_json(ast: exp.Expr, kinds: Sequence[Kind]) -> exp.Query:
     assert isinstance(ast, exp.Query)
     outputs: list[exp.Expr] = []
     for index, kind in enumerate(kinds):

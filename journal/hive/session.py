@@ -18,13 +18,11 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.hive.held_segments import HeldSegments
 from journal.hive.missing import NOT_FOUND, explained
+from journal.hive.places import Places
 from journal.hive.queries import (
-    CATALOG,
     HELD,
     as_json,
-    is_cte,
     names_of,
-    put_in_place,
     renamed,
 )
 from journal.hive.tiers import SeenTiers
@@ -36,8 +34,6 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive import HiveConnection, HiveStore, Row
-from journal.stores.hive_rows import HeldRelation, held_relation
-from journal.stores.hive_text import rendered
 from journal.stores.hive_types import Kind, kind_of
 
 _PLAIN = {
@@ -73,12 +69,9 @@ class HiveSession:
         self._local = local
         self._begins = False
         self._tiers = tiers
+        self._places = Places(tiers, lambda: self.local, supply)
         self._segments = segments
         self._held_rows = held_rows
-        self._supply: Callable[[DuckDBSession], None] | None = supply
-        self._remote: dict[str, exp.Query] = {}
-        self._held: dict[str, HeldRelation] = {}
-        self._names: set[str] = set()
         self._shown: set[str] = set()
         self._connection: HiveConnection | None = None
         self._kinds: list[tuple[str, Kind]] | None = None
@@ -119,18 +112,14 @@ class HiveSession:
         if connection is not None:
             self._store.release(connection)
 
-    def is_remote(self, ast: exp.Expr) -> bool:
-        """True for a query that Spark must run."""
-        return any(self._place(table) is not None for table in ast.find_all(exp.Table))
-
     def here(self, query: Query, rows_max: int | None = None) -> Query | None:
         """A query as it runs in the gateway; None where Spark must run it.
 
         What reads a journal runs here if the segments it reads have at most ``rows_max`` rows.
         """
-        if not self.is_remote(query.ast):
+        if not self._places.is_remote(query):
             if any(fold(t.db) == STORE_SCHEMA for t in query.ast.find_all(exp.Table)):
-                self._catalog()
+                self._places.show_catalog()
             return query
         limit = self._held_rows if rows_max is None else rows_max
         if not limit:
@@ -140,7 +129,7 @@ class HiveSession:
             kept = query.__dict__["_hive_here"] = renamed(query)
         found = [(name, self._tiers.find(name)) for name in sorted(kept[1])]
         segments = [s for _, tier in found if tier is not None for s in tier[1]]
-        if any(fold(t.name) in self._remote for t in query.ast.find_all(exp.Table)):
+        if self._places.reads_remote_rows(query):
             return None
         if sum(s.counts.total for s in segments) > limit:
             return None
@@ -154,61 +143,13 @@ class HiveSession:
                 self._shown.add(f"{HELD}{name}")
         return kept[0]
 
-    def _place(self, table: exp.Table) -> exp.Query | None:
-        """What Spark reads for a relation; None for one that is local, or is the client's own."""
-        if fold(table.db) == STORE_SCHEMA:
-            return None if table.name in CATALOG else self._tiers.in_spark(table.name)
-        if table.db or is_cte(table):
-            return None
-        return self._remote.get(fold(table.name))
-
     def put_remote(self, name: str, rows: exp.Query) -> None:
         """Let queries read rows that are in Spark as relation ``name``."""
-        self._remote[fold(name)] = rows
-
-    def _text(self, ast: exp.Expr, parameters: Parameters) -> str:
-        return rendered(self.in_spark(ast), parameters)
+        self._places.put_remote(name, rows)
 
     def in_spark(self, ast: exp.Expr) -> exp.Expr:
         """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
-        holder = exp.Paren(this=ast.copy())
-        for table in list(holder.find_all(exp.Table)):
-            place = self._place(table)
-            rows = self._local_rows(table) if place is None else self._inlined(place.copy())
-            if rows is not None:
-                put_in_place(table, rows)
-        found = holder.this
-        assert isinstance(found, exp.Expr)
-        found.pop()
-        return found
-
-    def _inlined(self, rows: exp.Query) -> exp.Query:
-        """Rows in Spark, of which some may be in the gateway."""
-        for table in list(rows.find_all(exp.Table)):
-            held = self._local_rows(table)
-            if held is not None:
-                put_in_place(table, held)
-        return rows
-
-    def _local_rows(self, table: exp.Table) -> exp.Query | None:
-        if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
-            self._catalog()
-            return held_relation(self.local, f"{STORE_SCHEMA}.{table.name}").query()
-        if table.db or is_cte(table) or fold(table.name) not in self._names:
-            return None
-        name = fold(table.name)
-        held = self._held.get(name)
-        if held is None:
-            held = self._held[name] = held_relation(self.local, table.name)
-        return held.query()
-
-    def _catalog(self) -> None:
-        """Make the catalog's own relations readable, once."""
-        supply, self._supply = self._supply, None
-        if supply is not None:
-            # DuckDB takes no relation while a result waits to be read on.
-            self.local.text("SELECT 1")
-            supply(self.local)
+        return self._places.in_spark(ast)
 
     def execute(self, query: Query, parameters: Parameters) -> None:
         here = self.here(query)
@@ -230,20 +171,17 @@ class HiveSession:
             raise explained(error, self.connection, self._tiers, query.ast) from error
 
     def _ask(self, query: Query, parameters: Parameters) -> None:
-        text = self._text(query.ast, parameters)
         kinds: list[Kind] | None = query.__dict__.get("_hive_kinds")
-        if kinds is not None and any(k.is_nested for k in kinds):
-            text = self._text(as_json(query.ast, kinds), parameters)
+        sent = query if kinds is None else as_json(query, kinds)
+        text = self._places.text(sent, parameters)
         self.connection.execute(text)
         described = self.connection.described()
         if kinds is None:
             kinds = [kind_of(_PLAIN[kind]) for _, kind in described if kind in _PLAIN]
             if len(kinds) < len(described):
                 kinds = [kind_of(kind) for _, kind in self._described(text)]
-                if any(k.is_nested for k in kinds):
-                    self.connection.execute(self._text(as_json(query.ast, kinds), parameters))
-                else:
-                    self.connection.execute(text)
+                sent = as_json(query, kinds)
+                self.connection.execute(self._places.text(sent, parameters))
             query.__dict__["_hive_kinds"] = kinds
         names = list(names_of(query.ast)) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
@@ -254,7 +192,7 @@ class HiveSession:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        self._catalog()
+        self._places.show_catalog()
         return self.local.text(sql, values)
 
     def columns(self) -> list[ResultColumn]:
@@ -306,7 +244,7 @@ class HiveSession:
         here = self.here(query)
         if here is not None:
             return self.local.describe(here, parameters)
-        found = self._described(self._text(query.ast, parameters))
+        found = self._described(self._places.text(query, parameters))
         names = list(names_of(query.ast)) or [""] * len(found)
         return [
             ResultColumn(given or name, kind_of(kind).name)
@@ -317,7 +255,7 @@ class HiveSession:
         here = self.here(query)
         if here is not None:
             return self.local.explain(here, parameters, analyze=analyze)
-        text = self._text(query.ast, parameters)
+        text = self._places.text(query, parameters)
         if analyze:
             self.connection.run(text)
         return "\n".join(str(row[0]) for row in self.connection.run(f"EXPLAIN FORMATTED {text}"))
@@ -337,8 +275,7 @@ class HiveSession:
             self.show_arrow(name, self.arrow(query, parameters))
             return
         self.local.stage(name, here, parameters)
-        self._names.add(fold(name))
-        self._held.pop(fold(name), None)
+        self._places.note_local(name)
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
         self.local.show_arrow(name, rows)
@@ -350,8 +287,7 @@ class HiveSession:
 
     def note_local(self, name: str) -> None:
         """Let queries that run in Spark read a relation of the local session too."""
-        self._names.add(fold(name))
-        self._held.pop(fold(name), None)
+        self._places.note_local(name)
 
     def from_spark(self, ast: exp.Query) -> pa.Table:
         """The rows of a query over the store's own tables."""

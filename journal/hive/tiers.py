@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.schema import Table
-from journal.segment import Segment, Tier
+from journal.segment import Manifest, Segment, Tier
 from journal.state import JournalState
 from journal.stores import hive_layout as layout
 from journal.transaction import Transaction
@@ -32,12 +32,26 @@ class SeenTiers:
         found = _PHYSICAL.fullmatch(name)
         if found is None:
             return None
-        table_id, shape, tier = int(found[1]), int(found[2] or 0), Tier(found[3])
+        manifest, table = self.seen(int(found[1]), int(found[2] or 0))
+        return table, manifest.in_tier(Tier(found[3]))
+
+    @staticmethod
+    def table_and_layout(name: str) -> tuple[int, int]:
+        """The ids of the table and the layout that a tier's name has."""
+        found = _PHYSICAL.fullmatch(name)
+        assert found is not None
+        return int(found[1]), int(found[2] or 0)
+
+    def seen(self, table_id: int, layout_id: int) -> tuple[Manifest, Table]:
+        """A journal's manifest, and its table in a layout."""
         state = self.committed.tables[table_id]
+        for table in state.layouts:
+            if table.layout == layout_id:
+                return state.manifest, table
         own = self.transaction.catalog.by_id(table_id)
-        known = [*state.layouts, *([own] if own is not None else [])]
-        table = next(t for t in known if t.layout == shape)
-        return table, state.manifest.in_tier(tier)
+        assert own is not None
+        assert own.layout == layout_id
+        return state.manifest, own
 
     def in_spark(self, name: str) -> exp.Query | None:
         """The rows of a tier, as Spark reads them."""

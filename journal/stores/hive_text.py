@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -26,12 +28,16 @@ from journal.stores.postgres_select import prepare_selects
 
 def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
     """The text of a tree, which is left as it is, with the values of its parameters."""
+    return _rendered(ast, lambda node: literal((parameters or {})[node.name]))
+
+
+def _rendered(ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr]) -> str:
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
     spread_values(holder)
     for node in list(holder.walk()):
         if isinstance(node, exp.Placeholder):
-            node.replace(literal((parameters or {})[node.name]))
+            node.replace(value_of(node))
         elif isinstance(node, exp.Identifier):
             node.set("quoted", True)
         elif isinstance(node, exp.TryCast):
@@ -47,6 +53,56 @@ def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
         if replacement is not None:
             node.replace(replacement)
     return written(holder.this)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The text of a tree in which parameters are left out: what stands before, between and after.
+
+    ``filled`` is what ``rendered`` gives for the same parameters.
+    """
+
+    pieces: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(ast: exp.Expr) -> Template | None:
+        """None unless every parameter is compared with a column: elsewhere its value matters."""
+        names: list[str] = []
+        plain = all(_MARK not in node.name for node in ast.find_all(exp.Literal, exp.Identifier))
+
+        def gap(node: exp.Placeholder) -> exp.Expr:
+            nonlocal plain
+            plain = plain and _is_compared(node)
+            names.append(node.name)
+            return exp.Var(this=f"{_MARK}{len(names) - 1}{_MARK}")
+
+        pieces = _rendered(ast, gap).split(_MARK)
+        if not plain:
+            return None
+        return Template(tuple(pieces[::2]), tuple(names[int(i)] for i in pieces[1::2]))
+
+    def filled(self, parameters: Parameters) -> str:
+        """The text with values of its parameters."""
+        found = [self.pieces[0]]
+        for name, piece in zip(self.names, self.pieces[1:], strict=True):
+            found += (rendered(literal(parameters[name])), piece)
+        return "".join(found)
+
+
+_MARK = "\x00"
+"""What is around the number of a parameter that was left out; a tree that has one is not kept."""
+
+
+def _is_compared(node: exp.Placeholder) -> bool:
+    """True for a parameter that is compared with a column and nothing else."""
+    beside = node.parent
+    if isinstance(beside, exp.In) and beside.this is not node:
+        return isinstance(beside.this, exp.Column)
+    if not isinstance(beside, exp.EQ | exp.LT | exp.LTE | exp.GT | exp.GTE):
+        return False
+    other = beside.expression if beside.this is node else beside.this
+    return isinstance(other, exp.Column)
 
 
 def written(tree: exp.Expr) -> str:

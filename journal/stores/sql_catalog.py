@@ -20,10 +20,12 @@ from journal.plan import CatalogChange
 from journal.segment import Manifest, RowCounts
 from journal.stores.catalog_format import JournalRow, StateRow, check_format
 from journal.stores.duckdb_catalog import TransactionRow
+from journal.stores.sql_engine import CatalogDatabase
 from journal.version import Version
 
 FORMAT = "1"
 _ADD_FENCE = "ALTER TABLE palimpsest_state ADD COLUMN fence BIGINT NOT NULL DEFAULT 0"
+_STATE_NOW = "SELECT generation, version, settled, catalog, fence FROM palimpsest_state"
 _SECRET, _SECRET_BYTES = "secret", 32
 _META = sa.MetaData()
 _big = sa.BigInteger
@@ -115,6 +117,12 @@ def open_catalog(connection: Connection, store_id: str) -> str:
         ids = {"table_id": 0, "name": "table_ids", "value": 1}
         connection.execute(sa.insert(COUNTERS).values(ids))
     return found
+
+
+def state_now(catalog: CatalogDatabase) -> StateRow | None:
+    """The state, read the shortest way; None where ``state_row`` must tell what is wrong."""
+    found = catalog.glance(_STATE_NOW)
+    return None if found is None else StateRow(*found)
 
 
 def state_row(connection: Connection) -> StateRow:

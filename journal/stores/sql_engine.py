@@ -7,7 +7,7 @@ reads sees one moment, one that writes excludes every other writer from its begi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -65,6 +65,19 @@ class CatalogDatabase:
             with connection.begin() as transaction:
                 yield connection
                 transaction.rollback()
+
+    def glance(self, wanted: str) -> tuple[Any, ...] | None:
+        """The only row of a query, without the cost of a transaction; None where it is not plain.
+
+        Whatever fails is left to who reads in a transaction then, and is told what is wrong.
+        """
+        with suppress(SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error):
+            with closing(self._engine.raw_connection()) as connection:
+                cursor = connection.cursor()
+                cursor.execute(wanted)
+                rows = cursor.fetchall()
+                return tuple(rows[0]) if len(rows) == 1 else None
+        return None
 
     @contextmanager
     def writing(self, *exclusive: sa.Table) -> Iterator[Connection]:

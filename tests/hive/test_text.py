@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from journal.schema import TableName
 from journal.stores.base import ResultColumn
 from journal.stores.hive_layout import Names, plain_name
 from journal.stores.hive_rows import HeldRelation
-from journal.stores.hive_text import literal, rendered
+from journal.stores.hive_text import Template, literal, rendered
 
 
 def read_back(sql: str) -> exp.Expr:
@@ -61,3 +62,40 @@ def test_names_are_what_the_metastore_takes_and_do_not_meet(one: str, other: str
 def test_a_cast_that_may_fail_stays_one() -> None:
     cast = exp.TryCast(this=exp.column("x"), to=exp.DataType.build("INT"))
     assert rendered(exp.select(cast)) == "SELECT TRY_CAST(`x` AS INT)"
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.dates(),
+    st.datetimes(),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3),
+)
+
+
+@given(_VALUES, _VALUES)
+def test_a_text_with_gaps_filled_is_the_text_with_the_values(one: object, two: object) -> None:
+    asked = "SELECT k, '\x01?' AS t FROM t WHERE k = $one AND $two <= v AND k IN ($one, $two, 3)"
+    ast = sqlglot.parse_one(asked, read="duckdb")
+    parameters = {"one": one, "two": two}
+    template = Template.of(ast)
+    assert template is not None
+    assert template.filled(parameters) == rendered(ast, parameters)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT 1 / $one FROM t",
+        "SELECT k FROM t WHERE k > $one + 1",
+        "SELECT k FROM t WHERE $one = $two",
+        "SELECT k FROM t LIMIT $one",
+        "SELECT '\x00' FROM t WHERE k = $one",
+    ],
+)
+def test_where_a_value_matters_or_might_be_mistaken_no_text_is_kept(asked: str) -> None:
+    assert Template.of(sqlglot.parse_one(asked, read="duckdb")) is None

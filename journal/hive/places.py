@@ -1,0 +1,133 @@
+"""Where the relations of a statement's queries are: in Spark, in the gateway, or in the catalog.
+
+    tier of a journal                    -> its segments' partitions, in Spark
+    rows that are in the gateway         -> a literal where Spark runs the query
+    the catalog's own relations          -> filled in the gateway when first read, then the same
+
+What Spark runs is a query over its own tables and literals only. Decides nothing about versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from journal.hive.queries import CATALOG, is_cte, put_in_place
+from journal.hive.texts import KeptText, kept_text
+from journal.hive.tiers import SeenTiers
+from journal.plan import STORE_SCHEMA, Query
+from journal.schema import fold
+from journal.stores.base import Parameters
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.hive_rows import HeldRelation, held_relation
+from journal.stores.hive_text import Template, rendered
+
+
+class Places:
+    """Those of one statement; ``local`` gives the session of the gateway's own."""
+
+    def __init__(
+        self,
+        tiers: SeenTiers,
+        local: Callable[[], DuckDBSession],
+        supply: Callable[[DuckDBSession], None],
+    ) -> None:
+        self.tiers = tiers
+        self._local = local
+        self._supply: Callable[[DuckDBSession], None] | None = supply
+        self._remote: dict[str, exp.Query] = {}
+        self._held: dict[str, HeldRelation] = {}
+        self._names: set[str] = set()
+
+    def is_remote(self, query: Query) -> bool:
+        """True for a query that Spark must run."""
+        if kept_text(query, self.tiers) is not None:
+            return True
+        return any(self._place(table) is not None for table in query.ast.find_all(exp.Table))
+
+    def reads_remote_rows(self, query: Query) -> bool:
+        """True if a query reads rows of this statement's that are in Spark."""
+        if not self._remote:
+            return False
+        return any(fold(t.name) in self._remote for t in query.ast.find_all(exp.Table))
+
+    def put_remote(self, name: str, rows: exp.Query) -> None:
+        """Let queries read rows that are in Spark as relation ``name``."""
+        self._remote[fold(name)] = rows
+
+    def note_local(self, name: str) -> None:
+        """Let queries that run in Spark read a relation of the local session too."""
+        self._names.add(fold(name))
+        self._held.pop(fold(name), None)
+
+    def text(self, query: Query, parameters: Parameters) -> str:
+        """What Spark is sent for a query; kept on it while the journals it reads stay the same."""
+        kept = kept_text(query, self.tiers)
+        if kept is None:
+            kept = self._keep(query)
+        if kept is None:
+            return rendered(self.in_spark(query.ast), parameters)
+        return kept.template.filled(parameters)
+
+    def _keep(self, query: Query) -> KeptText | None:
+        """The text of a query that reads nothing but journals, for the next time as well."""
+        names: list[str] = []
+        for table in query.ast.find_all(exp.Table):
+            if fold(table.db) == STORE_SCHEMA and self.tiers.find(table.name) is not None:
+                names.append(table.name)
+            elif table.db or not is_cte(table):
+                return None
+        template = Template.of(self.in_spark(query.ast)) if names else None
+        if template is None:
+            return None
+        return KeptText.keep(query, self.tiers, names, template)
+
+    def in_spark(self, ast: exp.Expr) -> exp.Expr:
+        """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
+        holder = exp.Paren(this=ast.copy())
+        for table in list(holder.find_all(exp.Table)):
+            place = self._place(table)
+            rows = self._local_rows(table) if place is None else self._inlined(place.copy())
+            if rows is not None:
+                put_in_place(table, rows)
+        found = holder.this
+        assert isinstance(found, exp.Expr)
+        found.pop()
+        return found
+
+    def _place(self, table: exp.Table) -> exp.Query | None:
+        """What Spark reads for a relation; None for one that is local, or is the client's own."""
+        if fold(table.db) == STORE_SCHEMA:
+            return None if table.name in CATALOG else self.tiers.in_spark(table.name)
+        if table.db or is_cte(table):
+            return None
+        return self._remote.get(fold(table.name))
+
+    def _inlined(self, rows: exp.Query) -> exp.Query:
+        """Rows in Spark, of which some may be in the gateway."""
+        for table in list(rows.find_all(exp.Table)):
+            held = self._local_rows(table)
+            if held is not None:
+                put_in_place(table, held)
+        return rows
+
+    def _local_rows(self, table: exp.Table) -> exp.Query | None:
+        if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
+            self.show_catalog()
+            return held_relation(self._local(), f"{STORE_SCHEMA}.{table.name}").query()
+        if table.db or is_cte(table) or fold(table.name) not in self._names:
+            return None
+        name = fold(table.name)
+        held = self._held.get(name)
+        if held is None:
+            held = self._held[name] = held_relation(self._local(), table.name)
+        return held.query()
+
+    def show_catalog(self) -> None:
+        """Make the catalog's own relations readable, once."""
+        supply, self._supply = self._supply, None
+        if supply is not None:
+            # DuckDB takes no relation while a result waits to be read on.
+            self._local().text("SELECT 1")
+            supply(self._local())
