@@ -36,10 +36,10 @@ def _run(context: JobContext) -> JobReport:
         raise _wrong("archive needs a place to copy to", "give to=URL, or a folder")
     if context.dry_run:
         settled = context.journal.state.version
-        backup = _backup(context, name, BackupKind.NAMED, _expiry(context), settled)
+        backup = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
         assert backup is not None, "no row is newer than the state"
     else:
-        backup = make(context, name, BackupKind.NAMED, _expiry(context))
+        backup = make(context, name, BackupKind.NAMED, expiry(context))
     return report(context, backup, "planned" if context.dry_run else "done")
 
 
@@ -96,11 +96,11 @@ def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
         with journal.reading_session() as session:
             found = backups.archived(retired.load(session, context.table.id))
         archive = backups.archive(found, name, context.table, context.moment)
-        backup = replace(archive, expires_at=_expiry(context), made_by=context.session.user)
+        backup = replace(archive, expires_at=expiry(context), made_by=context.session.user)
         return backup, tuple(r.id for r in found)
     dry = context.dry_run
     settled = journal.state.version if dry else settled_version(journal, context.table.id)
-    made = _backup(context, name, BackupKind.NAMED, _expiry(context), settled)
+    made = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
     assert made is not None, "nobody else replaces segments meanwhile"
     return made, ()
 
@@ -138,7 +138,8 @@ def _backup(
     )
 
 
-def _expiry(context: JobContext) -> datetime | None:
+def expiry(context: JobContext) -> datetime | None:
+    """When the backup that is asked for is forgotten."""
     text = context.text("expires")
     return None if text is None else Duration.parse(text).after(context.moment)
 
@@ -177,9 +178,16 @@ def report(context: JobContext, backup: Backup, state: str) -> JobReport:
     )
 
 
+def _run_on_database(context: JobContext) -> JobReport:
+    from gateway.jobs.in_database import backup
+
+    return backup(context)
+
+
 KIND = JobKind(
     "backup",
     "name what a table consists of now, or copy it elsewhere",
     _run,
     ("name", "expires", "drop", "to", "archive"),
+    _run_on_database,
 )

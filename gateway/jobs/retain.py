@@ -29,7 +29,7 @@ def _run_on_database(context: JobContext) -> JobReport:
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
-    return retain(context.database, asked, context.policy, now)
+    return retain(context.database, asked, context.policy, now, context.session.user)
 
 
 def _run_on_hive(context: JobContext) -> JobReport:

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
-from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.contract import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.stores import duckdb_catalog
 from journal.version import from_datetime
 
-_NO_BACKUPS: dict[str, list[str]] = {"backups_forgotten": []}
 Chosen = Callable[[RetiredSegment], bool]
 
 
@@ -92,23 +90,9 @@ def _report(context: JobContext, removed: Volume, details: dict[str, list[str]])
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    """Drop the tables that jobs have replaced: a database has no named backups to keep them."""
-    from journal.database import replacing
+    from gateway.jobs.in_database import vacuum
 
-    if context.options.keys() - {"retain"}:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "in a database vacuum goes by age alone",
-            advice="VACUUM t RETAIN 1 HOURS drops what was replaced before and nobody reads",
-        )
-    text, journal = context.text("retain"), context.database
-    before = None if text is None else from_datetime(Duration.parse(text).before(context.moment))
-    chosen = replacing.retired(journal, context.table.id, before)
-    if context.dry_run:
-        return _report(context, Volume(len(chosen), 0, sum(r.bytes for r in chosen)), _NO_BACKUPS)
-    reaped = replacing.reap(journal, context.table.id, before)
-    removed = Volume(len(reaped.removed), 0, reaped.bytes)
-    return _report(context, removed, {**_NO_BACKUPS, "in_use": list(reaped.in_use)})
+    return vacuum(context)
 
 
 KIND = JobKind(

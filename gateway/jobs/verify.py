@@ -41,7 +41,11 @@ def _verify_copies(context: JobContext) -> None:
 
 
 def _run_on_database(context: JobContext) -> JobReport:
+    from gateway.jobs.in_database import refuse_elsewhere
     from journal.database.verification import verify as verify_database
+
+    if context.flag("copies"):
+        refuse_elsewhere(context, "copies")
 
     return _report(context, verify_database(context.database, only={context.table.id}))
 

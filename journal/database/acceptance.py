@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from journal.database import pieces
 from journal.database.journal import DatabaseJournal
+from journal.database.keeping import with_backups
 from journal.database.replacing import Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.erasure import audit
@@ -47,7 +48,7 @@ _ROUNDS_MAX = 3
 
 @dataclass(slots=True)
 class _Sought:
-    """One table while it is searched; ``state`` is what was searched."""
+    """One table while it is searched; ``state`` is what was searched, backups included."""
 
     aim: Aim
     state: TableState
@@ -171,7 +172,7 @@ def _search(journal: DatabaseJournal, wanted: Wanted) -> list[_Sought]:
         with journal.statement(transaction) as statement:
             session, committed = statement.session, statement.committed
             found = [
-                _Sought(aim, committed.tables[aim.table.id])
+                _Sought(aim, with_backups(session, aim.table, committed.tables[aim.table.id]))
                 for aim in aims(session, committed, wanted)
             ]
             for sought in found:

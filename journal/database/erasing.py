@@ -22,7 +22,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.database import acceptance, flat_jobs, pieces, replacing, rewriting
+from journal.database import acceptance, flat_jobs, keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
@@ -33,10 +33,9 @@ from journal.jobs.contract import JobReport, Progress, Volume, silent
 from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
-from journal.segment import Fields
+from journal.segment import Fields, Segment
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
@@ -45,6 +44,8 @@ from journal.stores.row_layout import rows_in_layout
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
 _ERASED = "erased_keys"
+Moved = Mapping[str, Segment | None]
+"""What became of tables that held erased rows, by their names; None: nothing is left."""
 
 
 def erase(
@@ -91,9 +92,10 @@ def _covers(journal: DatabaseJournal, table: Table, mask: str, condition: exp.Ex
         with journal.statement(transaction) as statement:
             state = statement.committed.tables[table.id]
             keys = layout.masked_keys(table, [mask]).subquery("m")
+            searched = keeping.with_backups(statement.session, table, state)
             rows = [
                 rows_in_layout(table, source, fields)
-                for source, fields in acceptance.rows_written(Aim(table, ()), state)
+                for source, fields in acceptance.rows_written(Aim(table, ()), searched)
             ]
             among = pieces.erased_rows(table, union_all(rows).subquery("p"), _fields(table), keys)
             query = exp.select(exp.Count(this=exp.Star())).from_(among.subquery("r"))
@@ -139,8 +141,10 @@ def _once(
         lambda source, fields: pieces.kept_rows(table, source, fields, erased),
         settled.version,
     )
+    kept = keeping.purge(session, table, state, erased, settled.version)
     session.commit()
-    done = _Purged(journal, table, masks, state, removed, staged.read, staged.written)
+    read, written = staged.read + kept.read, staged.written + kept.written
+    done = _Purged(journal, table, masks, state, removed, read, written, staged.moved, kept.moved)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
         *(_why(accepted), done.record),
@@ -158,7 +162,10 @@ def _rewrite_adopted(journal: DatabaseJournal, table: Table, accepted: set[str])
         erased = _show_keys(session, now, masks)
         removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
-        purged[:] = [_Purged(journal, now, masks, state, removed, staged.read, staged.written)]
+        kept = keeping.purge(session, now, state, erased, journal.state.version)
+        read, written = staged.read + kept.read, staged.written + kept.written
+        done = _Purged(journal, now, masks, state, removed, read, written, {}, kept.moved)
+        purged[:] = [done]
         return staged
 
     def record(section: PostgresSession, following: TableState) -> TableState:
@@ -193,6 +200,8 @@ class _Purged:
     removed: Mapping[str, int]
     read: Volume
     written: Volume
+    moved: Moved
+    moved_beside: Moved
 
     def record(self, section: PostgresSession, following: TableState) -> TableState:
         """Write the receipts in the swap's transaction, and take the masks away."""
@@ -203,7 +212,8 @@ class _Purged:
             if receipts.keys() & set(request.masks):
                 targets = tuple(receipts.get(t.mask or "", t) for t in request.targets)
                 rows_of.put_erasure(section, replace(request, targets=targets).to_row())
-        jobs.end_grace(section, self.table.id, self.journal.clock.now())
+        moved = {**self.moved, **self.moved_beside}
+        keeping.follow(section, self.table, moved, self.moved_beside, self.journal.clock.now())
         return acceptance.unmasked(self.journal, section, following, self.masks)
 
     def _receipt(self, mask: str, following: TableState) -> Target:
@@ -239,8 +249,8 @@ def _show_keys(session: PostgresSession, table: Table, masks: Iterable[str]) -> 
 def _count(
     session: PostgresSession, table: Table, state: TableState, masks: Iterable[str]
 ) -> dict[str, int]:
-    """How many versions of each mask's keys there are."""
-    aim = Aim(table, ())
+    """How many rows of each mask's keys there are, those of backups included."""
+    aim, state = Aim(table, ()), keeping.with_backups(session, table, state)
     return {
         mask: sum(n for _, n in acceptance.holding(session, aim, state, layout.mask_table(mask)))
         for mask in masks

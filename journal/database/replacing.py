@@ -21,6 +21,7 @@ from journal.database.journal import DatabaseJournal
 from journal.database.pieces import STAGED, Inputs, size
 from journal.erasure.fence import Fence
 from journal.errors import Code, PalimpsestError
+from journal.jobs import backups
 from journal.jobs.retired import Reaped
 from journal.plan import STORE_SCHEMA
 from journal.schema import Table
@@ -180,22 +181,35 @@ def swap(
     publish(journal, change)
 
 
+Chosen = Callable[[list[rows_of.Retired]], list[rows_of.Retired]]
+"""Which of the retired tables of a journal go, oldest first."""
+
+
 def retired(
-    journal: DatabaseJournal, table_id: int, before: Version | None = None
+    journal: DatabaseJournal,
+    table_id: int,
+    chosen: Chosen | None = None,
+    ignored: frozenset[str] = frozenset(),
 ) -> list[rows_of.Retired]:
-    """The retired tables whose grace has ended, or those retired until ``before``."""
+    """The retired tables whose grace has ended, or those ``chosen``, less those of backups.
+
+    Backups of names that are ``ignored`` keep none.
+    """
     now = journal.clock.now()
     with journal.reading_session() as session:
+        session.begin()
         found = rows_of.retired(session, table_id)
-    return [r for r in found if (r.until <= now if before is None else r.since <= before)]
+        pinned = backups.pinned_paths(session, ignored)
+    due = [r for r in found if r.until <= now] if chosen is None else chosen(found)
+    return [r for r in due if r.name not in pinned]
 
 
-def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None) -> Reaped:
+def reap(journal: DatabaseJournal, table_id: int, chosen: Chosen | None = None) -> Reaped:
     """Drop the tables that ``retired`` finds, unless someone may still read them."""
     removed: list[str] = []
     in_use: list[str] = []
     freed = 0
-    due = retired(journal, table_id, before)
+    due = retired(journal, table_id, chosen)
     free = {r.name for r in due if not r.in_use}
     if free:
         with journal.reading_session() as session:
@@ -220,6 +234,7 @@ def reap(journal: DatabaseJournal, table_id: int, before: Version | None = None)
                 in_use.append(found.name)
                 continue
             rows_of.forget(session, found.name)
+            backups.forget_without(session, table_id, found.name)
             session.commit()
         removed.append(found.name)
         freed += found.bytes

@@ -3,7 +3,7 @@
     settle  appends go to a fresh head
     stage   tables that hold rows past their time are written anew without them, and compared
     swap    the new tables are listed, unless a row that goes was ended meanwhile: once more
-    retire  what was replaced stays until its grace ends
+    retire  what was replaced stays until its grace ends, as a backup
 
 The dates in the data decide. A transaction that began before cannot commit changes of the table: a
 row that it ends may be gone. Versions stay for an hour after they ended, for those who read them.
@@ -17,11 +17,12 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from journal.database import pieces, replacing, rewriting
+from journal.database import keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
 from journal.holds import active, covered, whole_table
+from journal.jobs.backups import BackupKind
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
@@ -34,15 +35,20 @@ from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import rows_in_layout
-from journal.version import Version, from_datetime
+from journal.version import Version, from_datetime, to_datetime
 
 _ROUNDS_MAX = 5
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
 
-def retain(journal: DatabaseJournal, asked: Asked, policy: Policy, now: datetime) -> JobReport:
-    """Apply a policy at a moment; raises NOT_SUPPORTED, JOB_BUSY, or what the server raises."""
+def retain(
+    journal: DatabaseJournal, asked: Asked, policy: Policy, now: datetime, by: str | None = None
+) -> JobReport:
+    """Apply a policy at a moment; raises NOT_SUPPORTED, JOB_BUSY, or what the server raises.
+
+    What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
+    """
     table = asked.table
     _refuse(table, policy)
     holds = active(journal, table)
@@ -58,7 +64,8 @@ def retain(journal: DatabaseJournal, asked: Asked, policy: Policy, now: datetime
         replacing.remove_litter(session, journal, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                return _once(journal, session, asked, Expiry(table, policy, now, 0, holding))
+                found = Expiry(table, policy, now, 0, holding)
+                return _once(journal, session, asked, found, by)
             except replacing.Replan:
                 session.rollback()
     raise PalimpsestError(
@@ -122,7 +129,11 @@ def _show_lists(session: PostgresSession, found: Expiry, state: TableState) -> N
 
 
 def _once(
-    journal: DatabaseJournal, session: PostgresSession, asked: Asked, found: Expiry
+    journal: DatabaseJournal,
+    session: PostgresSession,
+    asked: Asked,
+    found: Expiry,
+    by: str | None,
 ) -> JobReport:
     started = time.monotonic()
     settled = replacing.settle(journal, asked.table)
@@ -138,6 +149,9 @@ def _once(
         settled.version,
     )
     floor = _floor(session, found)
+    made_at = to_datetime(journal.clock.now())
+    naming = keeping.Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
+    leave_backup = keeping.left_by(session, settled, naming)
     session.commit()
     if not staged.read.rows:
         return _nothing(asked, "nothing is past its time")
@@ -145,6 +159,7 @@ def _once(
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
             raise replacing.Replan("a row that goes was ended meanwhile")
+        leave_backup(section)
         # Who began before may have ended a row that is gone.
         jobs.replaced(section, table.id, following.manifest.epoch, erased=True)
         manifest = following.manifest

@@ -6,7 +6,7 @@ and the rows that are kept. Runs inside the session's transaction; lists nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -30,11 +30,24 @@ Rows = Callable[[exp.Table, Fields], exp.Query]
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Tables that take the place of others; ``head_counts`` are of the heads among the inputs."""
+    """Tables that take the place of others; ``head_counts`` are of the heads among the inputs.
+
+    ``moved`` tells what became of each table, by its name; None: nothing is left of it.
+    """
 
     inputs: Inputs
     segments: tuple[Segment, ...]
     head_counts: RowCounts
+    read: Volume
+    written: Volume
+    moved: Mapping[str, Segment | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a table was written anew as; ``made`` is None if no row is left."""
+
+    made: Segment | None
     read: Volume
     written: Volume
 
@@ -49,38 +62,60 @@ def rewrite(
 ) -> Rewritten:
     """Write what holds rows that go anew without them; the last head, which may grow, is left."""
     settled: list[Head | Segment] = [*state.manifest.heads[:-1], *state.manifest.segments]
-    made: list[Segment] = []
+    moved: dict[str, Segment | None] = {}
     touched: list[Head | Segment] = []
     head_counts, read, written = RowCounts(), Volume(), Volume()
-    for piece in settled:
-        source = source_of(table, piece)
-        gone = hashed(session, goes(source, piece.fields))
-        if not gone[0]:
+    for number, piece in enumerate(settled):
+        done = rewrite_piece(session, table, piece, number, goes, stays, version)
+        if done is None:
             continue
         touched.append(piece)
+        source = source_of(table, piece)
+        moved[source.name] = done.made
+        read, written = read + done.read, written + done.written
         if isinstance(piece, Head):
             head_counts += layout.count_rows(session, table, source)
-        target = exp.table_(pieces.new_name(table.id, len(touched)), db=STORE_SCHEMA)
-        if isinstance(piece, Segment) and piece.tier is not Tier.DELTA:
-            create_sealed(session, table, target, piece.fields, [source])
-        else:
-            layout.create_rows(session, table, target, piece.fields)
-        kept = stays(source, piece.fields)
-        session.run(layout.insert_fields(table, target, piece.fields, kept))
-        left = _left(session, table, source, target, piece.fields, gone)
-        read += Volume(1, gone[0] + left, pieces.size(session, source))
-        if not left:
-            layout.drop_rows(session, target)
-            continue
-        layout.index_rows(session, table, target, piece.fields)
-        session.text(f"ANALYZE {session.rendered(target).sql}")
-        written += Volume(1, left, pieces.size(session, target))
-        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
-        counts = layout.count_rows(session, table, target)
-        made.append(Segment(target.name, tier, (), piece.fields, counts, 0, version))
     heads = tuple(p for p in touched if isinstance(p, Head))
     segments = tuple(p for p in touched if isinstance(p, Segment))
-    return Rewritten(Inputs(heads, segments), tuple(made), head_counts, read, written)
+    made = tuple(s for s in moved.values() if s is not None)
+    return Rewritten(Inputs(heads, segments), made, head_counts, read, written, moved)
+
+
+def rewrite_piece(
+    session: PostgresSession,
+    table: Table,
+    piece: Head | Segment,
+    number: int,
+    goes: Rows,
+    stays: Rows,
+    version: Version,
+) -> Piece | None:
+    """Write one table anew without the rows that go; None if it holds none of them.
+
+    ``number`` tells its name from those of others that the same job makes.
+    """
+    source = source_of(table, piece)
+    gone = hashed(session, goes(source, piece.fields))
+    if not gone[0]:
+        return None
+    target = exp.table_(pieces.new_name(table.id, number), db=STORE_SCHEMA)
+    if isinstance(piece, Segment) and piece.tier is not Tier.DELTA:
+        create_sealed(session, table, target, piece.fields, [source])
+    else:
+        layout.create_rows(session, table, target, piece.fields)
+    kept = stays(source, piece.fields)
+    session.run(layout.insert_fields(table, target, piece.fields, kept))
+    left = _left(session, table, source, target, piece.fields, gone)
+    read = Volume(1, gone[0] + left, pieces.size(session, source))
+    if not left:
+        layout.drop_rows(session, target)
+        return Piece(None, read, Volume())
+    layout.index_rows(session, table, target, piece.fields)
+    session.text(f"ANALYZE {session.rendered(target).sql}")
+    tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
+    counts = layout.count_rows(session, table, target)
+    made = Segment(target.name, tier, (), piece.fields, counts, 0, version)
+    return Piece(made, read, Volume(1, left, pieces.size(session, target)))
 
 
 def source_of(table: Table, piece: Head | Segment) -> exp.Table:

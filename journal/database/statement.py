@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from journal.appending import count_kinds
 from journal.commit import Author
 from journal.database import section
@@ -18,7 +20,7 @@ from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_layout import refresh_tiers
+from journal.stores.postgres_layout import drop_views, refresh_tiers
 from journal.stores.postgres_rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
@@ -43,6 +45,7 @@ class DatabaseStatement:
         self._open = True
         self._shown: set[int] = set()
         self._staged: list[str] = []
+        self._views: list[exp.Table] = []
         self._row = row
         session.read_epochs(committed.epoch_of)
         self.session = session
@@ -50,7 +53,11 @@ class DatabaseStatement:
         self.transaction = transaction
 
     def show_buffers(self, table_ids: Iterable[int]) -> None:
-        """Let queries see the transaction's own rows of these tables."""
+        """Let queries see the transaction's own rows of these tables, and what it is shown."""
+        for shown, manifest in self.transaction.shown:
+            if shown.id not in self._shown:
+                self._shown.add(shown.id)
+                self._views += refresh_tiers(self.session, shown, manifest)
         for table_id in table_ids:
             table = self.transaction.catalog.by_id(table_id)
             if table is None or table_id in self._shown:
@@ -136,6 +143,7 @@ class DatabaseStatement:
         try:
             if any(name in self._journal.staged for name in self._staged):
                 self.session.text("SET LOCAL synchronous_commit = off")
+                drop_views(self.session, self._views)
                 self.session.commit()
         finally:
             self.session.rollback()

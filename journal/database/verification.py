@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
 from journal.errors import PalimpsestError
 from journal.row_checks import row_checks
@@ -66,6 +67,12 @@ def _problems(
             if rows != segment.counts:
                 told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
                 found.append(Problem("count", name, told))
+        for segment in beside(session, table, state):
+            report.segments += 1
+            rows = layout.count_rows(session, table, layout.segment_table(segment))
+            if rows.total != segment.counts.total:
+                told = f"{rows.total} rows in {segment.id}, which backups list with"
+                found.append(Problem("count", name, f"{told} {segment.counts.total}"))
         for kind, message in row_checks(session, table, state, statement.committed.version):
             found.append(Problem(kind, name, message))
     except PalimpsestError as error:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from journal.errors import Code, PalimpsestError
 from journal.segment import Segment, SegmentFile
 from journal.stores import duckdb_maintenance as rows_of
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.base import StoreSession
 from journal.version import Version
 
 if TYPE_CHECKING:
@@ -99,14 +99,10 @@ def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | No
     return found if all(s.max_version <= settled for s in found) else None
 
 
-def add(session: DuckDBSession, backup: Backup) -> None:
+def add(session: StoreSession, backup: Backup) -> None:
     """Record a backup in the session's transaction; a taken name is refused."""
     if any(b.name == backup.name for b in load(session, backup.table_id)):
-        raise PalimpsestError(
-            Code.BACKUP,
-            f'{backup.table_name} has a backup "{backup.name}" already',
-            advice="give another name; SELECT * FROM system.backups lists them",
-        )
+        raise taken(backup.table_name, backup.name)
     rows_of.add_backup(
         session,
         [
@@ -117,7 +113,16 @@ def add(session: DuckDBSession, backup: Backup) -> None:
     )
 
 
-def load(session: DuckDBSession, table_id: int | None = None) -> list[Backup]:
+def taken(table: str, name: str) -> PalimpsestError:
+    """What is said of a name that another backup of the table has."""
+    return PalimpsestError(
+        Code.BACKUP,
+        f'{table} has a backup "{name}" already',
+        advice="give another name; SELECT * FROM system.backups lists them",
+    )
+
+
+def load(session: StoreSession, table_id: int | None = None) -> list[Backup]:
     """The backups of a table or of all, oldest first."""
     found = [_read(row) for row in rows_of.backups(session)]
     return [b for b in found if table_id in {None, b.table_id}]
@@ -142,12 +147,13 @@ def _read(row: tuple[Any, ...]) -> Backup:
     )
 
 
-def pinned_paths(session: DuckDBSession) -> set[str]:
-    """Files that stay for a backup's sake."""
-    return {path for b in load(session) if b.is_pinned for path in b.paths}
+def pinned_paths(session: StoreSession, but: frozenset[str] = frozenset()) -> set[str]:
+    """Files that stay for the sake of a backup, ``but`` those of some names."""
+    kept = [b for b in load(session) if b.is_pinned and b.name not in but]
+    return {path for b in kept for path in b.paths}
 
 
-def expire(session: DuckDBSession, now: datetime, keep: int | None = None) -> list[Backup]:
+def expire(session: StoreSession, now: datetime, keep: int | None = None) -> list[Backup]:
     """Forget backups past their time, and of each table all but the ``keep`` latest named ones.
 
     Copies are left: they must be removed where they lie before they are forgotten.
@@ -163,11 +169,18 @@ def expire(session: DuckDBSession, now: datetime, keep: int | None = None) -> li
     return gone
 
 
-def prune(session: DuckDBSession, known: set[str]) -> None:
+def prune(session: StoreSession, known: set[str]) -> None:
     """Forget the backups of jobs of which a file is gone, ``known`` being all that are there."""
     for backup in load(session):
         if backup.kind is BackupKind.AUTO and not backup.paths <= known:
             rows_of.drop_backup(session, backup.table_id, backup.name)
+
+
+def forget_without(session: StoreSession, table_id: int, path: str) -> None:
+    """Forget the backups of jobs that list a file which goes now."""
+    for backup in load(session, table_id):
+        if backup.kind is BackupKind.AUTO and path in backup.paths:
+            rows_of.drop_backup(session, table_id, backup.name)
 
 
 def last_known_good(found: Iterable[Backup], live: frozenset[str]) -> Backup | None:
@@ -219,7 +232,7 @@ def named(found: Iterable[Backup], name: str, table: str) -> Backup:
     return backup
 
 
-def follow(session: DuckDBSession, moved: Mapping[str, SegmentFile | None]) -> int:
+def follow(session: StoreSession, moved: Mapping[str, SegmentFile | None]) -> int:
     """Let backups list what an erasure has put in the places of files; how many changed.
 
     A file given as None is gone. A backup that is left without any is forgotten.

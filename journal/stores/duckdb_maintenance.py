@@ -2,7 +2,7 @@
 
 Made when a warehouse is opened that has none yet. All SQL here is constant text over schema
 ``_palimpsest``; values are parameters. The rows are facts about the warehouse, not journal rows, so
-a run's row is updated as it goes on. Runs of jobs and holds are kept alike by every store.
+a run's row is updated as it goes on. Their rows are alike in every store.
 """
 
 from __future__ import annotations
@@ -121,14 +121,14 @@ def last_runs(session: StoreSession) -> list[tuple[Any, ...]]:
     )
 
 
-def add_backup(session: DuckDBSession, values: Sequence[Any]) -> None:
+def add_backup(session: StoreSession, values: Sequence[Any]) -> None:
     """Record a named backup."""
     session.text(
         "INSERT INTO _palimpsest.backups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", list(values)
     )
 
 
-def backups(session: DuckDBSession) -> list[tuple[Any, ...]]:
+def backups(session: StoreSession) -> list[tuple[Any, ...]]:
     """Every named backup, oldest first."""
     return session.text(
         "SELECT name, kind, table_id, table_name, version, rows, bytes, segments, made_by, made_at,"
@@ -136,14 +136,14 @@ def backups(session: DuckDBSession) -> list[tuple[Any, ...]]:
     )
 
 
-def drop_backup(session: DuckDBSession, table_id: int, name: str) -> None:
+def drop_backup(session: StoreSession, table_id: int, name: str) -> None:
     """Forget a named backup."""
     session.text(
         "DELETE FROM _palimpsest.backups WHERE table_id = ? AND name = ?", [table_id, name]
     )
 
 
-def put_backup_segments(session: DuckDBSession, table_id: int, name: str, segments: str) -> None:
+def put_backup_segments(session: StoreSession, table_id: int, name: str, segments: str) -> None:
     """Replace what a named backup holds, after an erasure."""
     session.text(
         "UPDATE _palimpsest.backups SET segments = ? WHERE table_id = ? AND name = ?",

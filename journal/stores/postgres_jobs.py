@@ -7,6 +7,7 @@ session it is given; commits nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from journal.segment import Manifest, RowCounts
@@ -32,6 +33,8 @@ class Retired:
     bytes: int = 0
     rows: int = 0
     in_use: bool = False
+    job_id: str = ""
+    job_kind: str = ""
 
 
 def take_turn(session: PostgresSession, table_id: int) -> bool:
@@ -62,20 +65,26 @@ def retired(session: PostgresSession, table_id: int) -> list[Retired]:
     Snapshots of other roles are not shown to everybody; those count as ended.
     """
     rows = session.text(
-        "SELECT name, epoch, since, until, bytes, EXISTS (SELECT 1 FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        "SELECT name, epoch, since, until, bytes, job_id, job_kind, EXISTS (SELECT 1"
+        " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         " AND age(backend_xmin) >= age(r.replaced_by)) FROM _palimpsest.retired AS r"
         " WHERE table_id = ? ORDER BY since, name",
         [table_id],
     )
-    return [Retired(n, table_id, e, s, u, b, in_use=used) for n, e, s, u, b, used in rows]
+    return [
+        Retired(n, table_id, e, s, u, b, in_use=used, job_id=job, job_kind=kind)
+        for n, e, s, u, b, job, kind, used in rows
+    ]
 
 
-def end_grace(session: PostgresSession, table_id: int, moment: Version) -> None:
-    """Let the retired tables of a journal go as soon as nobody reads them."""
+def end_grace(
+    session: PostgresSession, table_id: int, moment: Version, kept: Iterable[str]
+) -> None:
+    """Let the retired tables of a journal but those ``kept`` go as soon as nobody reads them."""
     session.text(
-        "UPDATE _palimpsest.retired SET until = least(until, ?) WHERE table_id = ?",
-        [moment, table_id],
+        "UPDATE _palimpsest.retired SET until = least(until, ?) WHERE table_id = ?"
+        " AND name <> ALL(?::text[])",
+        [moment, table_id, list(kept)],
     )
 
 

@@ -83,11 +83,12 @@ def drop_rows(session: PostgresSession, target: exp.Table) -> None:
     session.run(exp.Drop(tables=[target], kind="TABLE", cascade=True))
 
 
-def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> None:
-    """Make the tier views of one layout say what the manifest lists."""
+def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> list[exp.Table]:
+    """Make the tier views of one layout say what the manifest lists; those of our own layout."""
     if flat.is_flat(table):
         flat.refresh_views(session, table, manifest)
-        return
+        return []
+    views: list[exp.Table] = []
     parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
     for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
         parts[tier] = [(segment_table(s), s.fields) for s in manifest.in_tier(tier)]
@@ -99,6 +100,14 @@ def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) ->
                 for source, fields in sources
             ]
             create_view(session, name, union_all(bodies))
+            views.append(name)
+    return views
+
+
+def drop_views(session: PostgresSession, views: Iterable[exp.Table]) -> None:
+    """Drop views that nobody else knows."""
+    for view in views:
+        session.run(exp.Drop(tables=[view.copy()], kind="VIEW", exists=True))
 
 
 def create_view(

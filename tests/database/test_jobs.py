@@ -154,12 +154,12 @@ def test_what_was_replaced_stays_while_it_may_be_read(
         changed.execute("OPTIMIZE t")
         changed.execute("INSERT INTO t VALUES (900, 'new', 0)")
         assert _rows(changed, "VACUUM t RETAIN 1 HOURS")[0][3] == "NOTHING"
-        kept = replacing.reap(journal, table.id, journal.clock.now())
+        kept = replacing.reap(journal, table.id, list)
         assert kept.in_use == ("t1_head_1", "t1_head_2")
         rows = Reader(table, reader.committed.tables[table.id].tiers).current([(column("a"), "a")])
         count = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("r"))
         assert reader.session.row(Query(count, ()), {}) == (180,)
-    assert replacing.reap(journal, table.id, journal.clock.now()).in_use == ()
+    assert replacing.reap(journal, table.id, list).in_use == ()
     assert "t1_head_1" not in _tables(outside)
 
 
@@ -225,9 +225,3 @@ def test_compactions_amid_transfers(
         worker.join()
     assert failures == []
     assert con.session.executor.sealer.verify().is_clean
-
-
-def test_kinds_a_database_does_not_have_are_refused(changed: Connection) -> None:
-    for call in ("CALL system.backup('t')", "CALL system.restore('t')"):
-        with pytest.raises(gateway.NotSupportedError):
-            changed.execute(call)

@@ -1,4 +1,4 @@
-"""A process that runs a job and kills itself at a step of it; words: root, job, step."""
+"""A process that runs a job and kills itself at a step of it; words: root or URL, job, step."""
 
 from __future__ import annotations
 
@@ -47,13 +47,23 @@ def arrange(journal: Any, step: str) -> None:
             journal.commit = lambda *_: die()
         case "commit":
             journal.commit = dying_after(journal.commit)
+        case "before conclude":
+            journal.conclude = lambda *_: die()
+        case "conclude":
+            journal.conclude = dying_after(journal.conclude)
+        case "before follow" | "follow":
+            from journal.database import keeping
+
+            follow = keeping.follow
+            keeping.follow = dying_after(follow if step == "follow" else lambda *_: None)
         case _:
             raise AssertionError(step)
 
 
 def main(root: str, kind: str, step: str) -> None:
     """Run the job on the only table."""
-    connection = gateway.connect(f"palimpsest:///{root}", autocommit=True)
+    url = root if "://" in root else f"palimpsest:///{root}"
+    connection = gateway.connect(url, autocommit=True)
     session = connection.session
     kinds.find(kind)
     arrange(session.journal, step)

@@ -1,0 +1,173 @@
+"""What every restore does: the difference to a backup is written by one ordinary transaction.
+
+So keys and constraints hold, nobody's update is lost, what was erased stays erased, and earlier
+points in time read as before. Where the backup lies, and how it is read, is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from gateway.jobs.context import JobContext
+from journal.commit import Author
+from journal.duration import Duration, Unit
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups
+from journal.jobs.backups import Backup
+from journal.jobs.contract import JobReport, Volume
+from journal.relations import ident
+from journal.schema import Table
+from journal.segment import Manifest
+from journal.transaction import Transaction
+from rewriter.parsing import DIALECTS, Parsed
+from rewriter.statement import Restore, Source
+
+_TRASH = Duration(30, Unit.DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A backup, shown as a table of its own, and the rows of it that are restored.
+
+    ``among`` are files of the keys that may differ, if they are known.
+    """
+
+    backup: Backup
+    shown: Table
+    manifest: Manifest
+    where: exp.Expr | None
+    among: tuple[str, ...] = ()
+
+
+def trash_expiry(context: JobContext) -> datetime:
+    """Until when stays what a restore replaces."""
+    return (context.policy.backup or _TRASH).after(context.moment)
+
+
+def best(context: JobContext, usable: Iterable[Backup], live: frozenset[str]) -> Backup:
+    """The last known good backup; refused if none differs from what is ``live``."""
+    found = backups.last_known_good(usable, live)
+    if found is None:
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"there is nothing to restore {context.table.name} from: no backup differs from what"
+            " is there",
+            advice="RESTORE TABLE .. TO TIMESTAMP AS OF .. goes back to any version that is kept",
+        )
+    return found
+
+
+def condition(context: JobContext) -> exp.Expr | None:
+    """The rows to restore: a condition, or the value of the key."""
+    where, key = context.text("where"), context.text("key")
+    if where is not None and key is not None:
+        raise _wrong("where and key exclude each other", "give one of them")
+    if where is not None:
+        try:
+            return sqlglot.parse_one(where, read=DIALECTS[context.session.dialect])
+        except ParseError as error:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f'the condition "{where}" cannot be read',
+                advice="write it as behind WHERE",
+            ) from error
+    return None if key is None else _key(context, key)
+
+
+def _key(context: JobContext, text: str) -> exp.Expr:
+    table = context.table
+    values = [part.strip() for part in text.split(",")]
+    if table.hidden_key or len(values) != len(table.key):
+        named = ", ".join(table.by_physical(p).name for p in table.key)
+        raise _wrong(
+            f"{table.name} has {'no key' if table.hidden_key else f'the key ({named})'}",
+            "give one value for each key column, separated by commas; or a condition",
+        )
+    found: list[exp.Expr] = []
+    for physical, value in zip(table.key, values, strict=True):
+        stored = table.by_physical(physical)
+        typed = exp.cast(exp.Literal.string(value), stored.type, dialect="duckdb")
+        found.append(exp.EQ(this=exp.column(ident(stored.name)), expression=typed))
+    return exp.and_(*found)
+
+
+def retried(context: JobContext, once: Callable[[], int]) -> int:
+    """Do it a few times if others keep changing the same rows; how many rows it was."""
+    retries = context.session.settings.retries
+    for attempt in range(retries + 1):
+        try:
+            return once()
+        except PalimpsestError as error:
+            if error.code is not Code.SERIALIZATION or attempt == retries:
+                raise
+            context.log(f"attempt {attempt + 1}: {error.message}")
+    raise AssertionError("the loop returns or raises")
+
+
+@contextmanager
+def transaction(
+    context: JobContext, backup: Backup, *, keep: bool, explicit: bool = False
+) -> Iterator[Transaction]:
+    """A transaction for a restore; committed at the end if it is to be kept."""
+    session, journal = context.session, context.session.journal
+    begun = journal.begin(explicit=explicit, message=_message(context, backup))
+    try:
+        yield begun
+        if keep:
+            journal.commit(begun, Author(session.user, session.settings.application))
+        else:
+            journal.rollback(begun)
+    except BaseException:
+        journal.rollback(begun)
+        raise
+
+
+def _message(context: JobContext, backup: Backup) -> str:
+    return f"restore {context.table.name} from {backup.name}"
+
+
+def write(context: JobContext, begun: Transaction, difference: Difference) -> int:
+    """Write the difference in a transaction; how many rows it is."""
+    session, table, backup = context.session, context.table, difference.backup
+    begun.shown.append((difference.shown, difference.manifest))
+    tiers = frozenset(s.tier for s in difference.manifest.segments)
+    source = Source(
+        difference.shown.id, tiers, only_missing=backup.is_archive, among=difference.among
+    )
+    name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    statement = Restore(name, "BACKUP", exp.Null(), difference.where, source)
+    parsed = Parsed(statement, f"{_message(context, backup)} #{difference.shown.id}", ())
+    outcome = session.executor.run(
+        begun, parsed, {}, session.settings, "duckdb", session.cancellation
+    )
+    return max(0, outcome.row_count)
+
+
+def report(context: JobContext, backup: Backup, rows: int, trash: Backup | None) -> JobReport:
+    """What a restore has done, or would do."""
+    state = "planned" if context.dry_run else "done" if rows else "nothing"
+    return JobReport(
+        id=context.job_id,
+        kind="restore",
+        table=str(context.table.name),
+        state=state,
+        why="" if rows else "the table is as the backup shows it",
+        read=Volume(len(backup.paths), backup.rows, backup.bytes),
+        written=Volume(rows=rows),
+        details={
+            "backup": backup.name,
+            "version": backup.version,
+            "trash": None if trash is None else trash.name,
+        },
+    )
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)

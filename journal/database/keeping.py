@@ -1,0 +1,309 @@
+"""Backups in a database: the tables a journal consisted of at a moment, as a list.
+
+    make     appends go to a fresh head, and what was there is listed; nothing is copied
+    keep     tables that a backup lists outlast their retirement, until it expires
+    purge    those that hold the erased are written anew without them, and backups follow
+
+Of an adopted journal, which others write too, the current rows are copied. A table behind a backup
+is live or retired; which backups are in force is said by ``journal.jobs.backups``. Nothing here
+decides what is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from journal.database import pieces, replacing, rewriting
+from journal.database.journal import DatabaseJournal
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups
+from journal.jobs.backups import Backup, BackupKind
+from journal.jobs.contract import Volume
+from journal.plan import STORE_SCHEMA
+from journal.relations import Reader, column
+from journal.schema import Table
+from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.state import TableState
+from journal.stores import postgres_flat as flat
+from journal.stores import postgres_jobs as rows_of
+from journal.stores import postgres_layout as layout
+from journal.stores.base import StoreSession
+from journal.stores.postgres import PostgresSession
+from journal.stores.row_layout import fields_of
+from journal.version import Version
+
+_ROUNDS_MAX = 5
+_FIRST_NUMBER = 10_000
+"""Where the numbers of tables of backups begin that one job writes anew beside live ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a backup is called, what for, who made it, and when it is forgotten."""
+
+    name: str
+    kind: BackupKind
+    made_by: str | None
+    made_at: datetime
+    expires_at: datetime | None = None
+
+
+def make(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
+    """Record what a table consists of now; raises BACKUP if the name is taken."""
+    with journal.reading_session() as session:
+        _refuse_taken(session, table, naming.name)
+    if flat.is_flat(table):
+        return _copied(journal, table, naming)
+    for _ in range(_ROUNDS_MAX):
+        settled = replacing.settle(journal, table)
+        backup = _listed(journal, settled, naming)
+        with journal.commit_section() as (session, committed, _):
+            now = committed.tables[table.id].manifest
+            then = settled.state.manifest
+            same = now.segments == then.segments and now.masks == then.masks
+            if same and now.heads[: len(then.heads)] == then.heads:
+                backups.add(session, backup)
+                session.commit()
+                return backup
+    raise PalimpsestError(
+        Code.JOB_FAILED,
+        f"other jobs replaced parts of {table.name} whenever it was to be backed up",
+        advice="run it again when fewer jobs run",
+    )
+
+
+def planned(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
+    """What a backup would hold now; nothing is written."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            committed, session = statement.committed, statement.session
+            state = committed.tables[table.id]
+            if not flat.is_flat(table):
+                found = _pieces(session, table, state, state.manifest.heads)
+                return _backup(table, naming, found, committed.version)
+            rows = Reader(table, state.tiers).current([(column(c), c) for c in table.key])
+            count = pieces.hashed(session, rows)[0]
+            file = SegmentFile("", 0, count, 0)
+            counts = RowCounts(open=count)
+            copy = Segment("", Tier.BASE, (file,), fields_of(table), counts, 0, committed.version)
+            return _backup(table, naming, (copy,), committed.version)
+    finally:
+        journal.rollback(transaction)
+
+
+def _refuse_taken(session: StoreSession, table: Table, name: str) -> None:
+    """Before anything is done; ``backups.add`` looks again."""
+    if any(b.name == name for b in backups.load(session, table.id)):
+        raise backups.taken(str(table.name), name)
+
+
+def _listed(journal: DatabaseJournal, settled: replacing.Settled, naming: Naming) -> Backup:
+    with journal.reading_session() as session:
+        session.begin()
+        state = settled.state
+        found = _pieces(session, settled.table, state, state.manifest.heads[:-1])
+    return _backup(settled.table, naming, found, settled.version)
+
+
+def left_by(
+    session: PostgresSession, settled: replacing.Settled, naming: Naming
+) -> Callable[[PostgresSession], None]:
+    """What records, in the transaction of a job that removes rows, what was there before."""
+    state = settled.state
+    found = _pieces(session, settled.table, state, state.manifest.heads[:-1])
+    backup = _backup(settled.table, naming, found, settled.version)
+
+    def record(section: PostgresSession) -> None:
+        if all(b.name != naming.name for b in backups.load(section, backup.table_id)):
+            backups.add(section, backup)
+
+    return record
+
+
+def _backup(
+    table: Table, naming: Naming, segments: tuple[Segment, ...], version: Version
+) -> Backup:
+    return Backup(
+        name=naming.name,
+        kind=naming.kind,
+        table_id=table.id,
+        table_name=str(table.name),
+        version=version,
+        segments=segments,
+        made_by=naming.made_by,
+        made_at=naming.made_at,
+        expires_at=naming.expires_at,
+    )
+
+
+def _pieces(
+    session: PostgresSession, table: Table, state: TableState, heads: Iterable[Head]
+) -> tuple[Segment, ...]:
+    """Heads and segments as a backup lists them: each with the name and size of its table."""
+    found: list[Segment] = []
+    consists_of: list[Head | Segment] = [*heads, *state.manifest.segments]
+    for piece in consists_of:
+        source = rewriting.source_of(table, piece)
+        if isinstance(piece, Segment):
+            listed = piece
+        else:
+            counts = layout.count_rows(session, table, source)
+            listed = Segment(source.name, Tier.DELTA, (), piece.fields, counts, 0, 0)
+        if listed.counts.total:
+            size = pieces.size(session, source)
+            found.append(_with_file(listed, size))
+    return tuple(found)
+
+
+def _with_file(segment: Segment, size: int) -> Segment:
+    """A segment as a backup lists it: its table stands for a file."""
+    return replace(segment, files=(SegmentFile(segment.id, size, segment.counts.total, 0),))
+
+
+def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
+    """Copy the current rows of an adopted journal; what is being erased is not among them."""
+    with replacing.turn(journal, table) as session:
+        replacing.remove_litter(session, journal, table.id)
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            committed = statement.committed
+        state, version = committed.tables[table.id], committed.version
+        session.begin()
+        session.read_epochs(committed.epoch_of)
+        target = exp.table_(pieces.new_name(table.id, 0), db=STORE_SCHEMA)
+        fields = fields_of(table)
+        names = [name for name, _ in fields] + list(pieces.ends(table))
+        rows = Reader(table, frozenset({Tier.BASE})).current([(column(n), n) for n in names])
+        layout.create_rows(session, table, target, fields)
+        session.run(layout.insert_fields(table, target, fields, rows))
+        counts = layout.count_rows(session, table, target)
+        size = pieces.size(session, target)
+        session.commit()
+        made = Segment(target.name, Tier.BASE, (), fields, counts, 0, version)
+        backup = _backup(table, naming, (_with_file(made, size),), version)
+        with journal.commit_section() as (section, now, _):
+            if now.tables[table.id].manifest.masks != state.manifest.masks:
+                raise PalimpsestError(
+                    Code.SERIALIZATION,
+                    f"rows of {table.name} were asked to be erased while they were copied",
+                    advice="run it again",
+                )
+            since = journal.clock.now()
+            retired = rows_of.Retired(target.name, table.id, 0, since, since)
+            rows_of.retire(section, retired, "", BackupKind.NAMED.value, size)
+            backups.add(section, backup)
+            section.commit()
+        return backup
+
+
+def shown(
+    table: Table, table_id: int, backup: Backup, masks: tuple[str, ...]
+) -> tuple[Table, Manifest]:
+    """A backup as a table of its own, of that id, with what it consists of."""
+    properties = tuple((n, v) for n, v in table.properties if n != flat.FLAT)
+    found = replace(table, id=table_id, properties=properties)
+    return found, Manifest(0, (), tables_of(backup), masks)
+
+
+def tables_of(backup: Backup) -> tuple[Segment, ...]:
+    """The segments of a backup as manifests list them: a table each, by its present name.
+
+    Rows are counted, not by kind, since an erasure has removed some.
+    """
+    return tuple(
+        replace(s, id=file.path, files=(), counts=RowCounts(file.rows))
+        for s in backup.segments
+        for file in s.files
+    )
+
+
+def names_in(found: Iterable[Backup]) -> frozenset[str]:
+    """The tables that backups list."""
+    return frozenset(path for b in found for path in b.paths)
+
+
+def live_names(table: Table, manifest: Manifest) -> frozenset[str]:
+    """The tables that a manifest lists."""
+    consists_of: list[Head | Segment] = [*manifest.heads, *manifest.segments]
+    return frozenset(rewriting.source_of(table, piece).name for piece in consists_of)
+
+
+def filled_names(session: PostgresSession, table: Table, state: TableState) -> frozenset[str]:
+    """Those of them that hold rows."""
+    found = _pieces(session, table, state, state.manifest.heads)
+    return frozenset(f.path for s in found for f in s.files)
+
+
+def beside(session: StoreSession, table: Table, state: TableState) -> tuple[Segment, ...]:
+    """The segments that only backups of a table list, once each."""
+    live = live_names(table, state.manifest)
+    found = {s.id: s for b in backups.load(session, table.id) for s in tables_of(b)}
+    return tuple(s for name, s in found.items() if name not in live)
+
+
+def with_backups(session: StoreSession, table: Table, state: TableState) -> TableState:
+    """A state in which rows of backups can be searched like live ones; never committed."""
+    manifest = state.manifest
+    segments = (*manifest.segments, *beside(session, table, state))
+    return replace(state, manifest=replace(manifest, segments=segments))
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What became of tables that only backups list."""
+
+    moved: Mapping[str, Segment | None]
+    read: Volume
+    written: Volume
+
+
+def purge(
+    session: PostgresSession, table: Table, state: TableState, erased: exp.Table, version: Version
+) -> Purged:
+    """Write what backups list besides live tables anew without the rows of some keys."""
+    moved: dict[str, Segment | None] = {}
+    read, written = Volume(), Volume()
+    for number, piece in enumerate(beside(session, table, state), _FIRST_NUMBER):
+        done = rewriting.rewrite_piece(
+            *(session, table, piece, number),
+            lambda source, fields: pieces.erased_rows(table, source, fields, erased),
+            lambda source, fields: pieces.kept_rows(table, source, fields, erased),
+            version,
+        )
+        if done is not None:
+            moved[piece.id] = done.made
+            read, written = read + done.read, written + done.written
+    return Purged(moved, read, written)
+
+
+def follow(
+    session: PostgresSession,
+    table: Table,
+    moved: Mapping[str, Segment | None],
+    made_beside: Mapping[str, Segment | None],
+    now: Version,
+) -> None:
+    """Let backups list what a purge has made of tables, in the swap's transaction.
+
+    ``made_beside`` are those among ``moved`` that no manifest lists: each stays as long as the one
+    it stands for. What no backup lists any more goes as soon as nobody reads it.
+    """
+    known = {r.name: r for r in rows_of.retired(session, table.id)}
+    for name, made in made_beside.items():
+        if name not in known:
+            raise replacing.Replan(f"{name} was dropped meanwhile")
+        if made is not None:
+            size = pieces.size(session, layout.segment_table(made))
+            old = replace(known[name], name=made.id)
+            rows_of.retire(session, old, old.job_id, old.job_kind, size)
+    files = {
+        name: None if made is None else _with_file(made, made.bytes).files[0]
+        for name, made in moved.items()
+    }
+    backups.follow(session, files)
+    kept = names_in(backups.load(session, table.id))
+    rows_of.end_grace(session, table.id, now, kept)
