@@ -7,7 +7,7 @@ the files when the request has been purged. Runs outside transactions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
 from journal.relations import ident
 from journal.schema import Table, TableName, fold
+from journal.segment import Manifest, Segment
+from journal.transaction import Transaction
 from rewriter.parsing import Parsed
 from rewriter.statement import Erase, SqlStatement
 
@@ -53,13 +55,28 @@ def erase_rows(
             advice="COMMIT or ROLLBACK first",
         )
     table = _table(session, erase.table)
-    query = Parsed(SqlStatement(_keys(erase, table)), f"ERASE\0{parsed.text}", parsed.parameters)
+    query = Parsed(
+        SqlStatement(_keys(erase, table, as_written=table.hidden_key)),
+        f"ERASE\0{parsed.text}",
+        parsed.parameters,
+    )
+    kept = SqlStatement(_keys(erase, table, as_written=True))
 
     def find() -> pa.Table:
+        return found(session.journal.begin(read_only=True), query)
+
+    def find_among(segments: Sequence[Segment]) -> pa.Table:
         transaction = session.journal.begin(read_only=True)
+        shown = replace(table, id=session.journal.new_table_id())
+        transaction.show(shown, Manifest(0, (), tuple(segments)))
+        # Plans name the relations they read, and these have an id of their own.
+        text = f"ERASE\0{shown.id}\0{parsed.text}"
+        return found(transaction, Parsed(kept, text, parsed.parameters))
+
+    def found(transaction: Transaction, asked: Parsed) -> pa.Table:
         try:
             outcome = session.executor.run(
-                *(transaction, query, parameters, replace(session.settings, as_of=None)),
+                *(transaction, asked, parameters, replace(session.settings, as_of=None)),
                 *(session.dialect, session.cancellation),
             )
             assert outcome.rows is not None
@@ -71,7 +88,14 @@ def erase_rows(
     find()
     by = session.user or "somebody"
     eraser = eraser_of(session)
-    request = eraser.accept(Wanted(rows={table.id: find}, reason=erase.reason), by)
+    # What else the condition reads would have to be as it was when the backup was taken.
+    reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
+    wanted = Wanted(
+        rows={table.id: find},
+        among={} if reads_more else {table.id: find_among},
+        reason=erase.reason,
+    )
+    request = eraser.accept(wanted, by)
     if eraser.at_once:
         # Nothing waits but what a hold keeps back.
         done = eraser.purge(None, by, [request.id], silent)
@@ -93,15 +117,13 @@ def _table(session: Session, node: exp.Table) -> Table:
     return found
 
 
-def _keys(erase: Erase, table: Table) -> exp.Select:
+def _keys(erase: Erase, table: Table, *, as_written: bool) -> exp.Select:
     """The keys of all rows that meet the condition in any of their versions."""
     alias = erase.table.alias or erase.table.name
-    if table.hidden_key:
-        names, source = list(table.key), table.journal_name
-    else:
-        names, source = [table.by_physical(k).name for k in table.key], table.name
+    names = list(table.key) if table.hidden_key else [table.by_physical(k).name for k in table.key]
+    source = table.journal_name if as_written else table.name
     target = exp.Table(this=ident(source.name), db=ident(source.schema))
-    if not table.hidden_key:
+    if not as_written:
         version = exp.Version(this="TIMESTAMP", kind="ALL")
         target.set("version", version)
     target.set("alias", exp.TableAlias(this=ident(alias)))

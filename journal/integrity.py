@@ -28,8 +28,12 @@ class SegmentChecker:
     def check(self, segments: Iterable[Segment]) -> None:
         """Raise SEGMENT_DAMAGED for the first file that is missing or altered."""
         for segment in segments:
-            for file in segment.files:
-                self._check(file)
+            self.check_files(segment.files)
+
+    def check_files(self, files: Iterable[SegmentFile]) -> None:
+        """The same for some files."""
+        for file in files:
+            self._check(file)
 
     def trust(self, file: SegmentFile) -> None:
         """Record a file this process has just written."""

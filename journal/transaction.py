@@ -67,6 +67,11 @@ class Transaction:
     def __post_init__(self) -> None:
         self.catalog = self.snapshot.catalog
 
+    def show(self, table: Table, manifest: Manifest) -> None:
+        """Let segments be read by the name of a table, in the place of what it holds."""
+        self.catalog = self.catalog.with_relation(table)
+        self.shown.append((table, manifest))
+
     def check_open(self) -> None:
         """Raise unless statements may run."""
         if self.status is Status.FAILED:
@@ -105,6 +110,9 @@ class Transaction:
         """The tiers a statement of this transaction reads for a table."""
         state = committed.tables.get(table_id)
         found = state.tiers if state is not None else frozenset()
+        for shown, manifest in self.shown:
+            if shown.id == table_id:
+                found |= {s.tier for s in manifest.segments}
         if table_id in self._buffered:
             return found | {Tier.BUFFER}
         return found

@@ -116,13 +116,15 @@ def _purge_table(
             f"rows of erased keys are still found in {table.name}",
             advice="run it again when fewer jobs replace segments of the table",
         )
-    purge_copies(journal, engine, table_id, names, progress)
+    elsewhere = purge_copies(journal, engine, table_id, names, progress)
     after = journal.state.tables[table_id].manifest
     return {
         mask: replace(
             target,
             outcome=Outcome.ERASED,
             versions_removed=counts.get(mask, 0),
+            copies_rewritten=elsewhere[mask].files,
+            copies_removed=elsewhere[mask].versions,
             files_rewritten=len(found.held),
             bytes_rewritten=sum(h.file.bytes for h in found.held),
             manifest_before=_digest(before),
@@ -145,29 +147,21 @@ def _holdings(journal: Journal, table_id: int, masks: Sequence[str]) -> Holdings
         with journal.statement(transaction) as statement:
             session = statement.session
             manifest = statement.committed.tables[table_id].manifest
-            kept = [r.segment for r in _retired(journal, table_id)]
+            kept = [r.segment for r in retired.kept(session, table_id)]
             segments = [*manifest.segments, *kept]
             return holdings(session, journal.root, table, segments, masks, manifest.heads)
     finally:
         journal.rollback(transaction)
 
 
-def _retired(journal: Journal, table_id: int) -> list[retired.RetiredSegment]:
-    """Retired segments that anybody may ask back; those a purge has retired just wait to go."""
-    with journal.reading_session() as session:
-        found = retired.load(session, table_id)
-    return [r for r in found if r.why.job_kind != "purge"]
-
-
 def _purge_retired(
     journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
 ) -> None:
     """Write retired segments anew, too: a backup must not bring anybody back."""
-    entries = _retired(journal, table_id)
     table, state = definition(journal, table_id), journal.state.tables[table_id]
     live = {f.path for s in state.manifest.segments for f in s.files}
     with journal.reading_session() as session:
-        segments = [r.segment for r in entries]
+        segments = [r.segment for r in retired.kept(session, table_id)]
         held = [
             h
             for h in holdings(session, journal.root, table, segments, masks).held

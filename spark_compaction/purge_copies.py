@@ -7,9 +7,10 @@ and the next run tries again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from journal.erasure.holdings import holdings
+from journal.erasure.holdings import counts_by_mask, holdings
 from journal.jobs import backups, copies
 from journal.jobs.contract import Engine, Progress
 from journal.jobs.turns import job_turn
@@ -26,10 +27,18 @@ from spark_compaction.purge import (
 _WAIT_S = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Files of copies that were written anew, and row versions that went."""
+
+    files: int = 0
+    versions: int = 0
+
+
 def purge_copies(
     journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
-) -> int:
-    """Remove the keys of some masks from every copy of a table's backups; how many had any.
+) -> dict[str, Removed]:
+    """Remove the keys of some masks from every copy of a table's backups; what went, by mask.
 
     Raises JOB_BUSY while another job holds the table: it may be writing a copy.
     """
@@ -39,17 +48,19 @@ def purge_copies(
 
 def _purge(
     journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
-) -> int:
+) -> dict[str, Removed]:
     table, state = definition(journal, table_id), journal.state.tables[table_id]
     with journal.reading_session() as session:
         found = [b for b in backups.load(session, table_id) if b.place is not None]
-    changed = 0
+    removed = dict.fromkeys(masks, Removed())
     for backup in found:
         if not copies.tidy(journal, backup):
             continue
         with copies.brought(journal, backup, table, progress) as here:
             with journal.reading_session() as session:
-                held = holdings(session, journal.root, table, here.segments, masks).held
+                holding = holdings(session, journal.root, table, here.segments, masks)
+                counts = counts_by_mask(session, journal.root, table, holding, masks, ())
+            held = holding.held
             if not held:
                 continue
             folder = PurePosixPath(held[0].file.path).parent
@@ -61,5 +72,8 @@ def _purge(
             check_digests(digests(results), str(table.name))
             copies.rewritten(journal, backup, here, table, moved_files(units, results))
         copies.tidy(journal, backup)
-        changed += 1
-    return changed
+        for mask, versions in counts.items():
+            before = removed[mask]
+            if versions:
+                removed[mask] = Removed(before.files + len(held), before.versions + versions)
+    return removed

@@ -253,7 +253,7 @@ def _who(connection: Connection) -> str:
 
 
 def _line(request: Request) -> str:
-    erased = sum(t.versions_removed for t in request.targets)
+    erased = sum(t.versions_removed + t.copies_removed for t in request.targets)
     keys = sum(t.keys for t in request.targets)
     waits = f"  (waits for {request.waits_for})" if request.waits_for else ""
     named = ", ".join(f"{n} {t}" for t, n in request.types.items()) or "a condition"
@@ -268,5 +268,11 @@ def _tell(requests: list[Request], *, as_json: bool) -> None:
         click.echo(_line(request))
         for target in request.targets:
             files = f"{target.files_searched} files searched, {target.files_skipped} skipped"
-            rest = target.why or f"{target.keys} keys; {files}; {target.versions_removed} removed"
+            kept = target.kept_searched + target.copies_searched
+            if kept or target.kept_skipped or target.copies_skipped:
+                files += f"; of backups {kept} and {target.kept_skipped + target.copies_skipped}"
+            removed = target.versions_removed + target.copies_removed
+            rest = f"{target.keys} keys; {files}; {removed} removed"
+            if target.why:
+                rest = target.why if target.outcome == "NOT_SEARCHED" else f"{rest}; {target.why}"
             click.echo(f"  {target.table}: {target.outcome}  {rest}")

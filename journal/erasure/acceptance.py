@@ -1,6 +1,6 @@
 """Accepting a request to erase: who is meant is found, and from the commit on nobody sees them.
 
-    search:  the segments, by filters, while others read and write
+    search:  segments, live and kept, and copies elsewhere, by filters, while others read and write
     accept:  heads and what was sealed meanwhile; masks, suppressions, the request, the audit entry
              (one transaction in the commit section)
 
@@ -17,14 +17,16 @@ import pyarrow as pa
 
 from journal.erasure import audit
 from journal.erasure.holdings import holdings
-from journal.erasure.locate import Locator, Search
+from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
+from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import PRIVATE
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
+from journal.jobs import retired
 from journal.journal import Journal
 from journal.schema import Table
-from journal.state import JournalState, TableState
+from journal.state import TableState
 from journal.stores import duckdb_layout as layout
 from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb import DuckDBSession
@@ -37,11 +39,14 @@ _LATE_FILES_MAX = 16
 
 @dataclass(slots=True)
 class _Sought:
-    """One table while it is searched."""
+    """One table while it is searched; a condition has no locator, and its keys in what is kept."""
 
     aim: Aim
     locator: Locator | None = None
     keys: list[pa.Table] = field(default_factory=list)
+    kept: list[pa.Table] = field(default_factory=list)
+    search: Search = field(default_factory=Search)
+    warns: str = ""
 
     @property
     def table(self) -> Table:
@@ -53,23 +58,15 @@ class _Sought:
         """Why it is not searched."""
         return self.aim.why_not
 
-    @property
-    def seen(self) -> set[str]:
-        return (
-            set()
-            if self.locator is None
-            else self.locator.search.read | self.locator.search.skipped
-        )
-
 
 def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
     """Accept a request; raises ERASURE when no table could hold who is meant."""
     wanted.check()
     for attempt in range(_ROUNDS_MAX):
-        found = _search(journal, wanted)
+        found = _search(journal, wanted, tidies=True)
         with journal.exclusive_session() as session:
-            late = {t.table.id: _late(journal.state, t) for t in found if t.why_not is None}
-            if attempt + 1 < _ROUNDS_MAX and sum(map(len, late.values())) > _LATE_FILES_MAX:
+            late = [_late(journal, session, t) for t in found if t.why_not is None]
+            if attempt + 1 < _ROUNDS_MAX and sum(map(len, late)) > _LATE_FILES_MAX:
                 continue
             for sought in found:
                 if sought.why_not is None:
@@ -81,7 +78,7 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
 def dry_run(journal: Journal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, files and bytes, by table; nothing is written."""
     wanted.check()
-    found = _search(journal, wanted)
+    found = _search(journal, wanted, tidies=False)
     now = journal.clock.now()
     targets = []
     with journal.reading_session() as session:
@@ -96,9 +93,11 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
             if sought.why_not is None and sought.keys:
                 keys = write_keys(session, sought.table, sought.keys, journal.root / draft)
                 manifest = journal.state.tables[sought.table.id].manifest
-                held = holdings(
-                    session, journal.root, sought.table, manifest.segments, [draft], manifest.heads
-                )
+                with retired.pinned(journal, sought.table.id) as kept:
+                    held = holdings(
+                        *(session, journal.root, sought.table),
+                        *((*manifest.segments, *kept), [draft], manifest.heads),
+                    )
                 (journal.root / draft).unlink()
                 target = replace(
                     _target(sought, None),
@@ -113,48 +112,69 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
     )
 
 
-def _search(journal: Journal, wanted: Wanted) -> list[_Sought]:
-    """The sealed part of every table in question."""
+def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
+    """The sealed part of every table in question, what is kept besides, and the copies."""
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
             found = [_Sought(aim) for aim in aims(statement.session, statement.committed, wanted)]
             for sought in found:
-                if sought.why_not is None and not wanted.rows:
-                    locator = Locator(
-                        *(statement.session, journal.root, sought.table),
-                        *(sought.aim.identities, wanted.subjects),
-                    )
-                    sought.locator = locator
-                    state = statement.committed.tables[sought.table.id]
-                    statement.check_segments([sought.table.id])
-                    locator.segments(state.manifest.segments)
+                if sought.why_not is not None:
+                    continue
+                if wanted.rows:
+                    _search_by_condition(journal, sought, wanted, tidies=tidies)
+                    continue
+                locator = Locator(
+                    *(statement.session, journal.root, sought.table),
+                    *(sought.aim.identities, wanted.subjects, sought.search),
+                )
+                sought.locator = locator
+                state = statement.committed.tables[sought.table.id]
+                statement.check_segments([sought.table.id])
+                locator.segments(state.manifest.segments)
+                search_kept(journal, locator)
+                search_copies(journal, locator, tidies=tidies)
             return found
     finally:
         journal.rollback(transaction)
 
 
-def _late(state: JournalState, sought: _Sought) -> list[str]:
-    """Files listed since the search; a condition is looked at anew as a whole."""
+def _search_by_condition(
+    journal: Journal, sought: _Sought, wanted: Wanted, *, tidies: bool
+) -> None:
+    """What is kept, here and elsewhere; the live part is looked at as a whole in the end."""
+    find = wanted.among.get(sought.table.id)
+    if find is None:
+        sought.warns = "backups were not searched: the condition reads more than the table's rows"
+        return
+    given = (journal, sought.table, find, sought.search)
+    sought.kept = rows_kept(*given) + rows_copied(*given, tidies=tidies)
+
+
+def _late(journal: Journal, session: DuckDBSession, sought: _Sought) -> list[str]:
+    """Files listed or retired since the search; a condition is looked at anew as a whole."""
     if sought.locator is None:
         return []
-    manifest = state.tables[sought.table.id].manifest
-    return [f.path for s in manifest.segments for f in s.files if f.path not in sought.seen]
+    manifest = journal.state.tables[sought.table.id].manifest
+    kept = [r.segment for r in retired.kept(session, sought.table.id)]
+    files = {f.path for s in (*manifest.segments, *kept) for f in s.files}
+    return sorted(files - sought.search.seen)
 
 
 def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: Wanted) -> None:
-    """Search what was written since, and the heads."""
+    """Search what was written or retired since, and the heads."""
     locator = sought.locator
     if locator is None:
-        rows = wanted.rows[sought.table.id]()
-        sought.keys = [rows] if rows.num_rows else []
+        rows = [wanted.rows[sought.table.id](), *sought.kept]
+        find = wanted.among.get(sought.table.id)
+        if find is not None:
+            rows += rows_kept(journal, sought.table, find, sought.search)
+        sought.keys = [keys for keys in rows if keys.num_rows]
         return
     locator.use(session)
     manifest = journal.state.tables[sought.table.id].manifest
-    locator.segments(
-        replace(s, files=tuple(f for f in s.files if f.path not in sought.seen))
-        for s in manifest.segments
-    )
+    locator.segments(unseen(s, sought.search.seen) for s in manifest.segments)
+    search_kept(journal, locator)
     locator.heads(manifest.heads)
     sought.keys = list(locator.search.keys)
 
@@ -163,16 +183,21 @@ def _target(sought: _Sought, mask: str | None) -> Target:
     name = str(sought.table.name)
     if sought.why_not is not None:
         return Target(sought.table.id, name, Outcome.NOT_SEARCHED, sought.why_not)
-    search = Search() if sought.locator is None else sought.locator.search
+    live, kept, copied = sought.search.live, sought.search.kept, sought.search.copies
     return Target(
         sought.table.id,
         name,
         Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
+        sought.warns,
         mask=mask,
-        files_searched=len(search.read),
-        files_skipped=len(search.skipped),
-        bytes_searched=search.bytes_read,
-        bytes_skipped=search.bytes_skipped,
+        files_searched=live.read,
+        files_skipped=live.skipped,
+        bytes_searched=live.bytes_read + kept.bytes_read + copied.bytes_read,
+        bytes_skipped=live.bytes_skipped + kept.bytes_skipped + copied.bytes_skipped,
+        kept_searched=kept.read,
+        kept_skipped=kept.skipped,
+        copies_searched=copied.read,
+        copies_skipped=copied.skipped,
     )
 
 

@@ -27,7 +27,6 @@ from journal.stores.duckdb_live_copy import copy_live
 from journal.stores.duckdb_public import refresh_views
 
 WAIT_S = 5.0
-_PURGED = "purge"
 
 
 def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
@@ -37,7 +36,7 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
         if not found:
             tidy(journal, wait_s=0)
             return []
-        retired.reap(journal, journal.clock.now(), chosen=lambda r: r.why.job_kind == _PURGED)
+        retired.reap(journal, journal.clock.now(), chosen=lambda r: r.why.job_kind == retired.PURGE)
         waits = _waits(journal)
         if waits is None:
             files = _leftovers(journal)
@@ -57,7 +56,7 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
 
 def _waits(journal: Journal) -> str | None:
     with journal.reading_session() as session:
-        kept = [r for r in retired.load(session) if r.why.job_kind == _PURGED]
+        kept = [r for r in retired.load(session) if r.why.job_kind == retired.PURGE]
     return f"files of {len(kept)} segments that statements still read" if kept else None
 
 

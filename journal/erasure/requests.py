@@ -53,8 +53,10 @@ class Outcome(StrEnum):
 class Target:
     """The receipt of a request for one table.
 
-    Digests are of the manifests; ``others`` says what the rewritten files hold besides: rows by
-    kind and a sum over them, which were equal before and after.
+    Files are those of live segments; ``kept`` counts those of retired segments, backups and
+    archives, ``copies`` those of backups that lie elsewhere, and ``copies_removed`` the versions
+    removed there. Digests are of the manifests; ``others`` says what the rewritten files hold
+    besides: rows by kind and a sum over them, which were equal before and after.
     """
 
     table_id: int
@@ -73,6 +75,12 @@ class Target:
     manifest_before: str = ""
     manifest_after: str = ""
     others: str = ""
+    kept_searched: int = 0
+    kept_skipped: int = 0
+    copies_searched: int = 0
+    copies_skipped: int = 0
+    copies_rewritten: int = 0
+    copies_removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

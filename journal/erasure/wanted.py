@@ -13,6 +13,7 @@ from journal.erasure.scope import load_scope
 from journal.erasure.seam import ErasureJournal
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table
+from journal.segment import Segment
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.base import StoreSession
@@ -23,14 +24,21 @@ Subjects = Mapping[str, Sequence[str]]
 """Identifiers by their type, as a request names them."""
 FindKeys = Callable[[], pa.Table]
 """Finds the keys of a predicate's rows as the journal is now."""
+FindAmong = Callable[[Sequence[Segment]], pa.Table]
+"""Finds them among the rows, as written, of segments whose files are in the warehouse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request asks: identifiers by type, or rows of tables found in another way."""
+    """What a request asks: identifiers by type, or rows of tables found in another way.
+
+    ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
+    that cannot be searched.
+    """
 
     subjects: Subjects = field(default_factory=dict)
     rows: Mapping[int, FindKeys] = field(default_factory=dict)
+    among: Mapping[int, FindAmong] = field(default_factory=dict)
     tables: frozenset[tuple[str, str]] | None = None
     reason: str | None = None
     expires_us: int | None = None

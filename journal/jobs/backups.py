@@ -44,7 +44,8 @@ class BackupKind(StrEnum):
 class Backup:
     """The segments of one table at one version; ``place`` is where a copy lies.
 
-    Of an archive only rows that are missing are restored.
+    Of an archive only rows that are missing are restored. ``filters`` is the file with the filters
+    of a copy, as it was read there.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Backup:
     expires_at: datetime | None
     place: str | None = None
     is_archive: bool = False
+    filters: str | None = None
 
     @property
     def listing(self) -> str:

@@ -1,6 +1,7 @@
 """Backups that lie elsewhere: the files of a table copied under a URL or into a folder.
 
     <place>/<table>/<name>/files/<segment>/part_<n>.parquet
+    <place>/<table>/<name>/filters-<id>.bloom   the filters of all its files
     <place>/<table>/<name>/backup.json      what there is, written last: without it there is nothing
 
 Each is recorded among the backups before its first file is written, and forgotten after its last
@@ -13,10 +14,11 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from journal.catalog import change_from_json, change_to_json
@@ -58,7 +60,8 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
     if folder.read(MANIFEST) is not None:
         raise _unusable(f"there is a backup in {folder} already", "give another name or place")
     files = [(s, f) for s in backup.segments for f in s.files]
-    names = {f.path: f"files/{s.id}/{PurePosixPath(f.path).name}" for s, f in files}
+    # By number: after a purge a segment may have files of the same name in two folders.
+    names = {f.path: f"files/{s.id}/part_{n}.parquet" for n, (s, f) in enumerate(files)}
     segments = tuple(_renamed(s, names) for s in backup.segments)
     copied = replace(backup, kind=BackupKind.COPY, segments=segments, place=target)
     with journal.exclusive_session() as session:
@@ -68,12 +71,18 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
         for done, (_, file) in enumerate(files):
             progress("copy", done, len(files))
             folder.put(journal.root / file.path, names[file.path])
-        _write_manifest(folder, copied, table)
+        filters = _put_filters(journal, folder, names)
+        _write_manifest(folder, replace(copied, filters=filters), table)
     except BaseException:
         with suppress(PalimpsestError):
             remove(journal, copied)
         raise
     return copied
+
+
+def there(place: str) -> Backup | None:
+    """The backup that lies somewhere; None if there is none, or none yet."""
+    return None if Folder(place).read(MANIFEST) is None else read(place)[0]
 
 
 def read(place: str) -> tuple[Backup, Table]:
@@ -99,6 +108,7 @@ def read(place: str) -> tuple[Backup, Table]:
             expires_at=None,
             place=folder.place,
             is_archive=found["is_archive"],
+            filters=found.get("filters"),
         )
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise _unusable(f"{MANIFEST} in {folder} cannot be read", "name another backup") from error
@@ -112,20 +122,30 @@ def brought(journal: Journal, backup: Backup, table: Table, progress: Progress) 
     Raises SEGMENT_DAMAGED where a file is not what it was.
     """
     assert backup.place is not None
-    folder = Folder(backup.place)
     backup = replace(backup, segments=read(backup.place)[0].segments)
+    with fetched_files(journal, backup, table, backup.paths, progress) as names:
+        yield replace(backup, segments=tuple(_renamed(s, names) for s in backup.segments))
+
+
+@contextmanager
+def fetched_files(
+    journal: Journal, backup: Backup, table: Table, wanted: Collection[str], progress: Progress
+) -> Iterator[Mapping[str, str]]:
+    """Some files of a copy as it was read: their paths in the warehouse, gone with the block."""
+    assert backup.place is not None
+    folder = Folder(backup.place)
     target = journal.warehouse.new_folder(table)
     journal.staged.add(target)
     try:
         (journal.root / target).mkdir(parents=True)
         names: dict[str, str] = {}
-        for number, path in enumerate(sorted(backup.paths)):
-            progress("fetch", number, len(backup.paths))
+        for number, path in enumerate(sorted(wanted)):
+            progress("fetch", number, len(wanted))
             names[path] = f"{target}/part_{number}.parquet"
             folder.fetch(path, journal.root / names[path])
-        for file in (f for s in backup.segments for f in s.files):
+        for file in (f for s in backup.segments for f in s.files if f.path in names):
             _check(folder, file, journal.root / names[file.path])
-        yield replace(backup, segments=tuple(_renamed(s, names) for s in backup.segments))
+        yield names
     finally:
         shutil.rmtree(journal.root / target, ignore_errors=True)
         journal.staged.discard(target)
@@ -144,13 +164,14 @@ def rewritten(
     """
     assert backup.place is not None
     folder = Folder(backup.place)
-    backup = replace(backup, segments=read(backup.place)[0].segments)
+    backup, _ = read(backup.place)
     elsewhere = {
         local.path: away.path
         for there, found in zip(backup.segments, here.segments, strict=True)
         for away, local in zip(there.files, found.files, strict=True)
     }
     changed: dict[str, SegmentFile | None] = {}
+    fresh: dict[str, str] = {}
     for path, new in moved.items():
         old = elsewhere[path]
         if new is None:
@@ -159,8 +180,10 @@ def rewritten(
         name = f"{PurePosixPath(old).parent}/part_{journal.new_segment_id()}.parquet"
         folder.put(journal.root / new.path, name)
         changed[old] = replace(new, path=name)
+        fresh[new.path] = name
     segments = tuple(s for s in (backups.followed(s, changed) for s in backup.segments) if s.files)
-    _write_manifest(folder, replace(backup, segments=segments), table)
+    filters = _put_filters(journal, folder, fresh, replace(backup, segments=segments))
+    _write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
 
 
 def tidy(journal: Journal, backup: Backup) -> bool:
@@ -173,8 +196,9 @@ def tidy(journal: Journal, backup: Backup) -> bool:
     if folder.read(MANIFEST) is None:
         remove(journal, backup)
         return False
-    found = replace(backup, segments=read(backup.place)[0].segments)
-    for name in set(folder.names()) - found.paths - {MANIFEST}:
+    listed = read(backup.place)[0]
+    found = replace(backup, segments=listed.segments)
+    for name in set(folder.names()) - found.paths - {MANIFEST, listed.filters}:
         folder.remove(name)
     if found != backup:
         with journal.exclusive_session() as session:
@@ -195,6 +219,23 @@ def remove(journal: Journal, backup: Backup) -> None:
         session.commit()
 
 
+def _put_filters(
+    journal: Journal, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
+) -> str | None:
+    """Put the filters of files of the warehouse by their names in a copy; the file they are in.
+
+    Of the filters that ``rest`` has already, those of the files it lists are put as well.
+    """
+    if find_spec("numpy") is None:
+        return None
+    from journal.jobs import copied_filters
+
+    found = copied_filters.here(journal.root, names)
+    if rest is not None:
+        found |= {p: f for p, f in copied_filters.read(rest).items() if p in rest.paths}
+    return copied_filters.put(folder, found, journal.new_segment_id())
+
+
 def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
     listed = {
         "format": _FORMAT,
@@ -205,6 +246,7 @@ def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         "made_by": backup.made_by,
         "made_at": backup.made_at.astimezone(UTC).isoformat(),
         "is_archive": backup.is_archive,
+        "filters": backup.filters,
     }
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
         draft = Path(scratch) / MANIFEST

@@ -9,7 +9,8 @@ one that nothing lists, and opening the warehouse removes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ _TABLE = (
     " job_id VARCHAR, job_kind VARCHAR, reason VARCHAR, generation BIGINT, since BIGINT,"
     " until BIGINT)"
 )
+PURGE = "purge"
+"""The kind under which an erasure retires what it has rewritten: nobody may ask it back."""
 ARCHIVE = "archive"
 """The kind under which segments of rows past their time are kept until told."""
 _COLUMNS = "id, table_id, segment, job_id, job_kind, reason, generation, since, until"
@@ -114,6 +117,22 @@ def load(session: DuckDBSession, table_id: int | None = None) -> list[RetiredSeg
         )
         for row in rows
     ]
+
+
+def kept(session: DuckDBSession, table_id: int) -> list[RetiredSegment]:
+    """Those that anybody may ask back; what a purge has retired just waits to go."""
+    return [r for r in load(session, table_id) if r.why.job_kind != PURGE]
+
+
+@contextmanager
+def pinned(journal: Journal, table_id: int) -> Iterator[tuple[Segment, ...]]:
+    """The segments that anybody may ask back; their files stay for as long as the block lasts."""
+    with ExitStack() as pins:
+        # Under the lock nobody reaps between looking and pinning.
+        with journal.commit_lock, journal.reading_session() as session:
+            found = tuple(r.segment for r in kept(session, table_id))
+            pins.enter_context(journal.pins.hold([f.path for s in found for f in s.files]))
+        yield found
 
 
 def forget(session: DuckDBSession, ids: Iterable[str]) -> None:

@@ -33,6 +33,7 @@ from spark_compaction.purge import REWRITE
 from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.spark import spark
+from tests.support.traces import holders
 
 __all__ = ["spark"]
 TOKEN = "Qz7-unmistakable-Xk9"
@@ -69,18 +70,8 @@ def _people(run: Client, rows: int = 300) -> int:
     return _journal(run).state.version
 
 
-def _holders(run: Client, token: str = TOKEN) -> list[str]:
-    """Files of the warehouse with the token in their bytes, or in a value of a Parquet file."""
-    found = []
-    for path in sorted(p for p in run.root.rglob("*") if p.is_file()):
-        data = path.read_bytes().lower()
-        if token.lower().encode() in data:
-            found.append(str(path.relative_to(run.root)))
-        elif path.suffix in {".parquet", ".keys"}:
-            rows = duckdb.sql(f"SELECT * FROM read_parquet('{path}')").fetchall()
-            if any(token.lower() in str(row).lower() for row in rows):
-                found.append(str(path.relative_to(run.root)))
-    return found
+def _holders(run: Client) -> list[str]:
+    return holders(run.root, TOKEN)
 
 
 def _shapes(version: int, person: int) -> list[str]:

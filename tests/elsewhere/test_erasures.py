@@ -1,0 +1,173 @@
+"""Erasing people of whom only a copy that lies elsewhere still knows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.jobs import runs as jobs
+from journal.erasure.requests import Request, State
+from journal.erasure.wanted import requests
+from tests.support.client import Client
+from tests.support.relay import Relay
+from tests.support.s3 import Server, let_in, objects
+from tests.support.traces import holders
+
+TOKEN = "Qz7-unmistakable-Xk9"
+MAIL = f"{TOKEN}@example.org"
+
+
+@pytest.fixture
+def gone(run: Client, bucket: str) -> Client:
+    """A table whose rows of January, somebody's among them, are in a copy and nowhere else."""
+    run("SET job_engine = 'local'")
+    run(
+        "CREATE TABLE visits (id INTEGER PRIMARY KEY, email VARCHAR, day DATE)"
+        " WITH (erasure = 'email LOWER')"
+    )
+    for month in range(1, 5):
+        run(
+            "INSERT INTO visits SELECT ?::INTEGER * 100 + i, 'u' || ? || i || '@x.example',"
+            " make_date(2024, ?, 1 + i::INTEGER % 28) FROM range(50) t(i)",
+            *(month, month, month),
+        )
+        if month == 1:
+            run("INSERT INTO visits VALUES (7, ?, DATE '2024-01-07')", MAIL)
+        run("CALL system.flush('visits')")
+    run(f"CALL system.backup('visits', name => 'far', to => 's3://{bucket}/b')")
+    run("ALTER TABLE visits SET POLICY (RETENTION = 60 DAYS ON COLUMN day, BACKUP = 1 MINUTE)")
+    run("CALL system.retain('visits', now => '2024-04-15')")
+    run("ALTER TABLE visits UNSET POLICY")
+    session = run.connection.session
+    later = datetime.now(UTC) + timedelta(days=1)
+    vacuum = jobs.Request("vacuum", {"retain": "1 hours"}, now=later)
+    (done,) = jobs.run_all(session, vacuum, list(session.journal.state.catalog.tables()))
+    assert done.error is None
+    assert not any(n.endswith(".parquet") for n in holders(run.root, TOKEN)), "it is elsewhere"
+    return run
+
+
+def _request(run: Client) -> Request:
+    from gateway.erasers import eraser_of
+
+    return requests(eraser_of(run.connection.session).journal)[-1]
+
+
+def _there(server: Server, bucket: str, folder: Path) -> list[str]:
+    """Objects of a bucket that hold the token."""
+    client = server.client()
+    for name in objects(server, bucket):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(client.get_object(Bucket=bucket, Key=name)["Body"].read())
+    return holders(folder, TOKEN)
+
+
+@pytest.mark.parametrize("by", ["name", "condition"])
+def test_whoever_is_only_in_a_copy_is_found_there(
+    gone: Client, server: Server, bucket: str, tmp_path: Path, by: str
+) -> None:
+    before = gone.sorted("SELECT * FROM visits")
+    assert len(_there(server, bucket, tmp_path / "before")) == 1
+    _submit(gone, by)
+    (target,) = _request(gone).targets
+    assert (target.keys, target.outcome) == (1, "PENDING")
+    if by == "name":
+        assert (target.copies_searched, target.copies_skipped) == (1, 3), "by its filters"
+    gone("CALL system.purge('visits')")
+    request = _request(gone)
+    assert request.state is State.COMPLETED
+    (target,) = request.targets
+    assert (target.outcome, target.versions_removed) == ("ERASED", 0)
+    assert (target.copies_rewritten, target.copies_removed) == (1, 1)
+    assert _there(server, bucket, tmp_path / "after") == []
+    assert holders(gone.root, TOKEN) == []
+    assert gone.sorted("SELECT * FROM visits") == before
+    gone("CALL system.verify('visits', copies => true)")
+    gone("CALL system.restore('visits', backup => 'far')")
+    assert gone("SELECT count(*), count(*) FILTER (id = 7) FROM visits") == [(200, 0)]
+
+
+def test_filters_follow_an_erasure(gone: Client, server: Server, bucket: str) -> None:
+    """Those of files that were written anew answer for nobody who is gone, and for all others."""
+    _submit(gone, "name")
+    gone("CALL system.purge('visits')")
+    names = [n for n in objects(server, bucket) if n.endswith(".bloom")]
+    assert len(names) == 1
+    _submit(gone, "name", "u13@x.example")
+    (target,) = _request(gone).targets
+    assert (target.keys, target.copies_searched, target.copies_skipped) == (1, 1, 3)
+    _submit(gone, "name", "nobody@x.example")
+    (target,) = _request(gone).targets
+    assert (target.outcome, target.copies_skipped) == ("SEARCHED_NONE", 4)
+
+
+def test_without_filters_every_file_is_read(gone: Client, server: Server, bucket: str) -> None:
+    client = server.client()
+    for name in objects(server, bucket):
+        if name.endswith(".bloom"):
+            client.put_object(Bucket=bucket, Key=name, Body=b"damaged")
+    _submit(gone, "name")
+    (target,) = _request(gone).targets
+    assert (target.keys, target.copies_searched, target.copies_skipped) == (1, 4, 0)
+
+
+def test_a_copy_that_cannot_be_searched_keeps_a_request_from_being_accepted(
+    gone: Client, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay = Relay(server.port)
+    relay.refuses = True
+    let_in(server, monkeypatch, url=f"http://127.0.0.1:{relay.port}")
+    with pytest.raises(gateway.Error, match="cannot be reached"):
+        gone("ERASE FROM visits WHERE id = 307")
+    assert gone("SELECT count(*) FROM visits WHERE id = 307") == [(1,)]
+    let_in(server, monkeypatch)
+    gone("ERASE FROM visits WHERE id = 307")
+    assert gone("SELECT count(*) FROM visits WHERE id = 307") == [(0,)]
+
+
+def test_a_copy_of_the_copy_brings_nobody_back(gone: Client, server: Server, bucket: str) -> None:
+    """What lies where no erasure reaches is refused on its way in."""
+    client = server.client()
+    for name in objects(server, bucket):
+        client.copy_object(
+            Bucket=bucket, Key=f"hidden/{name}", CopySource={"Bucket": bucket, "Key": name}
+        )
+    _submit(gone, "name")
+    gone("CALL system.purge('visits')")
+    source = f"s3://{bucket}/hidden/b/main.visits/far"
+    with pytest.raises(gateway.Error) as raised:
+        gone(f"CALL system.restore('visits', from => '{source}')")
+    assert "PAL-306" in str(raised.value)
+    gone(f"CALL system.restore('visits', from => '{source}', where => 'id > 300')")
+    assert holders(gone.root, TOKEN) == []
+
+
+def test_files_of_the_same_name_are_copied_both(run: Client, bucket: str) -> None:
+    """After a purge a segment may have files of two folders."""
+    run("SET job_engine = 'local'")
+    run("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)")
+    run("INSERT INTO t SELECT i, i FROM range(1100000) r(i)")
+    run("ERASE FROM t WHERE id = 1099999")
+    run("CALL system.purge('t')")
+    names = [path.name for path in run.files()]
+    assert len(names) > len(set(names))
+    before = run("SELECT count(*), sum(n) FROM t")
+    run(f"CALL system.backup('t', name => 'far', to => 's3://{bucket}')")
+    run("CALL system.verify('t', copies => true)")
+    run("DELETE FROM t WHERE n % 2 = 0")
+    run("CALL system.restore('t', backup => 'far')")
+    assert run("SELECT count(*), sum(n) FROM t") == before
+
+
+def _submit(run: Client, by: str, mail: str = MAIL) -> None:
+    from gateway.erasers import eraser_of
+    from journal.erasure.wanted import Wanted
+
+    if by == "name":
+        eraser_of(run.connection.session).accept(Wanted({"email": [mail]}), "tester")
+    else:
+        run("ERASE FROM visits WHERE email ILIKE ?", f"{TOKEN}%")
