@@ -19,7 +19,7 @@ from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
 from journal.relations import ident
-from journal.schema import Table, TableName, fold
+from journal.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.segment import Manifest, Segment
 from journal.transaction import Transaction
 from rewriter.parsing import Parsed
@@ -108,6 +108,13 @@ def erase_rows(
 def _table(session: Session, node: exp.Table) -> Table:
     name = TableName(node.db or session.settings.schema, node.name)
     found = session.journal.state.catalog.get(name)
+    hidden = TableName(OWN_SCHEMA, node.name)
+    if not node.db and session.temporary.concerns([hidden]):
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{node.name} is a temporary table, of which nothing is kept",
+            advice=f"delete its rows; to erase from a table that it hides, write {name}",
+        )
     if not isinstance(found, Table):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,

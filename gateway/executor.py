@@ -48,6 +48,7 @@ from journal.plan import (
     StatementPlan,
 )
 from journal.protocol import OpenJournal, OpenStatement, Upkeep
+from journal.temporary import Temporary
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.parsing import Parsed
@@ -171,6 +172,7 @@ class Executor:
         dialect: str,
         cancellation: Cancellation,
         author: Author,
+        temporary: Temporary,
     ) -> Outcome | None:
         """Run a write inside the commit section if its plan is known to be bounded, else None.
 
@@ -179,18 +181,20 @@ class Executor:
         if not self._journal.takes_direct:
             return None
         swift = self._journal.can_fail
-        key = plan_key(parsed, settings, dialect, batch=False, swift=swift)
+        own = temporary.plans
+        key = plan_key(parsed, settings, dialect, batch=False, swift=swift, own=own)
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
         asked = Asked(parsed, parameters, settings, dialect, swift=swift)
         with self._journal.direct(settings.commit_message, cancellation) as statement:
+            temporary.show(statement.transaction)
             statement.session.use_zone(settings.timezone)
             times = TimePoints(self._journal, parameters)
             found = None
             if self._recall is not None and self._recall.is_likely(statement.transaction, asked):
                 found = self._recall.plan(statement, asked, times)
             plan, given = found or (self.plan_for(statement, asked, times), parameters)
-            if not plan.bounded:
+            if not plan.bounded or temporary.concerns(plan.reads | plan.writes):
                 return None
             statement.check_segments(plan.tables)
             statement.show_positions(plan.scans)
@@ -218,7 +222,7 @@ class Executor:
         sights = sights_of(statement, seen)
         batch = asked.batch is not None
         how = {"batch": batch, "swift": asked.swift, "recalled": asked.recalled}
-        key = plan_key(parsed, settings, asked.dialect, **how)
+        key = plan_key(parsed, settings, asked.dialect, **how, own=transaction.plans)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:

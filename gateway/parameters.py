@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import USER_PARAMETER
 from rewriter.parsing import Parsed
+from rewriter.statement import SqlStatement
 
 Given = Sequence[Any] | Mapping[str, Any] | None
 _EXACT_IN_DOUBLE = 2**53
@@ -93,3 +95,15 @@ def _uniform(values: list[Any]) -> bool:
 
 def _wrong(message: str) -> PalimpsestError:
     return PalimpsestError(Code.PARAMETERS, message, advice=_ADVICE)
+
+
+def refuse_placeholders(statements: Iterable[Parsed]) -> None:
+    """Without parameters ``%s`` may be text; ``?`` and ``$1`` can only be an oversight."""
+    for parsed in statements:
+        if isinstance(parsed.statement, SqlStatement):
+            if parsed.statement.ast.find(exp.Placeholder, exp.Parameter) is not None:
+                raise PalimpsestError(
+                    Code.PARAMETERS,
+                    "the statement has placeholders, and no parameters were given",
+                    advice="give one value for each placeholder",
+                )

@@ -108,9 +108,13 @@ def plan_key(
     batch: bool,
     swift: bool = False,
     recalled: bool = False,
+    own: object = None,
 ) -> Hashable:
-    """Under what a plan is kept: what it depends on besides the catalog."""
-    how = (batch, swift, recalled)
+    """Under what a plan is kept: what it depends on besides the catalog.
+
+    ``own`` stands for the temporary relations that the session has, None for none.
+    """
+    how = (batch, swift, recalled, own)
     return (parsed.text, dialect, settings.schema, settings.as_of, how, settings.limits)
 
 

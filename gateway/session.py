@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-from sqlglot import exp
 
 from gateway.calls import call_procedure
 from gateway.cancellation import Cancellation
@@ -25,12 +24,14 @@ from gateway.config import Settings
 from gateway.copying import reads_elsewhere, with_file_here
 from gateway.erasing import erase_rows
 from gateway.executor import Executor
-from gateway.parameters import bind
+from gateway.parameters import bind, refuse_placeholders
 from gateway.results import HeldRows, Outcome, StreamedRows
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_USER
 from journal.protocol import OpenJournal
+from journal.schema import CatalogSnapshot
+from journal.temporary import Temporary
 from journal.transaction import Status, Transaction
 from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.statement import (
@@ -43,7 +44,6 @@ from rewriter.statement import (
     Savepoint,
     SetSetting,
     ShowSetting,
-    SqlStatement,
 )
 
 _BACKOFF_S = 0.002
@@ -77,6 +77,7 @@ class Session:
         self.settings = settings
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
+        self.temporary = Temporary(journal)
         self.cancellation = Cancellation()
 
     @property
@@ -85,6 +86,13 @@ class Session:
         if self.transaction is None:
             return "idle"
         return "failed" if self.transaction.status is Status.FAILED else "transaction"
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """What there is now, as the session sees it."""
+        if self.transaction is not None:
+            return self.transaction.catalog
+        return self.temporary.catalog(self.journal.state.catalog)
 
     def execute(self, text: str, parameters: Parameters = None) -> Outcome:
         """Run the statements of ``text``; the outcome is that of the last one."""
@@ -103,7 +111,7 @@ class Session:
                 limits = self.settings.limits
                 found = parse(text, self.dialect, limits, placeholders=placeholders)
                 if not placeholders:
-                    _refuse_placeholders(found)
+                    refuse_placeholders(found)
             except PalimpsestError:
                 self._failed()
                 raise
@@ -163,7 +171,7 @@ class Session:
     def run_batch(self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table) -> Outcome:
         """Run one statement for all rows at once; one by one where rows depend on one another."""
         if self.transaction is None and not self.autocommit:
-            self.transaction = self.journal.begin(message=self.settings.commit_message)
+            self.transaction = self.started()
         if self.transaction is not None and self.transaction.status is Status.OPEN:
             self.transaction.savepoint(_BATCH_MARK)
         try:
@@ -194,7 +202,7 @@ class Session:
         if self.transaction is None and self.autocommit:
             return self._autocommit(parsed, bound, batch)
         if self.transaction is None:
-            self.transaction = self.journal.begin(message=self.settings.commit_message)
+            self.transaction = self.started()
         try:
             return self.executor.run(
                 self.transaction,
@@ -215,13 +223,14 @@ class Session:
         if batch is None:
             author = Author(self.user, self.settings.application)
             done = self.executor.run_direct(
-                parsed, bound, self.settings, self.dialect, self.cancellation, author
+                *(parsed, bound, self.settings, self.dialect, self.cancellation, author),
+                self.temporary,
             )
             if done is not None:
                 self._seal(done.written)
                 return done
         for attempt in range(self.settings.retries + 1):
-            transaction = self.journal.begin(message=self.settings.commit_message)
+            transaction = self.started()
             try:
                 outcome = self.executor.run(
                     transaction,
@@ -237,20 +246,28 @@ class Session:
                 self._commit(transaction)
                 return outcome
             except PalimpsestError as error:
-                self.journal.rollback(transaction)
+                self._undo(transaction)
                 if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
                     raise
                 # Waiting a random while lets the others that retry get out of each other's way.
                 time.sleep(random.uniform(0, _BACKOFF_S * 2**attempt))  # noqa: S311
             except BaseException:
-                self.journal.rollback(transaction)
+                self._undo(transaction)
                 raise
         raise AssertionError("the loop returns or raises")
 
     def _commit(self, transaction: Transaction) -> None:
         author = Author(self.user, self.settings.application)
+        own = self.temporary.take(transaction)
         written = transaction.buffered_tables()
-        self.journal.commit(transaction, author, self.cancellation)
+        try:
+            self.journal.commit(transaction, author, self.cancellation)
+        except BaseException:
+            if own is not None:
+                self.journal.forget_files(own.files())
+            raise
+        if own is not None:
+            self.temporary.keep(own, self.settings.memory_rows)
         self._seal(written)
 
     def _seal(self, table_ids: Iterable[int]) -> None:
@@ -307,10 +324,14 @@ class Session:
                 advice="COMMIT or ROLLBACK it first; use SAVEPOINT to nest",
             )
         if self.transaction is not None:
-            self.journal.rollback(self.transaction)
-        self.transaction = self.journal.begin(
-            read_only=read_only, explicit=True, message=self.settings.commit_message
-        )
+            self._undo(self.transaction)
+        self.transaction = self.started(read_only=read_only, explicit=True)
+
+    def started(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
+        """A transaction that has begun, and sees what the session sees."""
+        message = self.settings.commit_message
+        found = self.journal.begin(read_only=read_only, explicit=explicit, message=message)
+        return self.temporary.show(found)
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""
@@ -322,7 +343,7 @@ class Session:
         if transaction is None:
             return
         if transaction.status is Status.FAILED:
-            self.journal.rollback(transaction)
+            self._undo(transaction)
             transaction.check_open()
         self._commit(transaction)
 
@@ -330,11 +351,15 @@ class Session:
         """Undo the transaction."""
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
-            self.journal.rollback(transaction)
+            self._undo(transaction)
+
+    def _undo(self, transaction: Transaction) -> None:
+        self.temporary.forget(transaction)
+        self.journal.rollback(transaction)
 
     def _in_transaction(self, what: str) -> Transaction:
         if self.transaction is None and not self.autocommit:
-            self.transaction = self.journal.begin(message=self.settings.commit_message)
+            self.transaction = self.started()
         if self.transaction is None:
             raise PalimpsestError(
                 Code.NO_TRANSACTION,
@@ -364,6 +389,7 @@ class Session:
     def close(self) -> None:
         """Roll back and let go."""
         self.rollback()
+        self.temporary.close()
 
 
 def setting_text(value: Any) -> str:
@@ -371,15 +397,3 @@ def setting_text(value: Any) -> str:
     if value.key in {"literal", "column", "identifier", "var", "boolean"}:
         return str(value.name or value.sql())
     return str(value.sql(dialect="duckdb"))
-
-
-def _refuse_placeholders(statements: Iterable[Parsed]) -> None:
-    """Without parameters ``%s`` may be text; ``?`` and ``$1`` can only be an oversight."""
-    for parsed in statements:
-        if isinstance(parsed.statement, SqlStatement):
-            if parsed.statement.ast.find(exp.Placeholder, exp.Parameter) is not None:
-                raise PalimpsestError(
-                    Code.PARAMETERS,
-                    "the statement has placeholders, and no parameters were given",
-                    advice="give one value for each placeholder",
-                )

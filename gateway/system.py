@@ -131,9 +131,10 @@ def _info_schemata(seen: Seen) -> Iterator[Row]:
 def _info_tables(seen: Seen) -> Iterator[Row]:
     for found in _relations(seen):
         table = isinstance(found, Table)
+        kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
         yield (
             *(CATALOG_NAME, found.name.schema, found.name.name),
-            *("BASE TABLE" if table else "VIEW", "YES" if table else "NO", found.comment),
+            *(kind if table else "VIEW", "YES" if table else "NO", found.comment),
         )
 
 

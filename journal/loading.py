@@ -16,7 +16,7 @@ from journal.counters import Counters
 from journal.erasure import guard
 from journal.jobs import retired
 from journal.plan import PutRelation
-from journal.schema import CatalogSnapshot, Table
+from journal.schema import OWN_SCHEMA, CatalogSnapshot, Table
 from journal.state import JournalState, TableState
 from journal.stores import duckdb_catalog as rows_of
 from journal.stores import erasure_rows
@@ -33,7 +33,7 @@ def load_journals(
     retired.ensure(session)
     erasure_rows.ensure(session)
     fenced = guard.load_fence(session)
-    catalog = CatalogSnapshot.empty()
+    catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
     history: list[tuple[Version, CatalogSnapshot]] = []
     known: dict[int, dict[int, Table]] = {}
     for version, change in rows_of.load_changes(session):

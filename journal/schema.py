@@ -13,6 +13,11 @@ from types import MappingProxyType
 from journal.version import VersionType
 
 DEFAULT_SCHEMA = "main"
+OWN_SCHEMA = "temp"
+"""Where a session's temporary relations are, in stores that have them."""
+ON_COMMIT = "on_commit"
+"""The property of a temporary table that says what a commit does; without it nothing."""
+DROP, DELETE_ROWS = "drop", "delete rows"
 ROW_ID = "_row_id"
 """Physical name of the hidden key of tables that declare none."""
 
@@ -165,17 +170,35 @@ class CatalogSnapshot:
     """All schemas, tables and views at one moment; the rewriter's whole view of the world.
 
     ``home`` is the schema of names that give none, which every store has from the beginning.
+    ``own`` is the schema of the relations that one session alone sees; None in stores without.
     """
 
     generation: int
     schemas: Mapping[str, str]
     relations: Mapping[tuple[str, str], Relation]
     home: str = DEFAULT_SCHEMA
+    own: str | None = None
 
     @staticmethod
-    def empty(home: str = DEFAULT_SCHEMA) -> CatalogSnapshot:
+    def empty(home: str = DEFAULT_SCHEMA, own: str | None = None) -> CatalogSnapshot:
         """A catalog with the default schema of its store and nothing in it."""
-        return CatalogSnapshot(0, MappingProxyType({home: home}), MappingProxyType({}), home)
+        return CatalogSnapshot(0, MappingProxyType({home: home}), MappingProxyType({}), home, own)
+
+    def is_own(self, name: TableName) -> bool:
+        """True for the name of a temporary relation, be it there or not."""
+        return self.own is not None and name.key[0] == self.own
+
+    def own_relations(self) -> Mapping[tuple[str, str], Relation]:
+        """The temporary relations of the session that looks."""
+        if self.own is None:
+            return {}
+        return {key: r for key, r in self.relations.items() if key[0] == self.own}
+
+    def with_own(self, found: Mapping[tuple[str, str], Relation]) -> CatalogSnapshot:
+        """A copy that holds these temporary relations besides."""
+        if not found:
+            return self
+        return replace(self, relations=MappingProxyType({**self.relations, **found}))
 
     def get(self, name: TableName) -> Relation | None:
         """The table or view of that name, or None."""

@@ -9,7 +9,7 @@ rows in buffers, and its catalog changes. So an idle or abandoned one costs noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -61,6 +61,10 @@ class Transaction:
     abandoned: list[StagedRows] = field(default_factory=list)
     shown: list[tuple[Table, Manifest]] = field(default_factory=list)
     """Further segments that its statements can read, under table ids of their own."""
+    own_rows: Mapping[int, tuple[RowSet, ...]] = field(default_factory=dict)
+    """Rows of the session's temporary tables as they were when it began."""
+    plans: object = None
+    """Under what plans are kept that know temporary relations; None where there are none."""
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _buffered: dict[int, list[RowSet]] = field(default_factory=dict)
 
@@ -100,7 +104,9 @@ class Transaction:
 
     def buffered(self, table_id: int) -> Sequence[RowSet]:
         """Own rows of a table, oldest first."""
-        return self._buffered.get(table_id, ())
+        written = self._buffered.get(table_id, ())
+        before = self.own_rows.get(table_id) if self.own_rows else None
+        return written if before is None else (*before, *written)
 
     def buffered_tables(self) -> frozenset[int]:
         """Ids of the tables this transaction has written rows to."""
@@ -113,7 +119,7 @@ class Transaction:
         for shown, manifest in self.shown:
             if shown.id == table_id:
                 found |= {s.tier for s in manifest.segments}
-        if table_id in self._buffered:
+        if table_id in self._buffered or table_id in self.own_rows:
             return found | {Tier.BUFFER}
         return found
 
@@ -151,11 +157,19 @@ class Transaction:
         self.catalog = self.snapshot.catalog
         self._savepoints.clear()
 
+    def keep_only(self, writes: Sequence[StatementWrites]) -> None:
+        """Put ``writes`` in the place of what was written so far."""
+        self.writes[:] = writes
+        self._gather()
+
     def _undo(self, kept: int) -> None:
         self.abandoned.extend(
             r for w in self.writes[kept:] for _, r in w.rows if isinstance(r, StagedRows)
         )
         del self.writes[kept:]
+        self._gather()
+
+    def _gather(self) -> None:
         self._buffered.clear()
         for statement in self.writes:
             for table_id, rows in statement.rows:

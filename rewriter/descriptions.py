@@ -73,7 +73,7 @@ def described(table: Table) -> list[tuple[str | None, ...]]:
     return rows
 
 
-def create_table(table: Table) -> str:
+def create_table(table: Table, *, temporary: bool = False) -> str:
     """The CREATE TABLE that makes a table like this one, in the canonical dialect."""
     names = {c.physical: c.name for c in table.columns}
     parts: list[exp.Expr] = [_column(c) for c in table.columns]
@@ -96,17 +96,23 @@ def create_table(table: Table) -> str:
         )
     target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     schema = exp.Schema(this=target, expressions=parts)
-    return exp.Create(this=schema, kind="TABLE").sql(dialect="duckdb", pretty=True)
+    return _created(schema, "TABLE", None, temporary=temporary)
 
 
-def create_view(view: View) -> str:
+def _created(target: exp.Expr, kind: str, query: exp.Expr | None, *, temporary: bool) -> str:
+    created = exp.Create(this=target, kind=kind, expression=query)
+    if temporary:
+        created.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
+    return created.sql(dialect="duckdb", pretty=True)
+
+
+def create_view(view: View, *, temporary: bool = False) -> str:
     """The CREATE VIEW that makes this view."""
     target: exp.Expr = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
     if view.columns:
         target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
     query = sqlglot.parse_one(view.query, read="duckdb")
-    created = exp.Create(this=target, kind="VIEW", expression=query)
-    return created.sql(dialect="duckdb", pretty=True)
+    return _created(target, "VIEW", query, temporary=temporary)
 
 
 def _column(column: Column) -> exp.ColumnDef:

@@ -9,11 +9,22 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import STORE_SCHEMA
-from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from journal.schema import (
+    DEFAULT_SCHEMA,
+    OWN_SCHEMA,
+    CatalogSnapshot,
+    Relation,
+    Table,
+    TableName,
+    View,
+    fold,
+)
 from journal.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
 
 SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
+OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
+"""Under which names temporary relations may be found."""
 
 
 def position_of(node: exp.Expr | None) -> Position | None:
@@ -40,8 +51,20 @@ def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
 
 
 def table_name(table: exp.Table, context: RewriteContext) -> TableName:
-    """Schema and name of a table reference, the default schema filled in."""
+    """Schema and name of a table reference; one without a schema means a temporary table first."""
+    own = context.catalog.own
+    if own is not None:
+        name = TableName(own, table.name)
+        if is_among_own(table) or (not table.db and context.catalog.get(name) is not None):
+            return name
     return TableName(table.db or context.default_schema, table.name)
+
+
+def is_among_own(table: exp.Table) -> bool:
+    """True for names as ``temp.t``, ``pg_temp.t`` and ``temp.main.t``."""
+    if table.catalog:
+        return fold(table.catalog) == OWN_SCHEMA and fold(table.db) == DEFAULT_SCHEMA
+    return fold(table.db) in OWN_SCHEMAS
 
 
 def is_cte(table: exp.Table) -> bool:

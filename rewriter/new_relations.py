@@ -14,9 +14,9 @@ from journal.relations import ident
 from journal.schema import Table, TableName, View, fold
 from journal.sql import cast
 from rewriter.context import RewriteContext
-from rewriter.names import SYSTEM_SCHEMAS, position_of, table_name
+from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
 
-_RESERVED_SCHEMAS = SYSTEM_SCHEMAS | {"_palimpsest", "pg_catalog", "temp"}
+_RESERVED_SCHEMAS = SYSTEM_SCHEMAS | OWN_SCHEMAS | {"_palimpsest", "pg_catalog"}
 
 
 def check_schema_name(name: str, node: exp.Expr) -> None:
@@ -32,7 +32,7 @@ def check_schema_name(name: str, node: exp.Expr) -> None:
 
 def new_name(node: exp.Table, context: RewriteContext) -> TableName:
     """The name of a table or view to be; its schema must exist."""
-    name = table_name(node, context)
+    name = TableName(node.db or context.default_schema, node.name)
     return placed(name, node, context)
 
 

@@ -24,6 +24,7 @@ from rewriter.limits import Limits
 from rewriter.nesting import check_nesting, too_deep
 from rewriter.refusals import refusal
 from rewriter.statement import SqlStatement, Statement
+from rewriter.temporary_syntax import set_on_commit, without_on_commit
 from rewriter.tokens import tokenize
 
 DIALECTS = {
@@ -127,8 +128,11 @@ def _statement(
     if own is not None:
         return Parsed(own, own_text, parameters)
     normal, marks = without_marks(own_syntax.normalise(renamed))
+    normal, drops = without_on_commit(normal)
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
+        if drops:
+            ast = set_on_commit(ast)
     except PalimpsestError as error:
         raise refusal(tokens, None) or error from error
     refused = refusal(tokens, ast)

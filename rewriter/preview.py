@@ -83,7 +83,7 @@ def of_plan(
         dialect,
         plan.tag,
         plan.kind.value,
-        tuple(_step(step, named, dialect) for step in plan.steps),
+        tuple(_step(step, named, dialect, catalog) for step in plan.steps),
         tuple(_parameters(plan)),
         tuple(sorted(str(n) for n in plan.reads)),
         tuple(sorted(str(n) for n in plan.writes)),
@@ -182,7 +182,9 @@ def _shown_name(parameter: str) -> str:
     return str(int(bare) + 1) if bare.isdigit() else bare
 
 
-def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewStep:
+def _step(
+    step: object, tables: Mapping[int, Table], dialect: str, catalog: CatalogSnapshot
+) -> PreviewStep:
     match step:
         case planned.Stage(name, query):
             return PreviewStep(f'keep as "{name}"', to_sql(query.ast, dialect))
@@ -202,7 +204,7 @@ def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewSte
             sql = to_sql(step.query.ast, dialect)
             return PreviewStep(f'generate later numbers of "{step.column}" beyond', sql)
         case planned.Change(change):
-            return PreviewStep(f"change the catalog: {_change(change)}")
+            return PreviewStep(f"change the catalog: {_change(change, catalog)}")
         case _:
             found = getattr(step, "query", None)
             text = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
@@ -212,14 +214,18 @@ def _step(step: object, tables: Mapping[int, Table], dialect: str) -> PreviewSte
             return PreviewStep(type(step).__name__.lower(), text)
 
 
-def _change(change: planned.CatalogChange) -> str:
+def _change(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str:
     match change:
         case planned.PutRelation(View() as view, _):
             return f"view {view.name}"
         case planned.PutRelation(Table() as table, _):
             names = [table.by_physical(k).name for k in table.key]
             key = "no key" if table.hidden_key else f"key {', '.join(names)}"
+            if catalog.is_own(table.name):
+                return f"temporary table {table.name} ({key})"
             return f"table {table.name} ({key}) with its journal {table.journal_name}"
+        case planned.DropRelation(name) if catalog.is_own(name):
+            return f"drop {name}"
         case planned.DropRelation(name):
             return f"drop {name}; its journal stays"
         case planned.PutSchema(schema):

@@ -53,6 +53,7 @@ from rewriter.time_travel import (
     HISTORY_FUNCTIONS,
     Clause,
     Span,
+    check_versioned,
     clause_of,
     history_call,
     session_point,
@@ -150,7 +151,8 @@ class Reads:
         before, context = self._moment, self.context
         if moment is not None:
             self._moment = moment
-            self.context = replace(context, catalog=moment.point.catalog)
+            catalog = moment.point.catalog.with_own(context.catalog.own_relations())
+            self.context = replace(context, catalog=catalog)
         try:
             yield
         finally:
@@ -314,7 +316,10 @@ class Reads:
         outputs = business_outputs(table.columns)
         if self._scopes is not None and self._scopes.names_version(node, table):
             outputs += current_versions(table)
-        if self._moment is not None:
+        if self.context.catalog.is_own(table.name):
+            if clause_of(node) is not None:
+                check_versioned(table, node, self.context.catalog)
+        elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             return self._past(table).at(self._moment.version, outputs)
         return self.relation(table, outputs, pinned_keys(node, table))
@@ -331,13 +336,7 @@ class Reads:
         moments = [self.point(p) for p in clause.points]
         with self._looking_back(moments[-1] if moments else None):
             found = find_relation(node, self.context, moments[-1].point if moments else None)
-        if isinstance(found, View):
-            raise PalimpsestError(
-                Code.WRONG_OBJECT,
-                f"{found.name} is a view, whose rows have no versions",
-                advice="name its tables, or read the view AS OF a point",
-                position=position_of(node),
-            )
+        found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
         return self._past(found).span(clause.span, [m.version for m in moments], versioned)
@@ -351,13 +350,7 @@ class Reads:
         moments = [self.point(p) for p in call.points]
         with self._looking_back(moments[-1] if moments else None):
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
-        if isinstance(found, View):
-            raise PalimpsestError(
-                Code.WRONG_OBJECT,
-                f"{found.name} is a view, whose rows have no versions",
-                advice="name one of its tables",
-                position=position_of(node),
-            )
+        found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
         past = self._past(found)
         versions = [m.version for m in moments]

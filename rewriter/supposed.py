@@ -15,7 +15,7 @@ from journal import plan as planned
 from journal.catalog import apply
 from journal.errors import Code, PalimpsestError
 from journal.plan import Kind
-from journal.schema import CatalogSnapshot, Column, Table, TableName, fold
+from journal.schema import OWN_SCHEMA, CatalogSnapshot, Column, Table, TableName, fold
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight
 from rewriter.names import is_cte, position_of
@@ -34,7 +34,7 @@ def plain_sight(table_id: int) -> Sight:
 
 def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
     """The catalog that CREATE statements make; schemas need not be created."""
-    catalog = CatalogSnapshot.empty()
+    catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
     for number, parsed in enumerate(statements, 1):
         if isinstance(parsed.statement, SqlStatement):
             for node in parsed.statement.ast.find_all(exp.Table):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.schema import JournalFormat, fold
+from journal.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
 from journal.version import VersionType
 from rewriter.names import position_of
 
@@ -38,7 +38,7 @@ class TableOptions:
     columns: tuple[exp.ColumnDef, ...] = ()
 
 
-def read_options(ast: exp.Create) -> TableOptions:
+def read_options(ast: exp.Create, *, temporary: bool = False) -> TableOptions:
     """The options of a CREATE TABLE; raises NOT_SUPPORTED for those that would change its sense."""
     options = TableOptions()
     found = ast.args.get("properties")
@@ -53,9 +53,11 @@ def read_options(ast: exp.Create) -> TableOptions:
             case exp.WithDataProperty():
                 options = replace(options, with_data=not node.args.get("no"))
             case exp.TemporaryProperty():
-                raise _refused(
-                    "temporary tables are", ast, "create an ordinary table and drop it afterwards"
-                )
+                continue
+            case exp.OnCommitProperty() if temporary:
+                if node.args.get("delete"):
+                    kept = (*options.properties, (ON_COMMIT, DELETE_ROWS))
+                    options = replace(options, properties=kept)
             case exp.PartitionedByProperty() | exp.ClusteredByProperty():
                 options = _with_shape(options, node)
             case _ if isinstance(node, _HINTS):

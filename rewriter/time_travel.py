@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import Edge, PointRequest, Query
+from journal.schema import CatalogSnapshot, Relation, Table, View
 from rewriter.functions import check_functions
 from rewriter.names import position_of
 
@@ -217,3 +218,22 @@ def _refused(table: exp.Table, what: str, advice: str) -> PalimpsestError:
         advice=advice,
         position=position_of(table),
     )
+
+
+def check_versioned(found: Relation, node: exp.Expr, catalog: CatalogSnapshot) -> Table:
+    """The table whose past is asked for; raises for views and temporary tables, which have none."""
+    if isinstance(found, View):
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{found.name} is a view, whose rows have no versions",
+            advice="name its tables, or read the view AS OF a point",
+            position=position_of(node),
+        )
+    if catalog.is_own(found.name):
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{found.name} is a temporary table, which keeps no history",
+            advice=f"use an ordinary table; one that it hides is {catalog.home}.{found.name.name}",
+            position=position_of(node),
+        )
+    return found

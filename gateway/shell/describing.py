@@ -13,10 +13,7 @@ from journal.schema import Column as TableColumn
 
 def catalog_of(connection: Connection) -> CatalogSnapshot:
     """The catalog as the connection's next statement will see it."""
-    session = connection.session
-    if session.transaction is not None:
-        return session.transaction.catalog
-    return session.journal.state.catalog
+    return connection.session.catalog
 
 
 def relations(connection: Connection, kind: str, pattern: str | None) -> Result:

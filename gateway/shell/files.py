@@ -78,9 +78,7 @@ def import_file(
     with mapping():
         reader = reader_of(path)
         target = table_name(connection, name)
-        found = connection.session.journal.state.catalog.get(target)
-        if connection.session.transaction is not None:
-            found = connection.session.transaction.catalog.get(target)
+        found = connection.session.catalog.get(target)
         source = _Source(path, reader, options)
         columns = _described(connection, source.relation({}))
         if create:
@@ -211,6 +209,11 @@ def _matched(table: Table, columns: Sequence[tuple[str, str]], path: str) -> lis
 def table_name(connection: Connection, name: str) -> TableName:
     """A table's name as typed on the command line: ``t`` or ``schema.t``."""
     node = exp.to_table(name, dialect="duckdb")
+    catalog = connection.session.catalog
+    if not node.db and catalog.own is not None:
+        own = TableName(catalog.own, node.name)
+        if catalog.get(own) is not None:
+            return own
     return TableName(node.db or connection.session.settings.schema, node.name)
 
 

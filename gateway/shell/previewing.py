@@ -27,7 +27,7 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
         transaction = session.transaction
         borrowed = transaction is None
         if transaction is None:
-            transaction = session.journal.begin(read_only=True)
+            transaction = session.started(read_only=True)
         try:
             plan = session.executor.plan(transaction, parsed, session.settings, session.dialect)
             return of_plan(plan, parsed, transaction.catalog, dialect)

@@ -176,15 +176,19 @@ class PalimpsestDialect(default.DefaultDialect):
             cursor.execute(statement)
 
     def _catalog(self, connection: Any) -> CatalogSnapshot:
-        session = _gateway(connection).session
-        transaction = session.transaction
-        return session.journal.state.catalog if transaction is None else transaction.catalog
+        return _gateway(connection).session.catalog
 
     def _relation(self, connection: Any, name: str, schema: str | None) -> Relation:
-        found = self._catalog(connection).get(self._name(name, schema))
+        found = self._find(connection, name, schema)
         if found is None:
             raise exc.NoSuchTableError(f"{schema}.{name}" if schema else name)
         return found
+
+    def _find(self, connection: Any, name: str, schema: str | None) -> Relation | None:
+        """What a name means; without a schema a temporary table or view first."""
+        catalog = self._catalog(connection)
+        own = None if schema or not catalog.own else catalog.get(TableName(catalog.own, name))
+        return own or catalog.get(self._name(name, schema))
 
     def _name(self, name: str, schema: str | None) -> TableName:
         return TableName(schema or self.default_schema_name or "main", name)
@@ -195,7 +199,7 @@ class PalimpsestDialect(default.DefaultDialect):
     ) -> bool:
         """Whether there is a table or view of that name."""
         self._ensure_has_table_connection(connection)
-        return self._catalog(connection).get(self._name(table_name, schema)) is not None
+        return self._find(connection, table_name, schema) is not None
 
     @reflection.cache
     def has_schema(self, connection: Any, schema_name: str, **kw: Any) -> bool:
@@ -239,14 +243,18 @@ class PalimpsestDialect(default.DefaultDialect):
     def get_temp_table_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
-        """There are no temporary tables."""
-        return []
+        """The temporary tables of the connection."""
+        return self._own_names(connection, Table)
 
     def get_temp_view_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
-        """There are no temporary views."""
-        return []
+        """The temporary views of the connection."""
+        return self._own_names(connection, View)
+
+    def _own_names(self, connection: Any, kind: type[Table | View]) -> list[str]:
+        catalog = self._catalog(connection)
+        return shapes.relation_names(catalog, catalog.own, kind) if catalog.own else []
 
     def get_materialized_view_names(
         self, connection: Any, schema: str | None = None, **kw: Any

@@ -41,6 +41,7 @@ from rewriter.new_relations import (
 )
 from rewriter.policies import held_steps
 from rewriter.reads import Reads
+from rewriter.temporary import new_own
 
 STAGE = "altered"
 
@@ -182,7 +183,11 @@ def _modify_column(change: Alteration, action: exp.ModifyColumn) -> None:
 
 def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) -> TableName:
     node = action.this
-    name = placed(TableName(node.db or old.schema, node.name or old.name), node, context)
+    wanted = TableName(node.db or old.schema, node.name or old.name)
+    if context.catalog.is_own(old):
+        name = new_own(node, context) if node.db else wanted
+    else:
+        name = placed(wanted, node, context)
     if name.key != old.key and context.catalog.get(name) is not None:
         raise exists_already(name, node)
     return name

@@ -40,6 +40,7 @@ from rewriter.new_relations import new_name as new_relation
 from rewriter.reads import Reads
 from rewriter.table_options import TableOptions, read_options
 from rewriter.target import typed
+from rewriter.temporary import is_temporary, new_own
 
 STAGE = "changed"
 _ROW_IDS = 1 << 32
@@ -49,8 +50,9 @@ _ROW_IDS = 1 << 32
 def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """The plan of a CREATE TABLE."""
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
-    options = read_options(ast)
-    name = new_relation(node, context)
+    temporary = is_temporary(ast, node, context)
+    options = read_options(ast, temporary=temporary)
+    name = new_own(node, context) if temporary else new_relation(node, context)
     found = context.catalog.get(name)
     steps: list[Step] = []
     if found is not None:

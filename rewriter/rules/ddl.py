@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
-from journal.schema import View, fold
+from journal.schema import TableName, View, fold
 from rewriter.context import RewriteContext
 from rewriter.names import position_of, table_name, unknown_table
 from rewriter.new_relations import check_schema_name, ddl_plan
@@ -46,6 +46,8 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     catalog = context.catalog
     for node in ast.args.get("tables") or []:
         name = table_name(node, context)
+        if ast.args.get("temporary") and catalog.own is not None:
+            name = TableName(catalog.own, node.name)
         found = catalog.get(name)
         if found is None:
             if catalog.by_journal(name) is not None:

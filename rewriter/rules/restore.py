@@ -23,7 +23,7 @@ from rewriter.names import find_table, position_of
 from rewriter.reads import Moment, Reads
 from rewriter.statement import Restore, Source
 from rewriter.target import VERSION, physical_rows, readable
-from rewriter.time_travel import request
+from rewriter.time_travel import check_versioned, request
 
 STAGE = "changed"
 PICKED = "picked"
@@ -35,6 +35,7 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     """The plan of a RESTORE TABLE."""
     reads = Reads(context)
     table = find_table(statement.table, context)
+    check_versioned(table, statement.table, context.catalog)
     past = statement.source or _moment(statement, table, reads)
     sides = _Sides(table, reads, past)
     steps: list[Step] = []

@@ -119,10 +119,13 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
         return _rows(("database", "schema", "name"), rows)
     schema = statement.schema or context.default_schema
     inside = [r for r in found if r.name.key[0] == fold(schema)]
+    if statement.schema is None and context.dialect != "mysql":
+        inside += [r for r in found if context.catalog.is_own(r.name)]
+        inside.sort(key=lambda r: r.name.key[1])
     if statement.what == "VIEWS":
         inside = [r for r in inside if isinstance(r, View)]
     if context.dialect in _SPARK:
-        spark = [(r.name.schema, r.name.name, False) for r in inside]
+        spark = [(r.name.schema, r.name.name, context.catalog.is_own(r.name)) for r in inside]
         return _rows(("namespace", "tableName", "isTemporary"), spark)
     title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
     return _rows((title,), [(r.name.name,) for r in inside])
@@ -158,7 +161,11 @@ def _history(statement: Show, reads: Reads) -> StatementPlan:
 
 def _create(statement: Show, reads: Reads) -> exp.Query:
     found = _relation(statement, reads)
-    text = create_table(found) if isinstance(found, Table) else create_view(found)
+    temporary = reads.context.catalog.is_own(found.name)
+    if isinstance(found, Table):
+        text = create_table(found, temporary=temporary)
+    else:
+        text = create_view(found, temporary=temporary)
     if reads.context.dialect == "mysql":
         kind = "Table" if isinstance(found, Table) else "View"
         return _rows((kind, f"Create {kind}"), [(found.name.name, text)])

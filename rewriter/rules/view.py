@@ -14,14 +14,16 @@ from rewriter.names import position_of, table_name
 from rewriter.new_relations import ddl_plan, exists_already, new_name, wrong_kind
 from rewriter.reads import Reads
 from rewriter.scopes import Scopes, is_named
+from rewriter.temporary import check_lasting, is_temporary, new_own
 
 
 def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """The plan of a CREATE VIEW."""
     schema = ast.this if isinstance(ast.this, exp.Schema) else None
     node = schema.this if schema is not None else ast.this
+    temporary = is_temporary(ast, node, context)
     _check_options(ast)
-    name = new_name(node, context)
+    name = new_own(node, context) if temporary else new_name(node, context)
     found = context.catalog.get(name)
     if found is not None:
         if ast.args.get("exists"):
@@ -39,6 +41,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             position=position_of(node),
         )
     _qualify(query, context)
+    if not temporary:
+        check_lasting(name, query, context)
     text = query.sql(dialect="duckdb")
     reads = Reads(context)
     holder = exp.Subquery(this=query)
@@ -68,6 +72,8 @@ def _check_options(ast: exp.Create) -> None:
     properties = ast.args.get("properties")
     options = properties.expressions if properties is not None else []
     for option in options:
+        if isinstance(option, exp.TemporaryProperty):
+            continue
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"a {option.key.removesuffix('property').upper()} view is not supported",

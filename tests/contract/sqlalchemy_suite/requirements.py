@@ -31,9 +31,14 @@ OPEN = (
     "insert_executemany_returning", "empty_inserts", "no_sequences", "empty_inserts_executemany",
 )  # fmt: skip
 
+TEMPORARY = (
+    "temporary_tables", "temp_table_reflection", "temp_table_names", "has_temp_table",
+    "temporary_views",
+)  # fmt: skip
+"""Open on the embedded store alone: others have no temporary tables."""
+
 _KEYS = "foreign keys are taken in models and left out of CREATE TABLE: they are not enforced"
 _INDEXES = "there are no indexes: segments are sorted by key and carry statistics"
-_TEMPORARY = "there are no temporary tables: a journal is for good"
 CLOSED = {
     "foreign_key_constraint_reflection": _KEYS,
     "on_update_cascade": _KEYS,
@@ -41,9 +46,7 @@ CLOSED = {
     "index_reflection": _INDEXES,
     "indexes_with_ascdesc": _INDEXES,
     "reflect_indexes_with_ascdesc": _INDEXES,
-    "temporary_tables": _TEMPORARY,
-    "temp_table_reflection": _TEMPORARY,
-    "temp_table_reflect_indexes": _TEMPORARY,
+    "temp_table_reflect_indexes": _INDEXES,
     "implements_get_lastrowid": "generated keys come back through RETURNING",
     "denormalized_names": "names keep the case they were written in",
 }
@@ -57,6 +60,10 @@ class Requirements(SuiteRequirements):
         return {"default": "SNAPSHOT", "supported": ["SNAPSHOT", "AUTOCOMMIT"]}
 
 
+def _is_embedded(config: Any) -> bool:
+    return bool(config.db.url.drivername == "palimpsest")
+
+
 def _always(answer: Any) -> property:
     return property(lambda self: answer())
 
@@ -67,3 +74,6 @@ for _name in OPEN:
 for _name in CLOSED:
     assert hasattr(SuiteRequirements, _name), _name
     setattr(Requirements, _name, _always(exclusions.closed))
+for _name in TEMPORARY:
+    assert hasattr(SuiteRequirements, _name), _name
+    setattr(Requirements, _name, _always(lambda: exclusions.only_if(_is_embedded)))

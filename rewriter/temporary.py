@@ -1,0 +1,62 @@
+"""Temporary tables and views: which statements mean one, and what they may be named. Pure.
+
+They are logical tables in a schema of the session's own, so every rule takes them as any other.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import TableName
+from rewriter.context import RewriteContext
+from rewriter.names import is_among_own, position_of
+
+
+def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> bool:
+    """True for CREATE TEMPORARY; raises where there is no such thing."""
+    properties = ast.args.get("properties")
+    found = properties.expressions if properties is not None else []
+    if not any(isinstance(option, exp.TemporaryProperty) for option in found):
+        return False
+    if any(isinstance(option, exp.GlobalProperty) for option in found):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "GLOBAL TEMPORARY relations are not supported",
+            advice="create a temporary one, which its connection alone sees, or an ordinary one",
+            position=position_of(node),
+        )
+    if context.catalog.own is None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "temporary tables are not supported by this store",
+            advice="create an ordinary table and drop it afterwards",
+            position=position_of(node),
+        )
+    return True
+
+
+def new_own(node: exp.Table, context: RewriteContext) -> TableName:
+    """The name of a temporary table or view to be."""
+    assert context.catalog.own is not None
+    if node.db and not is_among_own(node):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"a temporary table cannot be put into schema {node.db}",
+            advice="leave the schema out: the connection has one of its own, named temp",
+            position=position_of(node),
+        )
+    return TableName(context.catalog.own, node.name)
+
+
+def check_lasting(name: TableName, query: exp.Query, context: RewriteContext) -> None:
+    """Raise if a view that stays would read what goes with the session; names have schemas."""
+    for table in query.find_all(exp.Table):
+        read = TableName(table.db, table.name)
+        if table.db and context.catalog.is_own(read):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"the view {name} would read {read}, which is temporary",
+                advice="CREATE TEMPORARY VIEW, or read an ordinary table",
+                position=position_of(table),
+            )
