@@ -52,7 +52,12 @@ def opened(url: str) -> Executor:
             advice="pip install 'palimpsest-gateway[postgres]'",
         ) from error
     check_conninfo(conninfo)
-    journal = DatabaseJournal(PostgresStore(conninfo, options))
-    with journal.reading_session() as session:
-        drop_staged(session, wall_clock_us() - _FORSAKEN_US)
+    store = PostgresStore(conninfo, options)
+    try:
+        journal = DatabaseJournal(store)
+        with journal.reading_session() as session:
+            drop_staged(session, wall_clock_us() - _FORSAKEN_US)
+    except BaseException:
+        store.close()
+        raise
     return Executor(journal, DatabaseUpkeep(journal))

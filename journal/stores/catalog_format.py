@@ -46,11 +46,13 @@ def check_format(rows: Sequence[tuple[Any, ...]], expected: str, what: str) -> N
     """Raise WAREHOUSE_FORMAT unless the rows of ``QUERY`` say that ``what`` has this format."""
     if list(rows) == [(expected,)]:
         return
-    shown = rows[0][0] if rows else "none"
+    shown = str(rows[0][0]) if rows else "none"
+    is_newer = shown.isdigit() and int(shown) > int(expected)
     raise PalimpsestError(
         Code.WAREHOUSE_FORMAT,
-        f"{what} has format {shown}, this version reads format {expected}",
-        advice="open it with the version that wrote it, or upgrade",
+        f"{what} has format {shown}{', of a newer version' if is_newer else ''}; this version"
+        f" reads format {expected}",
+        advice="upgrade palimpsest" if is_newer else "open it with the version that wrote it",
     )
 
 

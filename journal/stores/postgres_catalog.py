@@ -27,96 +27,115 @@ from journal.stores.postgres import PostgresSession
 from journal.version import Version, to_datetime
 
 FORMAT = "3"
+_OLDER = ("1", "2")
+"""Formats that lack tables, functions and columns, and differ in nothing else."""
 _SECRET = "secret"
 _SECRET_BYTES = 32
 LOCK = 5283_1905_7734
 """The advisory lock that commit sections of one database take turns by."""
 TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
 STATE = "SELECT generation, version, settled, catalog, fence FROM _palimpsest.state"
+_EARLY = (
+    "SELECT to_regnamespace('main') IS NULL AND EXISTS (SELECT 1 FROM _palimpsest.catalog_log"
+    """ WHERE change LIKE '%"schema": "main"%')"""
+)
 _TABLES = (
     "CREATE SCHEMA IF NOT EXISTS _palimpsest",
-    "CREATE TABLE _palimpsest.meta (key text PRIMARY KEY, value text)",
+    "CREATE TABLE IF NOT EXISTS _palimpsest.meta (key text PRIMARY KEY, value text)",
     (
-        "CREATE TABLE _palimpsest.state (generation bigint NOT NULL, version bigint NOT NULL,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.state ("
+        "generation bigint NOT NULL, version bigint NOT NULL,"
         " settled bigint NOT NULL, catalog bigint NOT NULL, fence bigint NOT NULL)"
     ),
     (
-        "CREATE TABLE _palimpsest.catalog_log (version bigint, ordinal integer, change text,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.catalog_log ("
+        "version bigint, ordinal integer, change text,"
         " PRIMARY KEY (version, ordinal))"
     ),
     (
-        "CREATE TABLE _palimpsest.journals (table_id bigint PRIMARY KEY, changed bigint NOT NULL,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.journals ("
+        "table_id bigint PRIMARY KEY, changed bigint NOT NULL,"
         " manifest text NOT NULL, last_version bigint NOT NULL, open_rows bigint NOT NULL,"
         " closing_rows bigint NOT NULL, tombstones bigint NOT NULL)"
     ),
     (
-        "CREATE TABLE _palimpsest.counters (table_id bigint, column_name text, value numeric,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.counters ("
+        "table_id bigint, column_name text, value numeric,"
         " PRIMARY KEY (table_id, column_name))"
     ),
     (
-        "CREATE TABLE _palimpsest.transactions (version bigint PRIMARY KEY, first_version bigint,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.transactions ("
+        "version bigint PRIMARY KEY, first_version bigint,"
         " committed_at timestamptz, user_name text, application text, statements integer,"
         " statement_digest text, message text, tables text[], rows_written bigint)"
     ),
     (
-        "CREATE TABLE _palimpsest.holds (id text, scope text, table_id bigint, predicate text,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.holds ("
+        "id text, scope text, table_id bigint, predicate text,"
         " subject_column text, subject_value text, reason text, placed_by text,"
         " placed_at timestamptz, released_by text, released_at timestamptz)"
     ),
     (
-        "CREATE TABLE _palimpsest.jobs (id text, kind text, table_id bigint, table_name text,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.jobs ("
+        "id text, kind text, table_id bigint, table_name text,"
         " state text, attempt integer, dry_run boolean, cause text, user_name text, options text,"
         " started_at timestamptz, ended_at timestamptz, rows_read bigint, rows_written bigint,"
         " rows_removed bigint, bytes_read bigint, bytes_written bigint, bytes_removed bigint,"
         " error_code text, error text, report text, log text[])"
     ),
     (
-        "CREATE TABLE _palimpsest.backups (name text, kind text, table_id bigint, table_name text,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.backups ("
+        "name text, kind text, table_id bigint, table_name text,"
         " version bigint, rows bigint, bytes bigint, segments text, made_by text,"
         " made_at timestamptz, expires_at timestamptz)"
     ),
     (
-        "CREATE TABLE _palimpsest.retired (name text PRIMARY KEY, table_id bigint, epoch bigint,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.retired ("
+        "name text PRIMARY KEY, table_id bigint, epoch bigint,"
         " since bigint, until bigint, bytes bigint, job_id text, job_kind text, replaced_by xid)"
     ),
     (
-        "CREATE TABLE _palimpsest.epochs (table_id bigint, epoch bigint, began_at timestamptz,"
+        "CREATE TABLE IF NOT EXISTS _palimpsest.epochs ("
+        "table_id bigint, epoch bigint, began_at timestamptz,"
         " erased boolean NOT NULL, PRIMARY KEY (table_id, epoch))"
     ),
-    "CREATE SEQUENCE _palimpsest.table_ids AS bigint",
-    "INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0, 0)",
+    "CREATE SEQUENCE IF NOT EXISTS _palimpsest.table_ids AS bigint",
     (
-        "CREATE FUNCTION _palimpsest.fail(what text) RETURNS boolean LANGUAGE plpgsql VOLATILE"
+        "CREATE OR REPLACE FUNCTION _palimpsest.fail(what text)"
+        " RETURNS boolean LANGUAGE plpgsql VOLATILE"
         " AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'P0001'; END $$"
     ),
     (
-        "CREATE FUNCTION _palimpsest.try_cast(value text, sample anyelement) RETURNS anyelement"
+        "CREATE OR REPLACE FUNCTION _palimpsest.try_cast(value text, sample anyelement)"
+        " RETURNS anyelement"
         " LANGUAGE plpgsql STABLE AS $$ BEGIN"
         " EXECUTE format('SELECT %L::%s', value, pg_typeof(sample)) INTO sample; RETURN sample;"
         " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
     ),
     (
-        "CREATE FUNCTION _palimpsest.replaced() RETURNS boolean LANGUAGE plpgsql VOLATILE"
+        "CREATE OR REPLACE FUNCTION _palimpsest.replaced()"
+        " RETURNS boolean LANGUAGE plpgsql VOLATILE"
         " AS $$ BEGIN RAISE EXCEPTION 'could not serialize access: the journal was compacted"
         " since this transaction began' USING ERRCODE = '40001', HINT = 'run it again'; END $$"
     ),
     # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
     (
-        "CREATE FUNCTION _palimpsest.json_at(value json, place text) RETURNS json LANGUAGE sql"
+        "CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)"
+        " RETURNS json LANGUAGE sql"
         " IMMUTABLE AS $$ SELECT CASE WHEN place LIKE '$%' THEN"
         " jsonb_path_query_first(value::jsonb, place::jsonpath)::json ELSE value -> place END $$"
     ),
     (
-        "CREATE FUNCTION _palimpsest.json_text_at(value json, place text) RETURNS text"
+        "CREATE OR REPLACE FUNCTION _palimpsest.json_text_at(value json, place text) RETURNS text"
         " LANGUAGE sql IMMUTABLE AS $$ SELECT _palimpsest.json_at(value, place) #>> '{}' $$"
     ),
     # PostgreSQL has ANY_VALUE since version 16.
     (
-        "CREATE FUNCTION _palimpsest.earlier(kept anyelement, other anyelement)"
+        "CREATE OR REPLACE FUNCTION _palimpsest.earlier(kept anyelement, other anyelement)"
         " RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT $1'"
     ),
     (
-        "CREATE AGGREGATE _palimpsest.any_value(anyelement)"
+        "CREATE OR REPLACE AGGREGATE _palimpsest.any_value(anyelement)"
         " (SFUNC = _palimpsest.earlier, STYPE = anyelement, PARALLEL = SAFE,"
         " COMBINEFUNC = _palimpsest.earlier)"
     ),
@@ -124,22 +143,56 @@ _TABLES = (
 
 
 def exists(session: PostgresSession) -> bool:
-    """True when the database holds journals; refuses those of another format."""
+    """True when the database holds journals, brought to this format if their catalog is older.
+
+    The caller has the lock. Raises WAREHOUSE_FORMAT for a format that this version does not know.
+    """
     if session.text("SELECT to_regclass('_palimpsest.meta')") == [(None,)]:
         return False
-    check_format(session.text(catalog_format.QUERY), FORMAT, "the database's catalog")
+    found = session.text(catalog_format.QUERY)
+    if found in [[(older,)] for older in _OLDER]:
+        _upgrade(session)
+    else:
+        check_format(found, FORMAT, "the database's catalog")
     return True
 
 
 def create(session: PostgresSession, store_id: str) -> None:
     """Make the catalog tables of a new store."""
-    for statement in _TABLES:
-        session.text(statement)
-    erasure_rows.ensure(session)
-    session.text("CREATE INDEX ON _palimpsest.suppressions (hash)")
+    _ensure(session)
+    session.text("INSERT INTO _palimpsest.state VALUES (1, 0, 0, 0, 0)")
     secret = os.urandom(_SECRET_BYTES).hex()
     for key, value in (("format", FORMAT), ("id", store_id), (_SECRET, secret)):
         put_meta(session, key, value)
+
+
+def _ensure(session: PostgresSession) -> None:
+    """Make what is not there yet; rows stay as they are."""
+    for statement in _TABLES:
+        session.text(statement)
+    erasure_rows.ensure(session)
+    session.text("CREATE INDEX IF NOT EXISTS suppressions_hash ON _palimpsest.suppressions (hash)")
+
+
+def _upgrade(session: PostgresSession) -> None:
+    """Bring a catalog of an older format to this one, in the transaction that opens it.
+
+    Raises WAREHOUSE_FORMAT for one whose default schema had a name that no schema of the database
+    has: its views would be left behind.
+    """
+    if session.text(_EARLY) == [(True,)]:
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            "the catalog is of a time when the database's schema public was called main",
+            advice="eject its tables with the version that wrote it, and adopt them with this one",
+        )
+    _ensure(session)
+    session.text(
+        "ALTER TABLE _palimpsest.state ADD COLUMN IF NOT EXISTS fence bigint NOT NULL DEFAULT 0"
+    )
+    if get_meta(session, _SECRET) is None:
+        put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
+    put_meta(session, "format", FORMAT)
 
 
 def secret(session: PostgresSession) -> str:

@@ -191,9 +191,6 @@ def test_policies_are_kept_and_the_relations_of_upkeep_are_empty(con: Connection
     ]
     for relation in ("jobs", "holds", "backups"):
         assert con.execute(f"SELECT * FROM system.{relation}").fetchall() == []
-    with pytest.raises(gateway.Error) as raised:
-        con.execute("CALL system.backup('t')")
-    assert raised.value.code == "PAL-110"
 
 
 def test_public_goes_by_its_own_name(con: Connection) -> None:

@@ -1,0 +1,104 @@
+"""Catalogs of earlier and of later formats: brought to this one in one go, or refused clearly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+import gateway
+from journal.stores import postgres_catalog
+from tests.support.postgres import Cluster
+
+_AS_IT_WAS = (
+    "ALTER TABLE _palimpsest.state DROP COLUMN fence",
+    "DROP TABLE _palimpsest.suppressions, _palimpsest.audit, _palimpsest.erasures",
+    "DROP FUNCTION _palimpsest.json_text_at, _palimpsest.json_at",
+    "DELETE FROM _palimpsest.meta WHERE key = 'secret'",
+    "UPDATE _palimpsest.meta SET value = '2' WHERE key = 'format'",
+)
+"""What makes a catalog of format 3 one of format 2."""
+_BEFORE_JOBS = (
+    "DROP TABLE _palimpsest.retired, _palimpsest.epochs",
+    "DROP FUNCTION _palimpsest.replaced",
+)
+
+
+@pytest.fixture
+def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection that knows nothing of the gateway."""
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
+        yield found
+
+
+def _made(url: str) -> list[tuple[Any, ...]]:
+    with gateway.connect(url, autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three')")
+        con.execute("UPDATE t SET b = 'zwei' WHERE a = 2")
+        return list(con.execute("SELECT * FROM t ORDER BY a").fetchall())
+
+
+def _format(admin: psycopg.Connection[Any]) -> Any:
+    return admin.execute("SELECT value FROM _palimpsest.meta WHERE key = 'format'").fetchall()
+
+
+@pytest.mark.parametrize("older", [_AS_IT_WAS, (*_AS_IT_WAS, *_BEFORE_JOBS)])
+def test_an_older_catalog_is_brought_to_this_format(
+    url: str, admin: psycopg.Connection[Any], older: tuple[str, ...]
+) -> None:
+    rows = _made(url)
+    for statement in older:
+        admin.execute(statement)
+    with gateway.connect(url, autocommit=True) as con:
+        assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
+        con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')")
+        con.execute("OPTIMIZE t")
+        (erased,) = con.execute("ERASE FROM t WHERE b = 'three'").fetchall()
+        assert erased[1] == "COMPLETED"
+        with pytest.raises(gateway.Error):
+            con.execute("INSERT INTO t VALUES (3, 'three')")
+        con.execute("INSERT INTO t VALUES (4, 'four')")
+        assert con.session.executor.sealer.verify().is_clean
+    assert _format(admin) == [(postgres_catalog.FORMAT,)]
+    with gateway.connect(url, autocommit=True) as con:
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connection[Any]) -> None:
+    _made(url)
+    for statement in _AS_IT_WAS:
+        admin.execute(statement)
+    # A view of somebody's stands where a table of the new format belongs.
+    admin.execute("CREATE VIEW _palimpsest.suppressions AS SELECT 1 AS x")
+    with pytest.raises(gateway.Error):
+        gateway.connect(url)
+    assert _format(admin) == [("2",)]
+    assert admin.execute("SELECT to_regclass('_palimpsest.audit')").fetchall() == [(None,)]
+    admin.execute("DROP VIEW _palimpsest.suppressions")
+    with gateway.connect(url, autocommit=True) as con:
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+def test_a_newer_catalog_is_refused(url: str, admin: psycopg.Connection[Any]) -> None:
+    _made(url)
+    admin.execute("UPDATE _palimpsest.meta SET value = '4' WHERE key = 'format'")
+    with pytest.raises(gateway.Error, match="format 4, of a newer version") as raised:
+        gateway.connect(url)
+    assert raised.value.code == "PAL-502"
+    assert _format(admin) == [("4",)]
+
+
+def test_one_that_called_the_public_schema_by_another_name_is_refused(
+    url: str, admin: psycopg.Connection[Any]
+) -> None:
+    _made(url)
+    for statement in _AS_IT_WAS:
+        admin.execute(statement)
+    admin.execute("""UPDATE _palimpsest.catalog_log
+        SET change = replace(change, '"schema": "public"', '"schema": "main"')""")
+    with pytest.raises(gateway.Error, match="was called main") as raised:
+        gateway.connect(url)
+    assert raised.value.code == "PAL-502"
