@@ -6,8 +6,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sqlalchemy.dialects.postgresql import Insert, insert
 
 from gateway.sqlalchemy_dialect.dialect import PalimpsestDialect
+
+with suppress(ModuleNotFoundError):
+    # Alembic knows a dialect once its class is there.
+    import gateway.sqlalchemy_dialect.migrations  # noqa: F401
 
 __all__ = ["Insert", "PalimpsestDialect", "insert"]
