@@ -83,7 +83,6 @@ def test_timestamp_versions_are_the_default(run: Client) -> None:
         ("CREATE SCHEMA system", "PAL-113", "42939"),
         ("CREATE SCHEMA x AUTHORIZATION somebody", "PAL-110", "0A000"),
         ("DROP SCHEMA main CASCADE", "PAL-113", "42939"),
-        ("CREATE TEMP VIEW x AS SELECT 1", "PAL-110", "0A000"),
         ("CREATE VIEW x AS SELECT nothing FROM t", "PAL-202", "42703"),
         ("CREATE INDEX i ON t (a)", "PAL-110", "0A000"),
         ("CREATE SEQUENCE s", "PAL-110", "0A000"),
