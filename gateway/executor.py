@@ -241,6 +241,7 @@ class Executor:
             batch=batch,
             swift=asked.swift,
             recalled=asked.recalled,
+            references=self._journal.keeps_references,
             limits=settings.limits,
         )
         plan = rewrite_statement(parsed.statement, context)

@@ -17,7 +17,12 @@ from journal import policy
 from journal.schema import CatalogSnapshot, Column, Table, View
 from journal.segment import Tier
 from journal.state import JournalState
-from rewriter.descriptions import constraints, referenced_default, shown_type
+from rewriter.descriptions import (
+    constraints,
+    referenced_default,
+    referred_constraint,
+    shown_type,
+)
 from rewriter.system import CATALOG_NAME
 
 Row = tuple[Any, ...]
@@ -177,13 +182,37 @@ def _info_constraints(seen: Seen) -> Iterator[Row]:
 def _info_key_columns(seen: Seen) -> Iterator[Row]:
     for table in _base_tables(seen):
         for kind, name, columns in constraints(table):
+            referred = _referred(seen, table, name) if kind == "FOREIGN KEY" else ()
             for position, column in enumerate(columns if kind != "CHECK" else (), 1):
                 place = (CATALOG_NAME, table.name.schema, name)
-                yield (*place, CATALOG_NAME, table.name.schema, table.name.name, column, position)
+                there = referred[position - 1] if referred else None
+                yield (
+                    *(*place, CATALOG_NAME, table.name.schema, table.name.name),
+                    *(column, position, there),
+                )
 
 
-def _nothing(seen: Seen) -> Iterator[Row]:
-    return iter(())
+def _referred(seen: Seen, table: Table, name: str) -> Sequence[int]:
+    """For each column of a foreign key, which one of the unique constraint it refers to."""
+    for reference in seen.catalog.references.get(table.id, ()):
+        if reference.child.id == table.id and reference.key.name == name:
+            _, _, columns = referred_constraint(reference)
+            parent = reference.parent
+            names = [parent.by_physical(p).name for p in reference.key.parent_columns]
+            return [list(columns).index(n) + 1 for n in names]
+    return ()
+
+
+def _info_references(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for reference in seen.catalog.references.get(table.id, ()):
+            if reference.child.id == table.id:
+                _, unique, _ = referred_constraint(reference)
+                yield (
+                    *(CATALOG_NAME, table.name.schema, reference.key.name),
+                    *(CATALOG_NAME, reference.parent.name.schema, unique),
+                    *("NONE", "NO ACTION", "NO ACTION"),
+                )
 
 
 def _shape(text: str, *numbers: str, flags: Sequence[str] = (), lists: Sequence[str] = ()) -> Any:
@@ -252,11 +281,17 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         _info_constraints,
     ),
     "info_key_column_usage": (
-        _shape(f"{_CONSTRAINT} {_TABLE} column_name ordinal_position", "ordinal_position"),
+        _shape(
+            f"{_CONSTRAINT} {_TABLE} column_name ordinal_position position_in_unique_constraint",
+            *("ordinal_position", "position_in_unique_constraint"),
+        ),
         _info_key_columns,
     ),
     "info_referential_constraints": (
-        _shape(f"{_CONSTRAINT} unique_constraint_name match_option update_rule delete_rule"),
-        _nothing,
+        _shape(
+            f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema"
+            " unique_constraint_name match_option update_rule delete_rule"
+        ),
+        _info_references,
     ),
 }

@@ -13,6 +13,7 @@ from journal.schema import (
     CatalogSnapshot,
     Check,
     Column,
+    ForeignKey,
     Identity,
     JournalFormat,
     Relation,
@@ -54,7 +55,11 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
         case PutRelation(relation, instead_of):
             kind = "table" if isinstance(relation, Table) else "view"
             old = None if instead_of is None else asdict(instead_of)
-            return {"action": f"put-{kind}", "relation": asdict(relation), "instead_of": old}
+            raw = asdict(relation)
+            if not raw.get("foreign_keys", True):
+                # Earlier versions read tables that have none.
+                del raw["foreign_keys"]
+            return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
         case DropRelation(name):
             return {"action": "drop-relation", "name": asdict(name)}
         case PutSchema(schema):
@@ -94,12 +99,18 @@ def _table(raw: dict[str, Any]) -> Table:
             "format": JournalFormat(**form),
             "properties": tuple((k, v) for k, v in raw["properties"]),
             "physical_names": tuple(raw["physical_names"]),
+            "foreign_keys": tuple(_foreign_key(k) for k in raw.get("foreign_keys", ())),
         }
     )
 
 
 def _unique(raw: dict[str, Any]) -> Unique:
     return Unique(raw["name"], tuple(raw["columns"]), raw.get("primary", False))
+
+
+def _foreign_key(raw: dict[str, Any]) -> ForeignKey:
+    columns, parents = tuple(raw["columns"]), tuple(raw["parent_columns"])
+    return ForeignKey(raw["name"], columns, raw["parent"], parents)
 
 
 def _column(raw: dict[str, Any]) -> Column:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal import commit as section
-from journal import direct
+from journal import direct, references
 from journal.catalog import apply
 from journal.commit import Author, CommitRecord
 from journal.erasure import guard
@@ -110,7 +110,12 @@ class Commits:
         passed: list[tuple[Request, list[StatementWrites]]] = []
         refused: list[tuple[Request, PalimpsestError]] = []
         floor = journal.clock.floor
+        written: set[int] = set()
         for request in requests:
+            own = request.transaction.buffered_tables()
+            if not written.isdisjoint(references.linked(committed.catalog, own)):
+                # Its foreign keys are checked against what the group commits: it goes alone.
+                continue
             try:
                 self._check(session, request.transaction, committed, records)
             except PalimpsestError as error:
@@ -122,6 +127,7 @@ class Commits:
             writes = section.restamped(journal.warehouse, session, transaction, clock, floor)
             floor = writes[-1].version
             passed.append((request, writes))
+            written |= own
             records.append(CommitRecord(floor, _rows_of(writes)))
         if passed:
             everything = [w for _, writes in passed for w in writes]
@@ -130,8 +136,8 @@ class Commits:
                 section.transaction_row(writes, r.transaction.message, r.author, committed.catalog)
                 for r, writes in passed
             ]
-            written = written_rows(committed.catalog, appended.rows)
-            self._finish(session, committed.catalog, appended.tables, rows, written, ())
+            recent = written_rows(committed.catalog, appended.rows)
+            self._finish(session, committed.catalog, appended.tables, rows, recent, ())
             self._records = records
             self._keep(r.transaction for r, _ in passed)
         for request, writes in passed:
@@ -150,6 +156,7 @@ class Commits:
         section.check_catalog(transaction, committed)
         section.check_conflicts(session, transaction, committed, records)
         self._journal.removals.check(session, transaction, committed)
+        references.check_references(session, transaction, committed)
 
         def show(table: Table, name: str) -> None:
             show_rows(session, table, name, transaction.buffered(table.id))
@@ -168,6 +175,8 @@ class Commits:
             catalog = committed.catalog
             for _, change in transaction.changes():
                 catalog = apply(catalog, change)
+            if catalog is not committed.catalog:
+                references.check_definitions(committed.catalog, catalog)
             writes = section.restamped(journal.warehouse, session, transaction, clock, clock.floor)
             appended = section.append(journal.warehouse, session, committed, writes)
         row = section.transaction_row(writes, transaction.message, author, catalog)

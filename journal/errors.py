@@ -59,6 +59,7 @@ class Code(Enum):
     ROW_TWICE = CodeInfo("PAL-304", "21000", "statement would change a row twice")
     GENERATED_COLUMN = CodeInfo("PAL-305", "428C9", "generated column given a value")
     ERASED = CodeInfo("PAL-306", "23001", "erased, and may not be written again")
+    FOREIGN_KEY = CodeInfo("PAL-307", "23503", "foreign key violated")
     CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
     OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")
     DIVISION_BY_ZERO = CodeInfo("PAL-314", "22012", "division by zero")

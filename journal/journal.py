@@ -373,6 +373,11 @@ class Journal:
         return True
 
     @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys."""
+        return True
+
+    @property
     def place(self) -> str:
         """Where the journals lie, for people."""
         return str(self.root)

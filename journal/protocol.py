@@ -152,6 +152,10 @@ class OpenJournal(Protocol):
         """True if writes that take no time may run inside the commit section."""
 
     @property
+    def keeps_references(self) -> bool:
+        """True if tables may have foreign keys: commits check them against what others did."""
+
+    @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""
 

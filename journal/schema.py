@@ -6,7 +6,7 @@ compare without regard to case, as in the embedded store. Nothing here does I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -94,6 +94,23 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A FOREIGN KEY constraint: physical columns of the table, and those of its parent.
+
+    ``parent`` is the parent's table id, so that renaming it changes nothing.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    parent: int
+    parent_columns: tuple[str, ...]
+
+
+Constraint = Unique | Check | ForeignKey
+"""What has a name of its own in a table; the primary key apart."""
+
+
+@dataclass(frozen=True, slots=True)
 class JournalFormat:
     """Names and types of a journal's own columns (configurable per store and table)."""
 
@@ -124,6 +141,7 @@ class Table:
     properties: tuple[tuple[str, str], ...] = ()
     physical_names: tuple[str, ...] = ()
     layout: int = 0
+    foreign_keys: tuple[ForeignKey, ...] = ()
 
     @property
     def hidden_key(self) -> bool:
@@ -141,6 +159,16 @@ class Table:
         if self.hidden_key:
             return (*self.columns, Column(ROW_ID, ROW_ID, "BIGINT", not_null=True))
         return self.columns
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All constraints but the primary key."""
+        return (*self.uniques, *self.checks, *self.foreign_keys)
+
+    def has_unique(self, columns: Iterable[str]) -> bool:
+        """True if a primary key or a UNIQUE constraint is over just these physical columns."""
+        keys = (self.key, *(u.columns for u in self.uniques))
+        return any(set(key) == set(columns) for key in keys)
 
     def find(self, name: str) -> Column | None:
         """The column of that logical name, or None."""
@@ -166,6 +194,19 @@ Relation = Table | View
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key between the two tables that it is about, which may be one and the same."""
+
+    child: Table
+    key: ForeignKey
+    parent: Table
+
+
+References = Mapping[int, tuple[Reference, ...]]
+"""Foreign keys by the id of a table: those it has and those that point at it, each once."""
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogSnapshot:
     """All schemas, tables and views at one moment; the rewriter's whole view of the world.
 
@@ -178,6 +219,9 @@ class CatalogSnapshot:
     relations: Mapping[tuple[str, str], Relation]
     home: str = DEFAULT_SCHEMA
     own: str | None = None
+    _references: list[References] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @staticmethod
     def empty(home: str = DEFAULT_SCHEMA, own: str | None = None) -> CatalogSnapshot:
@@ -212,6 +256,13 @@ class CatalogSnapshot:
         """The table of that id, or None."""
         return next((t for t in self.tables() if t.id == table_id), None)
 
+    @property
+    def references(self) -> References:
+        """The foreign keys of the catalog, found once; a parent that is gone has none."""
+        if not self._references:
+            self._references.append(_references_of(list(self.tables())))
+        return self._references[0]
+
     def tables(self) -> Iterator[Table]:
         """Every table."""
         return (r for r in self.relations.values() if isinstance(r, Table))
@@ -244,3 +295,17 @@ class CatalogSnapshot:
         """A copy that lacks the schema."""
         schemas = {k: v for k, v in self.schemas.items() if k != fold(schema)}
         return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+
+
+def _references_of(tables: list[Table]) -> References:
+    by_id = {t.id: t for t in tables}
+    found: dict[int, tuple[Reference, ...]] = {}
+    for child in tables:
+        for key in child.foreign_keys:
+            parent = by_id.get(key.parent)
+            if parent is None:
+                continue
+            reference = Reference(child, key, parent)
+            for table_id in {child.id, parent.id}:
+                found[table_id] = (*found.get(table_id, ()), reference)
+    return found

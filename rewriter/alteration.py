@@ -114,7 +114,9 @@ class Alteration:
         physical = self.draft.columns[index].physical
         keys = [u for u in self.draft.uniques if physical in u.columns]
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
+        references = [k for k in self.draft.foreign_keys if physical in k.columns]
         needing = [u.name for u in keys] + [c.name for c in checks]
+        needing += [k.name for k in references]
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):
@@ -126,6 +128,7 @@ class Alteration:
             )
         self.draft.uniques = [u for u in self.draft.uniques if u not in keys]
         self.draft.checks = [c for c in self.draft.checks if c not in checks]
+        self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
         del self.draft.columns[index]
         self._forget(physical)
 
@@ -222,9 +225,10 @@ class Alteration:
             )
         kept = [u for u in self.draft.uniques if fold(u.name) != fold(name)]
         checks = [c for c in self.draft.checks if fold(c.name) != fold(name)]
-        found = len(kept) + len(checks) < len(self.draft.uniques) + len(self.draft.checks)
+        references = [k for k in self.draft.foreign_keys if fold(k.name) != fold(name)]
+        found = len(kept) + len(checks) + len(references) < len(self.draft.constraints)
         if not found and not exists:
-            names = [u.name for u in kept] + [c.name for c in checks]
+            names = [k.name for k in self.draft.constraints]
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
                 f'{self.table.name} has no constraint "{name}"',
@@ -232,6 +236,7 @@ class Alteration:
                 position=position_of(node),
             )
         self.draft.uniques, self.draft.checks = kept, checks
+        self.draft.foreign_keys = references
         self.uniques = [u for u in self.uniques if u in kept]
 
     def _late_key(self, node: exp.Expr) -> None:

@@ -35,7 +35,7 @@ def write_batch(
     changes: ChangeSet,
 ) -> Written:
     """The part that changes what all rows of parameters name; ``outputs`` are the new values."""
-    if not _is_independent(ast, target, changes):
+    if not _is_independent(ast, reads, target, changes):
         raise PalimpsestError(
             Code.ROW_TWICE,
             "the rows of parameters may change the same rows",
@@ -55,7 +55,7 @@ def write_batch(
     return finish(reads, changes, steps, ast.key.upper(), Result(None, target.alias))
 
 
-def _is_independent(ast: exp.Expr, target: Target, changes: ChangeSet) -> bool:
+def _is_independent(ast: exp.Expr, reads: Reads, target: Target, changes: ChangeSet) -> bool:
     """True if each row of parameters concerns the row of its own key alone."""
     where = ast.args.get("where")
     if where is None or any(ast.args.get(a) for a in _ALONE) or ast.this.args.get("joins"):
@@ -64,6 +64,9 @@ def _is_independent(ast: exp.Expr, target: Target, changes: ChangeSet) -> bool:
         return False
     table = target.table
     if any(fold(c.name).startswith(USER_PARAMETER) for c in table.columns):
+        return False
+    references = reads.context.catalog.references.get(table.id, ())
+    if any(r.child.id == r.parent.id for r in references):
         return False
     unique = {*table.key, *(c for u in table.uniques for c in u.columns)}
     if changes.begins is not False and unique & changes.written:

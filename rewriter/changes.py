@@ -10,8 +10,8 @@ client can use their names: a store may take an alias for a column that is not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -59,7 +59,8 @@ class ChangeSet:
     ``ends`` and ``begins`` say which rows end an old row version and begin a new one: True for all,
     False for none, or a staged boolean column. ``written`` holds the physical names of the columns
     whose new values may differ from the old ones; the others have no ``n`` column if rows have old
-    ones.
+    ones. ``constants`` are new values that all rows share and the statement gives. ``anew``: rows
+    are looked at as if they were new, whatever they were before.
     """
 
     table: Table
@@ -68,6 +69,8 @@ class ChangeSet:
     begins: bool | str
     written: frozenset[str]
     small: bool = False
+    constants: Mapping[str, exp.Expr] = field(default_factory=dict)
+    anew: bool = False
 
     def new_value(self, index: int, stored: Column) -> exp.Column:
         """The new value of a stored column."""
@@ -192,7 +195,7 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     places = {c.physical: i for i, c in enumerate(table.stored)}
     stored = {c.physical: c for c in table.stored}
     values = {p: changes.new_value(places[p], stored[p]) for p in columns}
-    fresh = _from_stage(changes, [named(_shown([values[p] for p in columns]), "shown")])
+    fresh = _from_stage(changes, [named(shown_values([values[p] for p in columns]), "shown")])
     begun = _begun(changes)
     if begun is not None:
         fresh = where(fresh, begun)
@@ -218,16 +221,16 @@ def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guar
 
 
 def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
-    names = _literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
+    names = literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
     return Refusal(
         Code.DUPLICATE_KEY,
-        f'duplicate key ({names}) = ({{0}}) violates "{_literally(name)}" of'
-        f" {_literally(table.name)}",
+        f'duplicate key ({names}) = ({{0}}) violates "{literally(name)}" of'
+        f" {literally(table.name)}",
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
     )
 
 
-def _shown(values: Sequence[exp.Expr]) -> exp.Expr:
+def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
     """Values of a key as one text."""
     texts = [cast(copied(v), "VARCHAR") for v in values]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
@@ -280,11 +283,11 @@ def _not_null(changes: ChangeSet) -> list[Step]:
 
 
 def _is_null(table: Table) -> Refusal:
-    message = f'null in column "{{0}}" of {_literally(table.name)}, which is NOT NULL'
+    message = f'null in column "{{0}}" of {literally(table.name)}, which is NOT NULL'
     return Refusal(Code.NOT_NULL, message, "give it a value")
 
 
-def _literally(name: object) -> str:
+def literally(name: object) -> str:
     """Text that survives ``str.format`` unchanged."""
     return str(name).replace("{", "{{").replace("}", "}}")
 
@@ -317,7 +320,7 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
 def _fails_check(table: Table, check: Check) -> Refusal:
     message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
     advice = "change the values so that the condition holds"
-    return Refusal(Code.CHECK, _literally(message), advice)
+    return Refusal(Code.CHECK, literally(message), advice)
 
 
 def _journal_rows(changes: ChangeSet, refused: Sequence[Refused] = ()) -> exp.Query:

@@ -104,7 +104,8 @@ class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
 
     ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
-    given the rows they look up by key; see ``StatementPlan``.
+    given the rows they look up by key; see ``StatementPlan``. ``references`` says that the store
+    enforces foreign keys.
     """
 
     catalog: CatalogSnapshot
@@ -119,5 +120,6 @@ class RewriteContext:
     batch: bool = False
     swift: bool = False
     recalled: bool = False
+    references: bool = True
     limits: Limits = DEFAULT_LIMITS
     sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))

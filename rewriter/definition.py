@@ -15,6 +15,8 @@ from journal.schema import (
     ROW_ID,
     Check,
     Column,
+    Constraint,
+    ForeignKey,
     Identity,
     JournalFormat,
     Table,
@@ -26,10 +28,8 @@ from rewriter.names import position_of
 from rewriter.target import VERSION
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
-_ADVICE = "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, COMMENT and identity"
-_FOREIGN_KEY = (
-    "leave it out: foreign keys are not enforced; check the reference with a query, or in the"
-    " application"
+_ADVICE = (
+    "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT and identity"
 )
 _GENERATED = "leave it out and compute it in a view"
 LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments"})
@@ -76,9 +76,22 @@ def constant(node: exp.Expr, what: str) -> str:
     return canonical(node)
 
 
+@dataclass(frozen=True, slots=True)
+class WantedKey:
+    """A foreign key as written: physical columns, its name if it has one, what it refers to."""
+
+    columns: tuple[str, ...]
+    name: str | None
+    reference: exp.Reference
+    node: exp.Expr
+
+
 @dataclass(slots=True)
 class Draft:
-    """A definition as it is read, piece by piece. ``used`` are physical names that are taken."""
+    """A definition as it is read, piece by piece. ``used`` are physical names that are taken.
+
+    ``wanted`` are foreign keys whose parents are still to be found.
+    """
 
     name: TableName
     format: JournalFormat
@@ -88,6 +101,8 @@ class Draft:
     uniques: list[Unique] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    wanted: list[WantedKey] = field(default_factory=list)
 
     @staticmethod
     def of(table: Table) -> Draft:
@@ -101,7 +116,13 @@ class Draft:
             list(table.uniques),
             list(table.checks),
             list(table.physical_names),
+            list(table.foreign_keys),
         )
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All constraints so far but the primary key."""
+        return (*self.uniques, *self.checks, *self.foreign_keys)
 
     def read(self, nodes: Sequence[exp.Expr]) -> None:
         """Take in the elements of a column list."""
@@ -163,6 +184,7 @@ class Draft:
             tuple(self.checks),
             self.format,
             physical_names=tuple(self.used),
+            foreign_keys=tuple(self.foreign_keys),
         )
 
     def check_new_column(self, name: str, node: exp.Expr) -> None:
@@ -232,8 +254,8 @@ class Draft:
                 self.columns[-1] = replace(column, identity=_identity(kind), not_null=True)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
-            case exp.Reference():
-                self._refuse(node, _FOREIGN_KEY)
+            case exp.Reference() as kind:
+                self.want([column.name], node.name or None, kind, node)
             case exp.ComputedColumnConstraint() | exp.GeneratedAsIdentityColumnConstraint():
                 self._refuse(node, _GENERATED)
             case _:
@@ -256,8 +278,9 @@ class Draft:
             case exp.IndexColumnConstraint():
                 # An index changes no answer, and journals have none.
                 return
-            case exp.ForeignKey() | exp.Reference():
-                self._refuse(node, _FOREIGN_KEY)
+            case exp.ForeignKey() if isinstance(node.args.get("reference"), exp.Reference):
+                names = [e.name for e in node.expressions]
+                self.want(names, name, node.args["reference"], node)
             case _:
                 self._refuse(node, _ADVICE)
 
@@ -305,8 +328,17 @@ class Draft:
         self.checks.append(Check(shown, canonical(bare)))
         return self.checks[-1]
 
+    def want(
+        self, names: Sequence[str], name: str | None, reference: exp.Reference, node: exp.Expr
+    ) -> None:
+        """Take in a foreign key, whose parent is found when all else is known."""
+        if name is not None:
+            self._check_constraint_name(name, node)
+        self.wanted.append(WantedKey(self.physical(names, node), name, reference, node))
+
     def _check_constraint_name(self, name: str, node: exp.Expr) -> None:
-        taken = [*(u.name for u in self.uniques), *(c.name for c in self.checks)]
+        taken = [k.name for k in self.constraints]
+        taken += [w.name for w in self.wanted if w.name is not None]
         if fold(name) in {fold(n) for n in taken}:
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from journal.relations import ident
-from journal.schema import Column, Identity, Table, View
+from journal.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')
@@ -45,6 +45,16 @@ def constraints(table: Table) -> Iterator[Constraint]:
         yield kind, unique.name, [names[p] for p in unique.columns]
     for check in table.checks:
         yield "CHECK", check.name, []
+    for key in table.foreign_keys:
+        yield "FOREIGN KEY", key.name, [names[p] for p in key.columns]
+
+
+def referred_constraint(reference: Reference) -> Constraint:
+    """What makes the columns unique that a foreign key refers to."""
+    parent = reference.parent
+    wanted = {parent.by_physical(p).name for p in reference.key.parent_columns}
+    unique = (c for c in constraints(parent) if c[0] in {"PRIMARY KEY", "UNIQUE"})
+    return next(c for c in unique if set(c[2]) == wanted)
 
 
 def key_name(table: Table) -> str:
@@ -73,12 +83,15 @@ def described(table: Table) -> list[tuple[str | None, ...]]:
     return rows
 
 
-def create_table(table: Table, *, temporary: bool = False) -> str:
-    """The CREATE TABLE that makes a table like this one, in the canonical dialect."""
+def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = False) -> str:
+    """The CREATE TABLE that makes a table like this one, in the canonical dialect.
+
+    ``catalog`` tells what its foreign keys refer to.
+    """
     names = {c.physical: c.name for c in table.columns}
     parts: list[exp.Expr] = [_column(c) for c in table.columns]
     for kind, name, columns in constraints(table):
-        if kind != "CHECK":
+        if kind in {"PRIMARY KEY", "UNIQUE"}:
             identifiers = [ident(c) for c in columns]
             body: exp.Expr = exp.UniqueColumnConstraint(this=exp.Schema(expressions=identifiers))
             if kind == "PRIMARY KEY":
@@ -94,6 +107,9 @@ def create_table(table: Table, *, temporary: bool = False) -> str:
                 this=ident(check.name), expressions=[exp.CheckColumnConstraint(this=condition)]
             )
         )
+    for reference in catalog.references.get(table.id, ()):
+        if reference.child.id == table.id:
+            parts.append(_foreign_key(reference))
     target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     schema = exp.Schema(this=target, expressions=parts)
     return _created(schema, "TABLE", None, temporary=temporary)
@@ -113,6 +129,16 @@ def create_view(view: View, *, temporary: bool = False) -> str:
         target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
     query = sqlglot.parse_one(view.query, read="duckdb")
     return _created(target, "VIEW", query, temporary=temporary)
+
+
+def _foreign_key(reference: Reference) -> exp.Constraint:
+    child, parent, key = reference.child, reference.parent, reference.key
+    named = exp.Table(this=ident(parent.name.name), db=ident(parent.name.schema))
+    theirs = [ident(parent.by_physical(p).name) for p in key.parent_columns]
+    target = exp.Reference(this=exp.Schema(this=named, expressions=theirs))
+    mine = [ident(child.by_physical(p).name) for p in key.columns]
+    body = exp.ForeignKey(expressions=mine, reference=target)
+    return exp.Constraint(this=ident(key.name), expressions=[body])
 
 
 def _column(column: Column) -> exp.ColumnDef:

@@ -56,6 +56,11 @@ class NewRows:
         """The columns the statement gives values for."""
         return self._source.given
 
+    @property
+    def constants(self) -> Keys:
+        """The values of the only row that are constants, by physical column."""
+        return self._source.constants
+
     def keys(self) -> Keys | None:
         """The key of the only row, where the statement gives it as constants."""
         constants = self._source.constants

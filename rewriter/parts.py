@@ -64,6 +64,7 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
     parts: list[Written] = []
     if with_ is None or not has_modifying_ctes(ast):
         return parts
+    reads.several = True
     before: list[exp.Expr] = []
     for cte in with_.expressions:
         writer = WRITERS.get(type(cte.this))
@@ -82,7 +83,10 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
             steps.append(Stage(name, written.result))
             rows = exp.select("*").from_(staged(name))
             before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
-        parts.append(Written(written.table, written.tag, tuple(steps), written.append))
+        changes = written.changes
+        parts.append(
+            Written(written.table, written.tag, tuple(steps), written.append, changes=changes)
+        )
     if before:
         ast.set("with_", exp.With(expressions=before, recursive=with_.recursive))
     else:
@@ -91,6 +95,7 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
 
 
 def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> StatementPlan:
+    reads.several = True
     shared, inserts = branches_of(ast, reads, Part(len(parts)))
     total: list[exp.Expr] = []
     for insert in inserts:
@@ -98,7 +103,8 @@ def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> St
         written = write_insert(insert, reads, part)
         steps = (*shared, *written.steps)
         shared = []
-        parts.append(Written(written.table, written.tag, steps, written.append))
+        changes = written.changes
+        parts.append(Written(written.table, written.tag, steps, written.append, changes=changes))
         rows = exp.select(exp.Count(this=exp.Star())).from_(part.named("changed"))
         if insert.args.get("overwrite"):
             rows = rows.where(exp.column(BEGINS))

@@ -9,6 +9,8 @@ not exactly this has no plain form. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from journal.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
@@ -36,7 +38,9 @@ def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChang
             return _update(ast, context)
         case exp.Delete() if _has_only(ast, _DELETE):
             found = _target(ast.this, ast, context)
-            return None if found is None else PlainChange(found[0].id, None)
+            if found is None or _referred(found[0], context):
+                return None
+            return PlainChange(found[0].id, None)
         case _:
             return None
 
@@ -54,7 +58,7 @@ def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     if not isinstance(node, exp.Table) or not _has_only(node, _NAME) or len(rows.expressions) != 1:
         return None
     table = context.catalog.get(table_name(node, context))
-    if not isinstance(table, Table) or table.uniques or table.checks:
+    if not isinstance(table, Table) or table.uniques or table.checks or table.foreign_keys:
         return None
     columns = [table.find(n.name) for n in named] if named else list(table.columns)
     cells = rows.expressions[0].expressions or [rows.expressions[0]]
@@ -149,17 +153,32 @@ def _update(ast: exp.Update, context: RewriteContext) -> PlainChange | None:
     if found is None:
         return None
     table, alias = found
-    values = [_assigned(table, node, alias) for node in ast.expressions]
+    looked_at = _looked_at(table) | _referred(table, context)
+    values = [_assigned(table, node, alias, looked_at) for node in ast.expressions]
     return PlainChange(table.id, tuple(v for v in values if v)) if all(values) else None
 
 
-def _assigned(table: Table, node: exp.Expr, alias: str) -> tuple[int, exp.Expr] | None:
+def _looked_at(table: Table) -> set[str]:
+    """The columns that a table's own constraints concern."""
+    found = {*table.key, *(name for u in table.uniques for name in u.columns)}
+    found |= {name for key in table.foreign_keys for name in key.columns}
+    for check in table.checks:
+        found |= {c.name for c in expression(check.expression).find_all(exp.Column)}
+    return found
+
+
+def _referred(table: Table, context: RewriteContext) -> set[str]:
+    """The columns that foreign keys refer to."""
+    references = context.catalog.references.get(table.id, ())
+    return {c for r in references if r.parent.id == table.id for c in r.key.parent_columns}
+
+
+def _assigned(
+    table: Table, node: exp.Expr, alias: str, looked_at: Collection[str]
+) -> tuple[int, exp.Expr] | None:
     if not isinstance(node, exp.EQ):
         return None
     place, value = _place(table, node.this, alias), node.expression
     if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
         return None
-    looked_at = {*table.key, *(name for u in table.uniques for name in u.columns)}
-    for check in table.checks:
-        looked_at |= {c.name for c in expression(check.expression).find_all(exp.Column)}
     return None if table.columns[place].physical in looked_at else (place, value)

@@ -86,9 +86,13 @@ class Moment:
 
 @dataclass(slots=True)
 class Reads:
-    """Rewrites queries under one context and remembers what they read."""
+    """Rewrites queries under one context and remembers what they read.
+
+    ``several``: they belong to a statement that changes more than one table.
+    """
 
     context: RewriteContext
+    several: bool = False
     tables: dict[int, Table] = field(default_factory=dict)
     names: set[TableName] = field(default_factory=set)
     shapes: list[Shape] = field(default_factory=list)

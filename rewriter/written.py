@@ -26,6 +26,7 @@ from rewriter.changes import (
     violations,
 )
 from rewriter.reads import SETTLED, Reads
+from rewriter.references import are_quick, reference_guards, violated
 from rewriter.returning import Result, returned
 from rewriter.target import physical_rows
 
@@ -43,7 +44,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Steps of a part, in order: stages and guards, then the append; its result and count."""
+    """Steps of a part, in order: stages and guards, then the append; its result and count.
+
+    ``changes`` are those that it stages, if it does.
+    """
 
     table: Table
     tag: str
@@ -53,6 +57,7 @@ class Written:
     count: Count | None = None
     bounded: bool = False
     refusals: tuple[Refusal, ...] = ()
+    changes: ChangeSet | None = None
 
 
 def settled(node: exp.Expr) -> exp.Expr:
@@ -98,7 +103,9 @@ def finish(
         if result.only is not None:
             rows = rows.where(exp.column(result.only), copy=False)
         count = Count(Query.of(rows))
-    return Written(changes.table, tag, tuple(steps), append_step(changes), query, count, bounded)
+    bounded = bounded and are_quick(reads.context.catalog, changes)
+    append = append_step(changes)
+    return Written(changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes)
 
 
 def fuse(
@@ -121,6 +128,12 @@ def fuse(
     refused = violations(changes)
     if taken is not None:
         refused.append(taken_key(changes, taken))
+    if changes.table.id in reads.context.catalog.references:
+        # Other parts of the statement look at what is staged here.
+        missing = None if reads.several else violated(reads, changes)
+        if missing is None:
+            return None
+        refused += missing
     if refused and not reads.context.swift:
         return None
     query = fused(changes, stages, refused)
@@ -135,6 +148,7 @@ def plan_of(
 ) -> StatementPlan:
     """The plan of a statement's parts: all look first, then all write."""
     steps: list[Step] = [s for p in parts for s in p.steps]
+    steps += reference_guards(reads, [p.changes for p in parts if p.changes is not None])
     if result is not None:
         steps.append(Fetch(result))
     steps += [p.append for p in parts]

@@ -74,6 +74,12 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
     names = {c.physical: c.name for c in relation.stored}
     for unique in relation.uniques:
         lines.append(f"Unique {unique.name}: {', '.join(names[c] for c in unique.columns)}")
+    for reference in catalog_of(connection).references.get(relation.id, ()):
+        child, parent, key = reference.child, reference.parent, reference.key
+        if child.id == relation.id:
+            theirs = ", ".join(parent.by_physical(c).name for c in key.parent_columns)
+            mine = ", ".join(names[c] for c in key.columns)
+            lines.append(f"Foreign key {key.name}: {mine} refers to {parent.name} ({theirs})")
     lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
     state = connection.session.journal.state.tables.get(relation.id)
     if state is not None:

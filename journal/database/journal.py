@@ -91,6 +91,11 @@ class DatabaseJournal:
         return True
 
     @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
+        return False
+
+    @property
     def place(self) -> str:
         """The database, for people."""
         return self.store.shown

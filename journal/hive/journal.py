@@ -118,6 +118,11 @@ class HiveJournal:
         return False
 
     @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
+        return False
+
+    @property
     def place(self) -> str:
         """The store, for people."""
         return self.store.server.shown

@@ -17,7 +17,7 @@ from journal.partitioning import with_partitioning
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.policy import check_policy
 from journal.relations import Output, column
-from journal.schema import Table, TableName, Unique, View
+from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
 from journal.sql import cast
 from rewriter.alteration import Alteration, changed_layout, columns_of
 from rewriter.changes import (
@@ -30,6 +30,7 @@ from rewriter.changes import (
     unique_constraints,
 )
 from rewriter.context import RewriteContext
+from rewriter.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.names import find_table, position_of, table_name, unknown_table
 from rewriter.new_relations import (
     check_journal_name,
@@ -41,6 +42,7 @@ from rewriter.new_relations import (
 )
 from rewriter.policies import held_steps
 from rewriter.reads import Reads
+from rewriter.references import parents_of
 from rewriter.temporary import new_own
 
 STAGE = "altered"
@@ -66,6 +68,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         properties=tuple(change.properties.items()),
         layout=table.layout,
     )
+    altered = with_foreign_keys(change.draft, altered, context)
+    check_still_fits(table, altered, context.catalog)
     check_policy(altered)
     altered = with_partitioning(with_descriptors(altered, table), table)
     if changed_layout(table, altered):
@@ -197,16 +201,20 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     reads = Reads(context)
     steps: list[Step] = [validated(new), *held_steps(old, new)]
     append: Append | None = None
+    added = [k for k in new.foreign_keys if k not in old.foreign_keys]
+    for key in added:
+        change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
     if change.concerned or change.rewritten:
         written = change.concerned | change.rewritten
         for check in new.checks:
             used = columns_of(check.expression)
             written |= used if used & written else set()
-        changes = ChangeSet(new, STAGE, True, True, frozenset(written))
+        changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
         steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))
         names = frozenset(name for name, _ in unique_constraints(new))
         steps += guard_steps(changes, exp.select, checked=names)
         steps += [_unique(changes, u) for u in new.uniques if set(u.columns) & written]
+        steps += [_refers(reads, changes, k) for k in added]
         if change.rewritten:
             append = replace(append_step(changes), per_change=None)
     moved = None if new.name == old.name else old.name
@@ -258,6 +266,20 @@ def _unique(changes: ChangeSet, unique: Unique) -> Guard:
         f'duplicate key ({names}) = ({{0}}) violates "{unique.name}" of {table.name}',
         "remove the duplicates first",
     )
+
+
+def _refers(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
+    """That every row has the parent which a new foreign key asks for."""
+    table = changes.table
+    if key.parent == table.id:
+        places = {c.physical: i for i, c in enumerate(table.stored)}
+        outputs = [exp.alias_(column(new_name(places[p])), p) for p in key.parent_columns]
+        present: exp.Query = exp.select(*outputs).from_(changes.stage)
+        return parents_of(changes, Reference(table, key, table), present)
+    parent = reads.context.catalog.by_id(key.parent)
+    assert parent is not None
+    present = reads.relation(parent, [(column(p), p) for p in key.parent_columns])
+    return parents_of(changes, Reference(table, key, parent), present)
 
 
 def _unknown_action(action: exp.Expr) -> PalimpsestError:

@@ -28,6 +28,7 @@ from journal.schema import ROW_ID, Column, Relation, Table, fold
 from rewriter.changes import ChangeSet, append_step, new_name
 from rewriter.context import RewriteContext
 from rewriter.definition import LIKE_PARTS, Draft, type_text
+from rewriter.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.names import find_table, position_of
 from rewriter.new_relations import (
     check_journal_name,
@@ -62,6 +63,7 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
             raise exists_already(name, node)
         if not isinstance(found, Table):
             raise wrong_kind(name, found, node)
+        check_unreferenced(context.catalog, [found.name], node)
         steps.append(Change(DropRelation(found.name)))
     draft = Draft(name, options.format)
     if ast.expression is not None:
@@ -106,7 +108,7 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 
 
 def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> Table:
-    table = draft.table(context.new_table_id)
+    table = with_foreign_keys(draft, draft.table(context.new_table_id), context)
     _check_shape(table, options)
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)

@@ -8,6 +8,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
 from journal.schema import TableName, View, fold
 from rewriter.context import RewriteContext
+from rewriter.foreign_keys import check_unreferenced
 from rewriter.names import position_of, table_name, unknown_table
 from rewriter.new_relations import check_schema_name, ddl_plan
 
@@ -44,6 +45,7 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     kind = str(ast.args["kind"]).upper()
     steps: list[Step] = []
     catalog = context.catalog
+    gone: list[TableName] = []
     for node in ast.args.get("tables") or []:
         name = table_name(node, context)
         if ast.args.get("temporary") and catalog.own is not None:
@@ -68,13 +70,16 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
                 position=position_of(node),
             )
         catalog = catalog.without_relation(found.name)
+        gone.append(found.name)
         steps.append(Change(DropRelation(found.name)))
+    check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, f"DROP {kind}")
 
 
 def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     """DROP SCHEMA; with CASCADE its tables and views go as well."""
     steps: list[Step] = []
+    gone: list[TableName] = []
     for node in ast.args.get("tables") or []:
         name = node.db or node.name
         if fold(name) not in context.catalog.schemas:
@@ -101,6 +106,8 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 advice="drop what it holds first, or use CASCADE",
                 position=position_of(node),
             )
+        gone += [r.name for r in inside]
         steps += [Change(DropRelation(r.name)) for r in inside]
         steps.append(Change(DropSchema(name)))
+    check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, "DROP SCHEMA")

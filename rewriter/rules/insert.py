@@ -48,7 +48,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
 def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Result) -> Written:
     stage = part.named("changed")
     query = rows.query()
-    changes = ChangeSet(table, stage, False, True, _all(table))
+    changes = ChangeSet(table, stage, False, True, _all(table), constants=rows.constants)
     if rows.row_count == 1 and not rows.explicit and result.node is None:
         taken, checked = rows.taken()
         written = fuse(

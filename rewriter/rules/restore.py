@@ -21,6 +21,7 @@ from rewriter.context import RewriteContext
 from rewriter.history import Past
 from rewriter.names import find_table, position_of
 from rewriter.reads import Moment, Reads
+from rewriter.references import reference_guards
 from rewriter.statement import Restore, Source
 from rewriter.target import VERSION, physical_rows, readable
 from rewriter.time_travel import check_versioned, request
@@ -47,6 +48,7 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     steps.append(Stage(STAGE, Query.of(sides.difference(picked=picked))))
     changes = ChangeSet(table, STAGE, _ENDS, _BEGINS, frozenset(c.physical for c in table.stored))
     steps += guard_steps(changes, lambda: physical_rows(reads, table))
+    steps += reference_guards(reads, [changes])
     steps.append(append_step(changes))
     steps.append(Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(STAGE))))
     return reads.plan(Kind.WRITE, steps, table, "RESTORE")

@@ -163,7 +163,7 @@ def _create(statement: Show, reads: Reads) -> exp.Query:
     found = _relation(statement, reads)
     temporary = reads.context.catalog.is_own(found.name)
     if isinstance(found, Table):
-        text = create_table(found, temporary=temporary)
+        text = create_table(found, reads.seen_catalog(), temporary=temporary)
     else:
         text = create_view(found, temporary=temporary)
     if reads.context.dialect == "mysql":

@@ -1,17 +1,25 @@
 """UNDROP TABLE: the definition a table had when it was dropped enters the catalog again.
 
-Its journal never went away, so all rows and their history are back with it.
+Its journal never went away, so all rows and their history are back with it. So are its foreign
+keys, which its rows must still keep.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
 from journal.errors import Code, PalimpsestError
-from journal.plan import Change, PutRelation, StatementPlan
+from journal.plan import Change, Guard, Kind, PutRelation, StatementPlan, Step
+from journal.relations import column
+from journal.schema import ForeignKey, Reference, Table
+from journal.segment import Tier
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
-from rewriter.new_relations import check_journal_name, ddl_plan, exists_already, new_name
+from rewriter.new_relations import check_journal_name, exists_already, new_name
+from rewriter.reads import Reads
+from rewriter.references import dangling
 from rewriter.statement import Undrop
 
 
@@ -39,4 +47,31 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
         )
     table = replace(found, name=name)
     check_journal_name(table, node, context)
-    return ddl_plan([Change(PutRelation(table))], "UNDROP TABLE")
+    reads = Reads(context)
+    steps: list[Step] = [_refers(reads, table, key, node) for key in table.foreign_keys]
+    steps.append(Change(PutRelation(table)))
+    return reads.plan(Kind.DDL, steps, table if table.foreign_keys else None, "UNDROP TABLE")
+
+
+def _refers(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guard:
+    """That the rows which come back still have their parents."""
+    parent = table if key.parent == table.id else reads.context.catalog.by_id(key.parent)
+    where = position_of(node)
+    if parent is None or not parent.has_unique(key.parent_columns):
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f'foreign key "{key.name}" of {table.name} has lost the table or the constraint that it'
+            " refers to",
+            advice="bring that back first; or copy the rows by CREATE TABLE .. AS SELECT .. AS OF",
+            position=where,
+        )
+    if Tier.BUFFER in reads.context.sights(table.id).tiers:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} was written to in the transaction that dropped it",
+            advice="ROLLBACK brings it back, or COMMIT before UNDROP",
+            position=where,
+        )
+    rows = reads.relation(table, [(column(c), c) for c in key.columns])
+    present = reads.relation(parent, [(column(c), c) for c in key.parent_columns])
+    return dangling(Reference(table, key, parent), rows, present)

@@ -11,7 +11,7 @@ from rewriter.assignments import assignments
 from rewriter.batch import write_batch
 from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, sources_of
-from rewriter.key_lookup import keys_in
+from rewriter.key_lookup import is_constant, keys_in
 from rewriter.names import find_table, position_of
 from rewriter.reads import Reads
 from rewriter.returning import Result
@@ -51,7 +51,8 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
         joins,
         target.relation(reads, keys, ast),
     )
-    changes = ChangeSet(table, stage, True, True, frozenset(assigned))
+    constants = {name: value for name, value in assigned.items() if is_constant(value)}
+    changes = ChangeSet(table, stage, True, True, frozenset(assigned), constants=constants)
     if keys is not None and result.node is None:
         fused = fuse(reads, changes, [(stage, query)], "UPDATE")
         if fused is not None:

@@ -145,7 +145,7 @@ def test_rows_a_new_check_has_not_seen_conflict(
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 'no number'", "PAL-310", "22018"),
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT (b)", "PAL-211", "42P16"),
         ("ALTER TABLE t ADD COLUMN x INTEGER NOT NULL", "PAL-302", "23502"),
-        ("ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES t (k)", "PAL-110", "0A000"),
+        ("ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES t (b)", "PAL-211", "42P16"),
         ("ALTER TABLE t ADD UNIQUE (nothing)", "PAL-202", "42703"),
         ("ALTER TABLE t ADD PRIMARY KEY (b)", "PAL-211", "42P16"),
         ("ALTER TABLE t DROP CONSTRAINT nothing", "PAL-211", "42P16"),

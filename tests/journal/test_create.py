@@ -54,8 +54,10 @@ def test_timestamp_versions_are_the_default(run: Client) -> None:
     [
         ("CREATE GLOBAL TEMP TABLE x (a INTEGER)", "PAL-110", "0A000"),
         ("CREATE TEMP TABLE s.x (a INTEGER)", "PAL-211", "42P16"),
-        ("CREATE TABLE x (a INTEGER REFERENCES t (a))", "PAL-110", "0A000"),
-        ("CREATE TABLE x (a INTEGER, FOREIGN KEY (a) REFERENCES t (a))", "PAL-110", "0A000"),
+        ("CREATE TABLE x (a INTEGER REFERENCES t (a))", "PAL-211", "42P16"),
+        ("CREATE TABLE x (a INTEGER, FOREIGN KEY (a) REFERENCES t)", "PAL-211", "42P16"),
+        ("CREATE TABLE x (a INTEGER, FOREIGN KEY (a) REFERENCES nowhere)", "PAL-201", "42P01"),
+        ("CREATE TABLE x (a INTEGER REFERENCES t ON DELETE CASCADE)", "PAL-110", "0A000"),
         ("CREATE TABLE x (a INTEGER, b INTEGER GENERATED ALWAYS AS (a + 1))", "PAL-110", "0A000"),
         ("CREATE TABLE x (a INTEGER, b INTEGER AS (a + 1))", "PAL-110", "0A000"),
         ("CREATE TABLE x (a nosuchtype)", "PAL-211", "42P16"),

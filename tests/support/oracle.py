@@ -215,7 +215,9 @@ class Oracle:
         self._use(version)
         try:
             return _outcome(self._root.execute(statement), statement)
-        except duckdb.ConstraintException:
+        except duckdb.ConstraintException as error:
+            if sqlstate_of(error) == "23503":
+                raise
             copy = self._copy(version)
             try:
                 outcome = repaired(self._root, version, copy, statement.query)

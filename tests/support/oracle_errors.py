@@ -8,11 +8,12 @@ import re
 import duckdb
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
+    (r"Failed to create foreign key", "42830"),
     (r"(duplicate key|PRIMARY KEY or UNIQUE constraint)", "23505"),
     (r"NOT NULL constraint failed", "23502"),
     (r"CHECK constraint failed", "23514"),
     (r"contains null values", "23502"),
-    (r"FOREIGN KEY|foreign key", "23503"),
+    (r"Violates foreign key constraint", "23503"),
     (r"can(not)? affect the same target row more than once", "21000"),
     (r"More than one row returned by a subquery", "21000"),
     (r"ON CONFLICT DO UPDATE can not update the same row twice", "21000"),
