@@ -19,6 +19,7 @@ from journal.journal import Journal
 from journal.protocol import OpenJournal
 from journal.recovery import recover
 from journal.sealer import Sealer
+from journal.stores.elsewhere import is_elsewhere, is_file_system, shown_place
 
 _FORMS = (
     "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// or"
@@ -87,6 +88,13 @@ class Warehouses:
 def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     """Path of the warehouse (None: a temporary one) and settings of the store."""
     parts = urlsplit(url)
+    if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
+        raise PalimpsestError(
+            Code.URL,
+            f"a warehouse lies in a folder of this machine, and {shown_place(url)} is none",
+            advice="name a folder, mounted if need be; what shall lie elsewhere is copied there:"
+            " CALL system.backup('t', to => 's3://..'), COPY t TO 's3://..'",
+        )
     if parts.scheme != "palimpsest" or parts.netloc:
         raise PalimpsestError(
             Code.URL, f"the URL {url} is not one this gateway can open", advice=f"use {_FORMS}"

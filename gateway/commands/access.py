@@ -9,7 +9,7 @@ import click
 
 from gateway.commands.connecting import Access, access_options, connected
 from gateway.commands.failure import fail, failing
-from gateway.commands.places import Place
+from gateway.commands.places import LocalFolder, Place
 from gateway.errors import mapped, mapping
 from journal.errors import PalimpsestError
 from journal.stores.elsewhere import read_file, write_file
@@ -74,7 +74,7 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
 
 @command.command("open")
 @click.argument("file", type=Place(exists=True))
-@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A folder.")
+@click.option("--to", "target", required=True, type=LocalFolder(), help="A folder.")
 @PASSPHRASE
 def open_file(file: str, target: Path, passphrase: str) -> None:
     """Unpack the package FILE into a folder.

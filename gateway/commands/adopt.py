@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
@@ -12,6 +11,7 @@ from gateway.commands.failure import failing
 from gateway.errors import mapping
 from gateway.procedures import hive
 from gateway.shell.leaving import adopt_files
+from journal.stores.elsewhere import local_folder
 
 
 @click.command("adopt")
@@ -68,7 +68,7 @@ def command(
         with failing(as_json=as_json), mapping():
             session = connection.session
             if source is not None and hive(session.journal) is None:
-                steps = adopt_files(connection, table, Path(source), keys, run=not dry_run)
+                steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)
             else:
                 from gateway.adopting import adopt
 

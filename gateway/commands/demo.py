@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.places import LocalFolder
 
 
 @click.command("demo")
@@ -17,7 +18,7 @@ from gateway.commands.failure import STATEMENT, failing
     "--warehouse",
     default="demo-warehouse",
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=LocalFolder(),
     help="Where the demonstration keeps its warehouse; replaced by the next run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write a summary for scripts, and no story.")

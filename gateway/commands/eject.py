@@ -9,6 +9,7 @@ import click
 from gateway.commands.adopt import tell
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
 from gateway.commands.failure import failing
+from gateway.commands.places import LocalFolder
 from gateway.errors import mapping
 from gateway.shell.leaving import eject_files
 
@@ -18,7 +19,7 @@ from gateway.shell.leaving import eject_files
 @click.option(
     "--to",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=LocalFolder(),
     help="From an embedded warehouse: where the Parquet files go.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")

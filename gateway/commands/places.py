@@ -1,12 +1,14 @@
-"""A file on the command line: a path of this machine, or a URL of another file system."""
+"""A file or folder on the command line: of this machine, or a URL of another file system."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from journal.stores.elsewhere import is_elsewhere, local_path
+from journal.errors import PalimpsestError
+from journal.stores.elsewhere import is_elsewhere, local_folder, local_path
 
 
 class Place(click.ParamType[str]):
@@ -22,3 +24,18 @@ class Place(click.ParamType[str]):
         if not is_elsewhere(value):
             self._path.convert(str(local_path(value)), param, ctx)
         return value
+
+
+class LocalFolder(click.Path):
+    """A folder that must be one of this machine: a URL is refused, not made as a folder."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder as a path."""
+        try:
+            value = local_folder(str(value))
+        except PalimpsestError as error:
+            self.fail(f"{error.message}. Hint: {error.advice}", param, ctx)
+        return super().convert(value, param, ctx)

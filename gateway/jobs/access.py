@@ -14,7 +14,7 @@ from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
 from journal.journal import Journal
-from journal.stores.elsewhere import is_elsewhere, local_path, read_file, write_file
+from journal.stores.elsewhere import below, is_elsewhere, local_path, read_file, write_file
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 _DAYS = 30
@@ -32,7 +32,7 @@ def _run(context: JobContext) -> JobReport:
         return _report(context, "nothing", told.why or "no row names them")
     if context.dry_run:
         return _report(context, "planned", "", Volume(len(files), told.rows))
-    target = f"{_folder(context)}/{told.table}-{context.job_id}.package"
+    target = below(_folder(context), f"{told.table}-{context.job_id}.package")
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
     by = context.session.user or "somebody"
@@ -69,7 +69,7 @@ def _subjects(context: JobContext) -> dict[str, list[str]]:
 def _folder(context: JobContext) -> str:
     place = context.text("to") or "."
     if is_elsewhere(place):
-        return place.rstrip("/")
+        return place
     folder = local_path(place)
     journal = context.session.journal
     inside = isinstance(journal, Journal) and folder.resolve().is_relative_to(

@@ -31,7 +31,7 @@ from journal.plan import PutRelation
 from journal.schema import Table
 from journal.segment import Segment, SegmentFile
 from journal.stores import duckdb_maintenance as rows_of
-from journal.stores.elsewhere import Folder, shown_place
+from journal.stores.elsewhere import Folder, below, shown_place
 from journal.stores.parquet_files import checksum
 from journal.warehouse import safe_name
 
@@ -41,8 +41,7 @@ _FORMAT = 1
 
 def place_of(place: str, backup: Backup) -> str:
     """The folder of one backup among all that lie in a place."""
-    table = safe_name(backup.table_name)
-    return f"{place.rstrip('/')}/{table}/{safe_name(backup.name)}"
+    return below(place, safe_name(backup.table_name), safe_name(backup.name))
 
 
 def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:

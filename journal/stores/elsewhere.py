@@ -1,13 +1,15 @@
 """Files that lie elsewhere, under a URL: the only home of fsspec.
 
 A place is a path of this machine or a URL of any file system that fsspec knows (``s3://``,
-``hdfs://``, ``sftp://``, ``file://``). Credentials come from the environment or fsspec's own
-configuration; neither they nor what a file system says of a failure get into a message. What is
-written appears whole or not at all. Decides nothing about what is written.
+``webhdfs://``, ``sftp://``, ``file://``). What begins like a URL is one: an unknown scheme is
+refused, never taken for a folder of that name. Credentials come from the environment or fsspec's
+own configuration; neither they nor what a file system says of a failure get into a message. What
+is written appears whole or not at all. Decides nothing about what is written.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -20,6 +22,8 @@ from urllib.request import url2pathname
 from journal.errors import Code, PalimpsestError
 
 _LOCAL = frozenset({"file", "local"})
+# A drive of Windows is one letter; no folder is named so that a colon and a slash follow.
+_URL = re.compile(r"([^/\\]*)://|([A-Za-z][A-Za-z0-9+.-]+):/")
 _REFUSED = {
     "memory": "it lives in one process and is gone with it",
     "data": "it is no place",
@@ -30,18 +34,26 @@ _REFUSED = {
 }
 # Their objects appear when the last byte of them is there; others have names that can be changed.
 _WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
+_HADOOP = frozenset({"hdfs", "viewfs"})
+_FILE_SYSTEMS = _WHOLE_OBJECTS | _HADOOP | {"webhdfs", "adl", "sftp", "ftp", "smb", *_LOCAL}
 _CREDENTIALS = ("Credential", "TokenRetrieval", "Unauthorized", "Authentication", "Forbidden")
 _UNREACHABLE = ("Connect", "Timeout", "Endpoint", "gaierror", "NoRoute", "ServerDisconnected")
 
 
 def is_elsewhere(place: str) -> bool:
-    """True for a URL of another file system than this machine's."""
+    """True for a URL of another file system than this machine's, known or not."""
     return _scheme(place) not in {"", *_LOCAL}
 
 
+def is_file_system(url: str) -> bool:
+    """True for a URL of a file system that people may want a warehouse on."""
+    return _scheme(url) in _FILE_SYSTEMS
+
+
 def _scheme(place: str) -> str:
-    scheme, found, _ = place.partition("://")
-    return scheme.lower() if found and scheme.replace("+", "").isalnum() else ""
+    """What stands before the colon of a URL, also of one that lacks a slash; empty for a path."""
+    found = _URL.match(place)
+    return "" if found is None else (found[1] or found[2] or ":").lower()
 
 
 def local_path(place: str) -> Path:
@@ -49,6 +61,28 @@ def local_path(place: str) -> Path:
     if _scheme(place) in _LOCAL:
         return Path(url2pathname(urlsplit(place).path))
     return Path(place)
+
+
+def local_folder(place: str) -> Path:
+    """The path of a folder that must be one of this machine's; raises FILE_ACCESS for a URL."""
+    if is_elsewhere(place):
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"{shown_place(place)} is no folder of this machine",
+            advice="name one that is; COPY, import and export take URLs of single files",
+        )
+    return local_path(place)
+
+
+def below(place: str, *names: str) -> str:
+    """What lies under some names in a folder."""
+    return "/".join([_bare(place), *names])
+
+
+def _bare(place: str) -> str:
+    """A folder without slashes behind it; those of its scheme stay."""
+    scheme, found, rest = place.partition("://")
+    return f"{scheme}://{rest.rstrip('/')}" if found else place.rstrip("/")
 
 
 @contextmanager
@@ -87,6 +121,9 @@ def written(place: str) -> Iterator[Path]:
 
 def _split(place: str) -> tuple[str, str]:
     """The folder of a URL, and the name in it."""
+    why = _unusable(place, _scheme(place))
+    if why is not None:
+        raise _failed("use", shown_place(place), why)
     scheme, _, rest = place.partition("://")
     folder, _, name = rest.rpartition("/")
     if not name:
@@ -98,7 +135,7 @@ class Folder:
     """A folder of this machine or elsewhere; files in it are named by paths relative to it."""
 
     def __init__(self, place: str) -> None:
-        self.place = place if place.endswith("://") else place.rstrip("/")
+        self.place = _bare(place)
         self._shown = shown_place(self.place)
         self._keeps_whole = _scheme(place) in _WHOLE_OBJECTS
         self._files, self._root = _file_system(self.place, self._shown)
@@ -109,9 +146,15 @@ class Folder:
     def fetch(self, name: str, target: Path) -> None:
         """Copy a file of the folder to a path of this machine."""
         draft = target.with_name(f"{target.name}.part")
+        path = f"{self._root}/{name}"
         with self._telling("read", name):
-            self._files.get_file(f"{self._root}/{name}", str(draft))
-            draft.replace(target)
+            self._files.get_file(path, str(draft))
+            # Not every file system tells that a part of it could not be had.
+            expected = self._files.info(path)["size"]
+        if expected is not None and expected != draft.stat().st_size:
+            draft.unlink()
+            raise _failed("read", f"{self._shown}/{name}", "it did not arrive whole")
+        draft.replace(target)
 
     def put(self, source: Path, name: str) -> None:
         """Copy a file of this machine into the folder; it is there as a whole, or not at all."""
@@ -125,7 +168,7 @@ class Folder:
                 else:
                     self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
                     self._files.put_file(str(source), draft)
-                    self._files.mv(draft, path)
+                    self._rename(draft, path)
                 found = self._files.info(path)["size"]
             except BaseException:
                 if draft != path:
@@ -134,6 +177,18 @@ class Folder:
                 raise
         if found != source.stat().st_size:
             raise _failed("write", f"{self._shown}/{name}", "it did not arrive whole")
+
+    def _rename(self, draft: str, path: str) -> None:
+        """Give a draft its name, in one step also where another file has it."""
+        if _scheme(self.place) == "webhdfs":
+            # Without the option a name that is taken is not an error there, and nothing happens.
+            options = {"destination": path, "renameoptions": "OVERWRITE"}
+            self._files._call("RENAME", method="put", path=draft, **options)
+        else:
+            self._files.mv(draft, path)
+        self._files.invalidate_cache()
+        if self._files.exists(draft):
+            raise _failed("write", f"{self._shown}", "its file system does not replace files")
 
     def read(self, name: str) -> bytes | None:
         """What a small file holds; None if there is none."""
@@ -192,7 +247,7 @@ def write_file(place: str, data: bytes) -> None:
 def _file_system(place: str, shown: str) -> tuple[Any, str]:
     """The file system of a folder, and its path there."""
     scheme = _scheme(place)
-    why = "file systems are not chained" if "::" in place else _REFUSED.get(scheme)
+    why = _unusable(place, scheme)
     if why is not None:
         raise _failed("use", shown, why)
     try:
@@ -205,13 +260,26 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
     except ImportError as error:
         raise _missing(scheme) from error
     except Exception as error:  # noqa: BLE001 - what makes a file system is anybody's code.
+        if scheme in _HADOOP and isinstance(error, OSError) and "lib" in str(error):
+            raise _no_native_client(shown) from None
         raise _failed("use", shown, _reason(error)) from None
     return files, str(root).rstrip("/")
 
 
+def _unusable(place: str, scheme: str) -> str | None:
+    """Why a place cannot be one, from its name alone."""
+    if "::" in place:
+        return "file systems are not chained"
+    if scheme and "://" not in place:
+        return "two slashes follow the colon of a URL"
+    if is_elsewhere(place) and scheme not in _HADOOP and not urlsplit(place).netloc:
+        return _REFUSED.get(scheme, "it names no bucket or server")
+    return _REFUSED.get(scheme)
+
+
 def shown_place(place: str) -> str:
     """A place as it may be shown: without user, password, query."""
-    if not _scheme(place):
+    if "://" not in place:
         return place
     scheme, _, rest = place.partition("://")
     host, slash, path = rest.partition("/")
@@ -247,6 +315,15 @@ def _failed(verb: str, place: str, why: str) -> PalimpsestError:
         Code.FILE_ACCESS,
         f"cannot {verb} {place}: {why}",
         advice="check the URL, and the credentials in the environment or fsspec's configuration",
+    )
+
+
+def _no_native_client(place: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.DRIVER_MISSING,
+        f"{place} needs Hadoop's native client, libhdfs, which was not found",
+        advice="write webhdfs://NAMENODE:9870/.. instead, which needs none;"
+        " or set HADOOP_HOME, JAVA_HOME and CLASSPATH",
     )
 
 

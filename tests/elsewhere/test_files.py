@@ -75,12 +75,62 @@ def test_a_folder_of_files_is_refused(table: Client, bucket: str) -> None:
     assert table.error(sql) == ("PAL-110", "0A000")
 
 
-@pytest.mark.parametrize(
-    "url", ["memory://t.csv", "simplecache::s3://b/t.csv", "nosuch://b/t.csv", "data://t.csv"]
-)
-def test_what_is_no_place_is_refused(table: Client, url: str) -> None:
-    assert table.error(f"COPY t TO '{url}'")[0] in {"PAL-507", "PAL-604"}
-    assert table.error(f"COPY t FROM '{url}'")[0] in {"PAL-507", "PAL-604"}
+NO_PLACES = [
+    "memory://t.csv",
+    "memory:////t.csv",
+    "memory:/t.csv",
+    "s3:/bucket/t.csv",
+    "s3:///t.csv",
+    "simplecache::s3://b/t.csv",
+    "nosuch://b/t.csv",
+    "no-such.scheme://b/t.csv",
+    "no such://b/t.csv",
+    "://t.csv",
+    "data://t.csv",
+]
+
+
+@pytest.mark.parametrize("url", NO_PLACES)
+def test_what_is_no_place_is_refused(
+    table: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """Nothing is written into a folder of this machine that is called like a scheme."""
+    monkeypatch.chdir(tmp_path)
+    known = set(tmp_path.iterdir())
+    for sql in (
+        f"COPY t TO '{url}'",
+        f"COPY t TO '{url}' (FORMAT parquet, PARTITION_BY (id))",
+        f"COPY t FROM '{url}'",
+        f"CALL system.backup('t', to => '{url}')",
+        f"CALL system.restore('t', from => '{url}')",
+    ):
+        assert table.error(sql)[0] in {"PAL-507", "PAL-604", "PAL-110"}, sql
+    table.close()
+    people = tmp_path / "ids.csv"
+    people.write_text("nick\na\n")
+    for words in (
+        ("export", "t", url),
+        ("import", url, "t"),
+        ("access", "create", "--subject", "nick=a", url),
+        ("access", "open", str(people), "--to", url),
+        ("job", "access", "t", "-o", f"subjects={people}", "-o", f"to={url}"),
+        ("eject", "t", "--to", url),
+        ("adopt", "u", "--key", "id", "--from", url),
+        ("init", url),
+        ("demo", "--warehouse", url),
+    ):
+        assert _palimpsest(table.root, *words).exit_code != 0, words
+    with pytest.raises(gateway.Error):
+        gateway.connect(f"palimpsest:///{url}")
+    assert set(tmp_path.iterdir()) == known | {people}
+
+
+def test_a_warehouse_elsewhere_is_refused_with_advice(tmp_path: Path) -> None:
+    for url in ("s3://bucket/warehouse", "webhdfs://host:9870/w", "palimpsest:///s3://bucket/w"):
+        done = _palimpsest(tmp_path, "init", url)
+        assert done.exit_code != 0
+        assert "a folder of this machine" in done.stderr
+        assert "system.backup" in done.stderr
 
 
 def test_a_missing_bucket_is_not_made(table: Client, server: Server, bucket: str) -> None:
