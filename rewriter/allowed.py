@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.trees import Nodes
+from rewriter.functions import aggregates
 from rewriter.limits import Limits
-from rewriter.names import position_of
+from rewriter.names import is_nested, position_of
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Insert: frozenset(
@@ -71,6 +72,20 @@ def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
             raise _refused(node, name)
     if isinstance(node, WRITING):
         _check_target(node)
+    elif isinstance(node, exp.Returning):
+        _check_rowwise(node)
+
+
+def _check_rowwise(node: exp.Returning) -> None:
+    """RETURNING gives a row for each changed row: nothing in it may look at several."""
+    for call in node.find_all(exp.AggFunc, exp.Window, exp.Anonymous):
+        if aggregates(call) and not is_nested(call, node):
+            raise PalimpsestError(
+                Code.GROUPING,
+                "aggregate and window functions cannot stand in RETURNING",
+                advice="return the rows, and aggregate them in the client",
+                position=position_of(call),
+            )
 
 
 def _check_ctes(nodes: Nodes, top: exp.With | None) -> None:

@@ -66,6 +66,33 @@ _REACHING_OUT = frozenset(
         "write_log",
     }
 )
+_UNKNOWN_AGGREGATES = frozenset(
+    {
+        "arbitrary",
+        "arg_max_null",
+        "arg_max_nulls_last",
+        "arg_min_null",
+        "arg_min_nulls_last",
+        "bitstring_agg",
+        "combine_aggr",
+        "count_star",
+        "entropy",
+        "favg",
+        "fsum",
+        "histogram",
+        "histogram_exact",
+        "kahan_sum",
+        "kurtosis_pop",
+        "lttb",
+        "mad",
+        "mean",
+        "product",
+        "reservoir_quantile",
+        "sem",
+        "sumkahan",
+    }
+)
+"""Aggregates of the embedded store that the parser takes for functions of a single row."""
 _PREFIXES = (
     "duckdb_",
     "pragma_",
@@ -84,6 +111,13 @@ def function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Func):
         return str(node.sql_name()).lower()
     return str(node.key).lower()
+
+
+def aggregates(node: exp.Expr) -> bool:
+    """True for a call that makes one value of several rows, or looks at other rows."""
+    if isinstance(node, exp.Anonymous):
+        return function_name(node) in _UNKNOWN_AGGREGATES
+    return isinstance(node, exp.AggFunc | exp.Window)
 
 
 def check_functions(tree: exp.Expr) -> None:
