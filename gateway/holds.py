@@ -18,7 +18,7 @@ from sqlglot.errors import ParseError
 from gateway.erasers import eraser_of
 from gateway.procedures import find_tables, take
 from gateway.results import Outcome
-from journal import holds
+from journal import dialects, holds
 from journal.errors import Code, PalimpsestError
 from journal.holds import Hold, Scope
 from journal.plan import Query
@@ -108,7 +108,7 @@ def _predicate(session: Session, table: Table, text: str) -> str:
     predicate = holds.physical_predicate(condition, table)
     rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
     looked = exp.select("*").from_(rows.subquery("t"))
-    looked = looked.where(sqlglot.parse_one(predicate, read="duckdb"))
+    looked = looked.where(dialects.stored(predicate))
     transaction = session.journal.begin(read_only=True)
     try:
         with session.journal.statement(transaction) as statement:

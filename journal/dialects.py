@@ -17,6 +17,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token
 from sqlglot.tokens import Tokenizer
 
+from journal.duckdb_reading import ReadDuckDB, readable, unmarked
 from journal.errors import Code, PalimpsestError
 from journal.trees import Nodes
 
@@ -56,7 +57,27 @@ def tokens(sql: str, dialect: str) -> list[Token]:
     return found.tokenize(sql)
 
 
-def parser(dialect: str) -> Parser:
+def parsed(
+    part: list[Token], text: str, dialect: str, into: type[exp.Expr] | None = None
+) -> list[exp.Expr | None]:
+    """What the tokens of a text say, as one kind of expression if one is given.
+
+    Raises sqlglot's ParseError.
+    """
+    ready = readable(part, dialect)
+    own = _parser(dialect)
+    found = own.parse(ready, text) if into is None else own.parse_into(into, ready, text)
+    return found if ready is part else [ast and unmarked(ast) for ast in found]
+
+
+def stored(text: str) -> exp.Expr:
+    """A query or expression as the catalog keeps it, in DuckDB's SQL."""
+    found = parsed(tokens(text, "duckdb"), text, "duckdb")[0]
+    assert found is not None
+    return found
+
+
+def _parser(dialect: str) -> Parser:
     """A parser for this thread; whoever uses it is done with the statement before."""
     found = _KEPT.parsers.get(dialect)
     if found is None:
@@ -85,7 +106,7 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
 
 @cache
 def _dialect(name: str) -> sqlglot.Dialect:
-    return sqlglot.Dialect.get_or_raise(name)
+    return ReadDuckDB() if name == "duckdb" else sqlglot.Dialect.get_or_raise(name)
 
 
 @cache

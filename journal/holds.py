@@ -14,9 +14,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.erasure.fence import P_SECRET, digest, digest_of
 from journal.erasure.seam import ErasureJournal
 from journal.errors import Code, PalimpsestError
@@ -128,7 +128,7 @@ def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp
                 return exp.true()
             case Scope.PREDICATE:
                 assert hold.predicate is not None
-                found.append(exp.paren(sqlglot.parse_one(hold.predicate, read="duckdb")))
+                found.append(exp.paren(dialects.stored(hold.predicate)))
             case Scope.SUBJECT:
                 named = table.find(hold.subject_column or "")
                 assert named is not None

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.trees import copied
 
 _DIALECT = "duckdb"
@@ -120,4 +120,4 @@ def expression(text: str) -> exp.Expr:
 
 @lru_cache(maxsize=4096)
 def _expression(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, read=_DIALECT)
+    return dialects.stored(text)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
@@ -274,7 +274,7 @@ class Alteration:
             u for u in self.draft.uniques if new in u.columns and u not in self.uniques
         ]
         for index, check in enumerate(self.draft.checks):
-            condition = sqlglot.parse_one(check.expression, read="duckdb")
+            condition = dialects.stored(check.expression)
             for used in condition.find_all(exp.Column):
                 if used.name == old:
                     used.set("this", exp.to_identifier(new, quoted=True))
@@ -313,7 +313,7 @@ def _fields(columns: Sequence[Column]) -> list[tuple[str, str]]:
 
 def columns_of(expression: str) -> set[str]:
     """Physical columns that a CHECK names."""
-    condition = sqlglot.parse_one(expression, read="duckdb")
+    condition = dialects.stored(expression)
     return {c.name for c in condition.find_all(exp.Column)}
 
 

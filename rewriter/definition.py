@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.relations import ident
 from journal.schema import (
@@ -229,7 +229,7 @@ class Draft:
                 self.uniques.append(replace(unique, columns=columns))
         if "constraints" in parts:
             for check in source.checks:
-                condition = sqlglot.parse_one(check.expression, read="duckdb")
+                condition = dialects.stored(check.expression)
                 for used in condition.find_all(exp.Column):
                     used.set("this", ident(names[used.name]))
                 self.checks.append(Check(check.name, canonical(condition)))

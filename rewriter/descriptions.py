@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.relations import ident
 from journal.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
 
@@ -99,7 +99,7 @@ def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = Fa
             shown = kind == "PRIMARY KEY" and table.key_name is None and not table.hidden_key
             parts.append(body if shown else exp.Constraint(this=ident(name), expressions=[body]))
     for check in table.checks:
-        condition = sqlglot.parse_one(check.expression, read="duckdb")
+        condition = dialects.stored(check.expression)
         for used in condition.find_all(exp.Column):
             used.set("this", ident(names.get(used.name, used.name)))
         parts.append(
@@ -127,7 +127,7 @@ def create_view(view: View, *, temporary: bool = False) -> str:
     target: exp.Expr = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
     if view.columns:
         target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
-    query = sqlglot.parse_one(view.query, read="duckdb")
+    query = dialects.stored(view.query)
     return _created(target, "VIEW", query, temporary=temporary)
 
 
@@ -148,7 +148,7 @@ def _column(column: Column) -> exp.ColumnDef:
     elif column.not_null:
         found.append(exp.NotNullColumnConstraint())
     if column.default is not None:
-        default = sqlglot.parse_one(column.default, read="duckdb")
+        default = dialects.stored(column.default)
         found.append(exp.DefaultColumnConstraint(this=default))
     wrapped = [exp.ColumnConstraint(kind=c) for c in found]
     kind = exp.DataType.build(column.type, dialect="duckdb", udt=True)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_VERSION, Kind, Shape
 from journal.relations import Output, business_outputs, column, ident, version_type, version_value
@@ -70,7 +70,7 @@ class FlatRewrite:
         found = find_relation(node, self.context)
         alias = node.args.get("alias") or exp.TableAlias(this=ident(node.name))
         if isinstance(found, View):
-            query = sqlglot.parse_one(found.query, read="duckdb")
+            query = dialects.stored(found.query)
             assert isinstance(query, exp.Query)
             self._replace_all(exp.Subquery(this=query))
         else:

@@ -5,9 +5,9 @@ Shared by the rules for CREATE, ALTER and UNDROP. Pure.
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import Guard, Kind, Query, StatementPlan, Step
 from journal.relations import ident
@@ -99,13 +99,13 @@ def validated(table: Table) -> Guard:
     empty = exp.select(
         *[exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
     ).where(exp.false())
-    conditions = [exp.paren(sqlglot.parse_one(c.expression, read="duckdb")) for c in table.checks]
+    conditions = [exp.paren(dialects.stored(c.expression)) for c in table.checks]
     rows = exp.select(exp.alias_(exp.Literal.number(1), "found"))
     rows = rows.from_(empty.subquery("t")).where(*conditions)
     query: exp.Query = rows
     for stored in table.columns:
         if stored.default is not None:
-            default = sqlglot.parse_one(stored.default, read="duckdb")
+            default = dialects.stored(stored.default)
             value = cast(default, stored.type)
             found = exp.Anonymous(this="any_value", expressions=[value])
             one = exp.select(exp.alias_(found, "found"))

@@ -108,14 +108,10 @@ def _statement(
     check_nesting(tokens, limits)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
-    parser = dialects.parser(DIALECTS[dialect])
 
     def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
         try:
-            if into is not None:
-                found = parser.parse_into(into, part, text)
-            else:
-                found = parser.parse(part, text)
+            found = dialects.parsed(part, text, DIALECTS[dialect], into)
         except ParseError as error:
             raise _syntax_error(error) from error
         except RecursionError:

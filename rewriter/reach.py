@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.schema import View, fold
 from rewriter.context import RewriteContext
 from rewriter.names import table_name
@@ -37,7 +37,7 @@ def _names(source: exp.Expr, context: RewriteContext, known: Scope) -> list[str]
     if names is None and isinstance(source, exp.Table):
         view = context.catalog.get(table_name(source, context))
         if isinstance(view, View):
-            names = output_names(sqlglot.parse_one(view.query, read="duckdb"), context)
+            names = output_names(dialects.stored(view.query), context)
     return names or []
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import (
     P_FILES,
@@ -369,7 +369,7 @@ class Reads:
                 advice="define the view over fewer layers",
                 position=position_of(node),
             )
-        query = sqlglot.parse_one(view.query, read="duckdb")
+        query = dialects.stored(view.query)
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
         outer, self._depth = self.context, self._depth + 1

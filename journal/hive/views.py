@@ -11,9 +11,9 @@ import hashlib
 import threading
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.hive.leases import Leases
 from journal.hive.queries import in_terms_of
@@ -140,7 +140,7 @@ class PublicViews:
             for name, body in ((table.name, current), (table.journal_name, reader.journal())):
                 yield self._view(name, in_terms_of(body, tiers.in_spark))
         for view in catalog.views():
-            query = sqlglot.parse_one(view.query, read="duckdb")
+            query = dialects.stored(view.query)
             if not any(t.args.get("version") or t.args.get("when") for t in _tables(query)):
                 for node in _tables(query):
                     if node.db:

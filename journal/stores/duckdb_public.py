@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import PalimpsestError
 from journal.plan import Query
 from journal.relations import Reader, business_outputs, ident
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Relation, Table, TableName, View
 from journal.segment import Tier
-from journal.stores.duckdb import DIALECT, DuckDBSession
+from journal.stores.duckdb import DuckDBSession
 
 
 def refresh_table(session: DuckDBSession, table: Table, tiers: frozenset[Tier]) -> None:
@@ -62,7 +62,7 @@ def refresh_views(session: DuckDBSession, catalog: CatalogSnapshot) -> None:
 
 
 def _make(session: DuckDBSession, view: View) -> bool:
-    query = sqlglot.parse_one(view.query, read=DIALECT)
+    query = dialects.stored(view.query)
     if any(t.args.get("version") or t.args.get("when") for t in query.find_all(exp.Table)):
         return False
     session.begin()
@@ -78,7 +78,7 @@ def _make(session: DuckDBSession, view: View) -> bool:
 
 def _reads(view: View) -> set[tuple[str, str]]:
     """Relations a view names; its text has schemas on all of them, and on nothing else."""
-    query = sqlglot.parse_one(view.query, read=DIALECT)
+    query = dialects.stored(view.query)
     return {TableName(t.db, t.name).key for t in query.find_all(exp.Table) if t.db}
 
 

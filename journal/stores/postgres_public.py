@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-import sqlglot
 from sqlglot import exp
 
+from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident
@@ -22,8 +22,6 @@ from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
 from journal.stores.postgres_text import PUBLIC_SCHEMA
-
-_DIALECT = "duckdb"
 
 
 def refresh_table(session: PostgresSession, table: Table, state: TableState) -> None:
@@ -118,7 +116,7 @@ def create_schema(session: PostgresSession, schema: str) -> None:
 
 
 def _made(session: PostgresSession, view: View) -> bool:
-    query = sqlglot.parse_one(view.query, read=_DIALECT)
+    query = dialects.stored(view.query)
     if any(t.args.get("version") or t.args.get("when") for t in query.find_all(exp.Table)):
         return False
     try:
@@ -145,7 +143,7 @@ def _kept_going(session: PostgresSession) -> Iterator[None]:
 
 def _reads(view: View) -> set[tuple[str, str]]:
     """Relations a view names; its text has schemas on all of them, and on nothing else."""
-    query = sqlglot.parse_one(view.query, read=_DIALECT)
+    query = dialects.stored(view.query)
     return {TableName(t.db, t.name).key for t in query.find_all(exp.Table) if t.db}
 
 
