@@ -184,18 +184,22 @@ def _of_lengths(hashes: Hashes, words: np.ndarray, place: np.ndarray, left: np.n
 
 
 def _with_word(hashes: Hashes, word: np.ndarray) -> Hashes:
-    step = (hashes ^ word) * _MIX_1
-    step ^= step >> np.uint64(32)
-    step *= _GOLDEN
-    found: Hashes = step
-    return found
+    """The hashes with one more word taken in; they are changed in place."""
+    hashes ^= word
+    hashes *= _MIX_1
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= _GOLDEN
+    return hashes
 
 
 def _mixed(value: Hashes) -> Hashes:
-    value = (value ^ (value >> np.uint64(30))) * _MIX_1
-    value = (value ^ (value >> np.uint64(27))) * _MIX_2
-    mixed: Hashes = value ^ (value >> np.uint64(31))
-    return mixed
+    """The hashes with their bits spread; they are changed in place."""
+    value ^= value >> np.uint64(30)
+    value *= _MIX_1
+    value ^= value >> np.uint64(27)
+    value *= _MIX_2
+    value ^= value >> np.uint64(31)
+    return value
 
 
 def _places(hashes: Hashes, blocks: int) -> tuple[Hashes, Hashes]:

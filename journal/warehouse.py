@@ -33,8 +33,6 @@ _UNSAFE = '/\\\0:*?"<>|'
 _ROW_GROUP_ROWS = 61_440
 _ROW_GROUPS_PER_FILE = 16
 ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE
-FILTER_BATCH_ROWS = 30_720
-"""Rows that filters are built from at a time: what is hashed is still in the cache."""
 PARQUET_OPTIONS = {
     "COMPRESSION": "lz4_raw",
     "ROW_GROUP_SIZE": str(_ROW_GROUP_ROWS),
@@ -132,18 +130,23 @@ class Warehouse:
             # Without filters every file is read, which is slow and right.
             return
         from journal.filters import FilterBuilder, write_sidecar
+        from journal.read_back import BATCH_ROWS, plain_batches
 
         builder = FilterBuilder.of(table)
         assert builder is not None
         found = {}
         for file in files:
             fresh = builder.fresh(file)
-            source = exp.Anonymous(
-                this="read_parquet", expressions=[exp.Literal.string(str(self.root / file.path))]
-            )
-            columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in fresh.columns]
-            rows = exp.select(*columns).from_(exp.Table(this=source))
-            for batch in session.arrow_reader(Query(rows, ()), {}, FILTER_BATCH_ROWS):
+            path = self.root / file.path
+            batches = plain_batches(path, fresh.columns)
+            if batches is None:
+                source = exp.Anonymous(
+                    this="read_parquet", expressions=[exp.Literal.string(str(path))]
+                )
+                columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in fresh.columns]
+                rows = exp.select(*columns).from_(exp.Table(this=source))
+                batches = session.arrow_reader(Query(rows, ()), {}, BATCH_ROWS)
+            for batch in batches:
                 fresh.add(batch)
             found[Path(file.path).name] = fresh.finish()
         write_sidecar((self.root / files[0].path).parent, found, part)

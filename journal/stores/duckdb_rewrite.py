@@ -18,11 +18,11 @@ from sqlglot import exp
 
 from journal.erasure.descriptor import parse_descriptor
 from journal.filters import FileFilters, FilterBuilder, write_sidecar
+from journal.read_back import BATCH_ROWS, plain_batches
 from journal.segment import SegmentFile
 from journal.stores.duckdb import DIALECT
 from journal.stores.duckdb_hash import row_hash
 from journal.stores.parquet_files import checksum
-from journal.warehouse import FILTER_BATCH_ROWS
 
 _KEYS = "keys"
 _GONE = "gone"
@@ -195,11 +195,15 @@ def _write_filters(
             continue
         path = Path(file["target"])
         fresh = builder.fresh(SegmentFile(path.name, **found["file"]))
-        columns = [exp.column(_quoted(c)) for c in fresh.columns if c in written]
+        columns = [c for c in fresh.columns if c in written]
         if not columns:
             continue
-        rows = exp.select(*columns).from_(_files([str(path)]))
-        for batch in connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader(FILTER_BATCH_ROWS):
+        batches = plain_batches(path, columns)
+        if batches is None:
+            rows = exp.select(*[exp.column(_quoted(c)) for c in columns])
+            rows = rows.from_(_files([str(path)]))
+            batches = connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader(BATCH_ROWS)
+        for batch in batches:
             fresh.add(batch)
         folders.setdefault(path.parent, {})[path.name] = fresh.finish()
     for folder, filters in folders.items():
