@@ -94,6 +94,8 @@ class Temporary:
 
     def take(self, transaction: Transaction) -> Taken | None:
         """Take out of a transaction what it did to temporary relations; None if that is nothing."""
+        if not self._relations and not any(w.changes for w in transaction.writes):
+            return None
         self.forget(transaction)
         catalog = transaction.catalog
         mine = {r.id for r in self._relations.values() if isinstance(r, Table)}
@@ -198,7 +200,7 @@ class Temporary:
 
     def concerns(self, names: Iterable[TableName]) -> bool:
         """True if temporary relations are among ``names``."""
-        return any(name.key in self._relations for name in names)
+        return bool(self._relations) and any(name.key in self._relations for name in names)
 
 
 def on_commit(table: Table) -> str:
