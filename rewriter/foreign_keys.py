@@ -120,7 +120,7 @@ def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> Forei
     target = target.this if isinstance(target, exp.Schema) else target
     assert isinstance(target, exp.Table)
     parent = table
-    if table_name(target, context).key != table.name.key:
+    if not _is_itself(target, table, context):
         parent = find_table(target, context)
         parent = table if parent.id == table.id else parent
     if context.catalog.is_own(parent.name) != context.catalog.is_own(table.name):
@@ -160,6 +160,14 @@ def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> Forei
             )
     name = wanted.name or _free_name(table, wanted.columns)
     return ForeignKey(name, wanted.columns, parent.id, columns)
+
+
+def _is_itself(target: exp.Table, table: Table, context: RewriteContext) -> bool:
+    """True if a reference means the table that is being defined, which may not be there yet."""
+    if not target.db and fold(target.name) == table.name.key[1]:
+        seen = {context.catalog.own, fold(context.default_schema)}
+        return table.name.key[0] in seen
+    return table_name(target, context).key == table.name.key
 
 
 def _check_options(wanted: WantedKey) -> None:

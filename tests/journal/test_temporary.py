@@ -274,3 +274,17 @@ def test_sqlalchemy(tmp_path: Path) -> None:
         total = connection.execute(sqlalchemy.select(sqlalchemy.func.sum(lasting.c.k))).scalar()
         assert total == 3
     engine.dispose()
+
+
+def test_they_refer_to_one_another_and_to_themselves(run: Client) -> None:
+    assert run.error("CREATE TEMP TABLE child (k INTEGER REFERENCES t (k))")[1] == "42P16"
+    run("CREATE TEMP TABLE tree (k INTEGER PRIMARY KEY, up INTEGER REFERENCES tree (k))")
+    run("CREATE TABLE tree (k INTEGER PRIMARY KEY, up INTEGER REFERENCES tree (k))")
+    for table in ("tree", "main.tree"):
+        run(f"INSERT INTO {table} VALUES (1, NULL), (2, 1)")
+        assert run.error(f"INSERT INTO {table} VALUES (3, 9)")[1] == "23503"
+        assert run.error(f"DELETE FROM {table} WHERE k = 1")[1] == "23503"
+    assert run.error("CREATE TABLE leaf (k INTEGER REFERENCES tree (k))")[1] == "42P16"
+    run("CREATE TEMP TABLE leaf (k INTEGER REFERENCES tree (k))")
+    assert run.error("INSERT INTO leaf VALUES (7)")[1] == "23503"
+    assert run.error("DROP TABLE tree")[1] == "2BP01"
