@@ -20,7 +20,7 @@ from sqlglot import exp
 from journal.database import pieces
 from journal.database.journal import DatabaseJournal
 from journal.database.keeping import with_backups
-from journal.database.replacing import Changed, publish
+from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.erasure import audit
 from journal.erasure.guard import load_fence
@@ -39,6 +39,7 @@ from journal.stores import postgres_flat as flat
 from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_fence import hold_writers
 from journal.stores.postgres_flat import is_flat
 from journal.stores.row_layout import fields_of
 
@@ -86,7 +87,12 @@ def _accepted(
         late = [s for s in found if _is_late(s, committed)]
         if late and wanted.rows and patient:
             return Changed({})
-        for sought in late:
+        adopted = [s for s in found if s.aim.why_not is None and is_flat(s.aim.table)]
+        for sought in adopted:
+            # Others write there, too, and know nothing of the section.
+            session.text(WAIT)
+            hold_writers(session, sought.aim.table)
+        for sought in [*adopted, *(s for s in late if not is_flat(s.aim.table))]:
             _search_late(session, sought, committed, wanted)
         request, changed = _write(journal, session, committed, found, wanted, by)
         made[:] = [request]
@@ -255,7 +261,8 @@ def _search_late(
     known = {p.name for p, _ in _tables(sought.aim, sought.state)}
     for source, fields in rows_written(sought.aim, now):
         is_new = isinstance(source, exp.Table) and source.name not in known
-        matcher.rows(source if is_new else _written_after(source, sought), fields)
+        whole = is_new or is_flat(sought.aim.table)
+        matcher.rows(source if whole else _written_after(source, sought), fields)
     sought.keys += matcher.keys
 
 

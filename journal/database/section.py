@@ -25,6 +25,7 @@ from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.state import JournalState, TableState
 from journal.stores import postgres_catalog as rows_of
+from journal.stores import postgres_fence as fencing
 from journal.stores import postgres_flat as flat
 from journal.stores import postgres_layout as layout
 from journal.stores import postgres_public as public
@@ -87,6 +88,7 @@ def write(
     if changed_catalog:
         changes = [(version, c) for w in writes for c in w.changes]
         rows_of.add_changes(session, changes)
+        _fence_changed(session, committed, catalog)
         public.drop_changed(session, committed.catalog, catalog)
     _refresh(session, committed, catalog, tables)
     if changed_catalog:
@@ -255,6 +257,18 @@ def _refresh(
             public.refresh_table(session, now, state)
 
 
+def _fence_changed(
+    session: PostgresSession, committed: JournalState, catalog: CatalogSnapshot
+) -> None:
+    """Fence adopted journals as their tables are defined now; those that are left go free."""
+    for table in filter(flat.is_flat, catalog.tables()):
+        if committed.catalog.by_id(table.id) != table:
+            fencing.fence_journal(session, table, committed.fence)
+    for table in filter(flat.is_flat, committed.catalog.tables()):
+        if catalog.by_id(table.id) is None:
+            fencing.unfence_journal(session, table)
+
+
 def _shown(state: TableState) -> tuple[frozenset[Tier], int]:
     """What the views of a table depend on besides its definition."""
     return public.shown_tiers(state), state.manifest.epoch
@@ -282,6 +296,9 @@ def replace_states(
             public.refresh_table(session, table, state)
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
         rows_of.put_journal(session, found, following.generation)
+    for table in committed.catalog.tables():
+        if flat.is_flat(table) and (fence is not None or table.id in states):
+            fencing.fence_journal(session, table, after.fence)
     rows_of.put_state(session, following)
     return Written(following, after)
 

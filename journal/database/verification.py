@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
+from journal.erasure.guard import suppressed_since
 from journal.errors import PalimpsestError
+from journal.relations import Reader
 from journal.row_checks import row_checks
 from journal.schema import Table
 from journal.segment import RowCounts
@@ -39,7 +41,7 @@ def verify(
             for done, (table_id, state) in enumerate(states):
                 table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
                 report.tables += 1
-                report.problems += _problems(statement, table, state, report)
+                report.problems += _problems(journal, statement, table, state, report)
                 if progress is not None:
                     progress((done + 1) / len(states))
     finally:
@@ -48,7 +50,11 @@ def verify(
 
 
 def _problems(
-    statement: DatabaseStatement, table: Table, state: TableState, report: Verification
+    journal: DatabaseJournal,
+    statement: DatabaseStatement,
+    table: Table,
+    state: TableState,
+    report: Verification,
 ) -> list[Problem]:
     session, name = statement.session, str(table.name)
     found: list[Problem] = []
@@ -73,8 +79,24 @@ def _problems(
             if rows.total != segment.counts.total:
                 told = f"{rows.total} rows in {segment.id}, which backups list with"
                 found.append(Problem("count", name, f"{told} {segment.counts.total}"))
+        if _holds_erased(journal, statement, table, state):
+            told = (
+                "holds rows with an identifier or a key that was erased: somebody wrote them back"
+            )
+            found.append(Problem("erased", name, told))
         for kind, message in row_checks(session, table, state, statement.committed.version):
             found.append(Problem(kind, name, message))
     except PalimpsestError as error:
         found.append(Problem("unreadable", name, error.message))
     return found
+
+
+def _holds_erased(
+    journal: DatabaseJournal, statement: DatabaseStatement, table: Table, state: TableState
+) -> bool:
+    """True if rows that can be seen carry what may not come back."""
+    fence = statement.committed.fence
+    if not fence.concerns(table):
+        return False
+    rows = Reader(table, state.tiers).journal().subquery(copy=False)
+    return suppressed_since(journal, statement.session, fence, table, rows) is not None

@@ -46,6 +46,7 @@ _CODES = {
     "23505": Code.DUPLICATE_KEY,
     "23502": Code.NOT_NULL,
     "23514": Code.CHECK,
+    "23001": Code.ERASED,
 }
 _CLASSES = {
     "08": Code.STORE_LOST,
