@@ -1,7 +1,7 @@
 """DDL: tables, keys, identity columns, comments; and how types are spelled.
 
-Foreign keys are left out, because the gateway does not enforce them; relationships of the ORM work
-all the same. So are indexes, which do not exist here; a unique one becomes a constraint.
+Foreign keys that the store does not enforce are left out; relationships of the ORM work all the
+same. So are indexes, which do not exist here; a unique one becomes a constraint.
 """
 
 from __future__ import annotations
@@ -16,6 +16,17 @@ from gateway.sqlalchemy_dialect.types import Nested
 
 _NUMERIC_PRECISION, _NUMERIC_SCALE = 38, 10
 _FLOAT_BITS_SINGLE = 24
+
+
+def is_left_out(constraint: schema.Constraint, dialect: Any) -> bool:
+    """True for a foreign key that the store does not enforce, or not in the way it asks for."""
+    if not isinstance(constraint, schema.ForeignKeyConstraint):
+        return False
+    actions = {(constraint.ondelete or "").upper(), (constraint.onupdate or "").upper()}
+    acts = bool(actions - {"", "NO ACTION", "RESTRICT"})
+    waits = bool(constraint.deferrable) or (constraint.initially or "").upper() == "DEFERRED"
+    matches = (constraint.match or "").upper() not in {"", "SIMPLE"}
+    return not dialect.keeps_references or acts or waits or matches
 
 
 class PalimpsestIdentifierPreparer(PGIdentifierPreparer):
@@ -69,8 +80,24 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         return f"GENERATED {kind} AS IDENTITY{inside}"
 
     def visit_foreign_key_constraint(self, constraint: Any, **kw: Any) -> str:
-        """Left out: not enforced here; None would be right, the signature says text."""
-        return None  # type: ignore[return-value]
+        """A foreign key, or nothing; None would be right then, the signature says text."""
+        if is_left_out(constraint, self.dialect):
+            return None  # type: ignore[return-value]
+        return super().visit_foreign_key_constraint(constraint, **kw)
+
+    def visit_add_constraint(self, create: Any, **kw: Any) -> str:
+        """ALTER TABLE .. ADD; for a foreign key that is left out a comment says so."""
+        if is_left_out(create.element, self.dialect):
+            return f"-- no foreign key {create.element.name}"
+        added: str = super().visit_add_constraint(create, **kw)  # type: ignore[no-untyped-call]
+        return added
+
+    def visit_drop_constraint(self, drop: Any, **kw: Any) -> str:
+        """ALTER TABLE .. DROP CONSTRAINT; nothing for a foreign key that was left out."""
+        if is_left_out(drop.element, self.dialect):
+            return f"-- no foreign key {drop.element.name}"
+        dropped: str = super().visit_drop_constraint(drop, **kw)  # type: ignore[no-untyped-call]
+        return dropped
 
     def visit_create_index(
         self,

@@ -49,8 +49,9 @@ class PalimpsestDialect(default.DefaultDialect):
     colspecs = COLSPECS
 
     supports_statement_cache = True
-    # Foreign keys are left out of CREATE TABLE, and nothing may add them later.
-    supports_alter = False
+    supports_alter = True
+    keeps_references = True
+    """Whether the store enforces foreign keys; others leave them out."""
     supports_comments = True
     supports_identity_columns = True
     supports_sequences = False
@@ -105,6 +106,7 @@ class PalimpsestDialect(default.DefaultDialect):
         if url.drivername.partition("+")[2] not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
             self.supports_native_enum = False
+            self.keeps_references = self.supports_alter = False
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or url.port or url.username or url.password:
             raise exc.ArgumentError(
@@ -315,9 +317,10 @@ class PalimpsestDialect(default.DefaultDialect):
     def get_foreign_keys(
         self, connection: Any, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """None: they are not kept."""
-        self._relation(connection, table_name, schema)
-        return []
+        """FOREIGN KEY constraints."""
+        found = self._relation(connection, table_name, schema)
+        here = None if schema else self.default_schema_name
+        return shapes.foreign_key_infos(self._catalog(connection), found, here)
 
     @reflection.cache
     def get_indexes(

@@ -10,7 +10,9 @@ from typing import Any
 
 from alembic.ddl.impl import DefaultImpl
 from sqlalchemy import Column, cast, literal, literal_column, select
-from sqlalchemy.schema import ForeignKeyConstraint, Index, UniqueConstraint
+from sqlalchemy.schema import Index, UniqueConstraint
+
+from gateway.sqlalchemy_dialect.ddl import is_left_out
 
 
 class PalimpsestImpl(DefaultImpl):
@@ -20,13 +22,13 @@ class PalimpsestImpl(DefaultImpl):
     transactional_ddl = True
 
     def add_constraint(self, const: Any, **kw: Any) -> None:
-        """Foreign keys are left out, as they are of CREATE TABLE."""
-        if not isinstance(const, ForeignKeyConstraint):
+        """Some foreign keys are left out, as they are of CREATE TABLE."""
+        if not is_left_out(const, self.dialect):
             super().add_constraint(const, **kw)
 
     def drop_constraint(self, const: Any, **kw: Any) -> None:
         """What was left out is not dropped."""
-        if not isinstance(const, ForeignKeyConstraint):
+        if not is_left_out(const, self.dialect):
             super().drop_constraint(const, **kw)
 
     def correct_for_autogen_constraints(
@@ -46,8 +48,10 @@ class PalimpsestImpl(DefaultImpl):
                 conn_unique_constraints.discard(standing_in[index.name])
 
     def correct_for_autogen_foreignkeys(self, conn_fks: set[Any], metadata_fks: set[Any]) -> None:
-        """A model's foreign keys are not looked for."""
-        metadata_fks.clear()
+        """Foreign keys of a model that are left out are not looked for."""
+        for key in list(metadata_fks):
+            if is_left_out(key, self.dialect):
+                metadata_fks.discard(key)
 
     def compare_server_default(
         self,

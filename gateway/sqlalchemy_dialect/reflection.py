@@ -46,6 +46,32 @@ def unique_infos(table: Table) -> list[dict[str, Any]]:
     ]
 
 
+def foreign_key_infos(
+    catalog: CatalogSnapshot, found: Table | View, here: str | None
+) -> list[dict[str, Any]]:
+    """The constraints for ``get_foreign_keys``, in order of their names.
+
+    A parent in the schema ``here`` is named without it.
+    """
+    if isinstance(found, View):
+        return []
+    infos: list[dict[str, Any]] = []
+    for reference in catalog.references.get(found.id, ()):
+        child, parent, key = reference.child, reference.parent, reference.key
+        if child.id == found.id:
+            inside = here is not None and parent.name.key[0] == fold(here)
+            info: dict[str, Any] = {
+                "name": key.name,
+                "constrained_columns": _logical(child, key.columns),
+                "referred_schema": None if inside else parent.name.schema,
+                "referred_table": parent.name.name,
+                "referred_columns": _logical(parent, key.parent_columns),
+                "options": {},
+            }
+            infos.append(info)
+    return sorted(infos, key=lambda info: str(info["name"]))
+
+
 def check_infos(table: Table) -> list[dict[str, Any]]:
     """The constraints for ``get_check_constraints``, in order of their names."""
     names = {c.physical: c.name for c in table.columns}
