@@ -19,6 +19,7 @@ from journal.sql import cast
 from rewriter.definition import Draft, canonical, constant, type_text
 from rewriter.names import position_of, unknown_column
 from rewriter.policies import changed_properties
+from rewriter.row_columns import own_parts, with_fields
 from rewriter.users import stored_expression
 
 _PLAIN = (
@@ -291,9 +292,12 @@ class Alteration:
             )
         root = exp.paren(value)
         for used in list(root.find_all(exp.Column)):
-            stored = self.draft.columns[self.find(used.name, node)]
+            names = {fold(c.name) for c in self.draft.columns}
+            name, *fields = own_parts(used, self.table.name, names) or [used.name]
+            stored = self.draft.columns[self.find(name, node)]
             known = self.values.get(stored.physical)
-            used.replace(known.copy() if known is not None else column(stored.physical, "t"))
+            value = known.copy() if known is not None else column(stored.physical, "t")
+            used.replace(with_fields(value, fields))
         return root
 
     def _refused(self, message: str, advice: str, node: exp.Expr) -> PalimpsestError:

@@ -25,6 +25,7 @@ from journal.schema import (
     fold,
 )
 from rewriter.names import position_of
+from rewriter.row_columns import own_parts, with_fields
 from rewriter.target import VERSION
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
@@ -103,6 +104,7 @@ class Draft:
     used: list[str] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     wanted: list[WantedKey] = field(default_factory=list)
+    _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
 
     @staticmethod
     def of(table: Table) -> Draft:
@@ -128,13 +130,29 @@ class Draft:
         """Take in the elements of a column list."""
         for node in nodes:
             if isinstance(node, exp.ColumnDef):
-                self.add_column(node)
+                self._take_column(node)
+        self._check_waiting()
         for node in nodes:
             if not isinstance(node, exp.ColumnDef):
                 self.add_constraint(node)
 
     def add_column(self, node: exp.ColumnDef) -> Column:
         """Take in one column with its constraints."""
+        self._take_column(node)
+        self._check_waiting()
+        return self.columns[-1]
+
+    def _check_waiting(self) -> None:
+        """Take in the checks of columns, which may name columns behind their own."""
+        for condition, name in self._waiting:
+            self.add_check(condition, name)
+        self._waiting.clear()
+
+    @property
+    def _known(self) -> set[str]:
+        return {fold(c.name) for c in self.columns}
+
+    def _take_column(self, node: exp.ColumnDef) -> None:
         self.check_new_column(node.name, node)
         if node.args.get("kind") is None:
             raise PalimpsestError(
@@ -152,7 +170,6 @@ class Draft:
         self.columns.append(column)
         for constraint in node.args.get("constraints") or []:
             self._column_constraint(constraint)
-        return self.columns[-1]
 
     def new_physical(self, name: str) -> str:
         """A physical name that no column of the table ever had."""
@@ -247,7 +264,7 @@ class Draft:
             case exp.UniqueColumnConstraint():
                 self.add_unique([column.name], node.name or None, node)
             case exp.CheckColumnConstraint() as kind:
-                self.add_check(kind.this, node.name or None)
+                self._waiting.append((kind.this, node.name or None))
             case exp.CommentColumnConstraint() as kind:
                 self.columns[-1] = replace(column, comment=kind.this.name or None)
             case exp.GeneratedAsIdentityColumnConstraint() as kind if _is_identity(kind):
@@ -314,10 +331,12 @@ class Draft:
                 advice="a check looks at one row only",
                 position=position_of(condition),
             )
-        for used in bare.find_all(exp.Column):
-            found = self.physical([used.name], used)
-            used.set("table", None)
-            used.set("this", ident(found[0]))
+        holder = exp.Paren(this=bare)
+        for used in list(bare.find_all(exp.Column)):
+            column, *fields = own_parts(used, self.name, self._known) or [used.sql()]
+            physical = self.physical([column], used)[0]
+            used.replace(with_fields(exp.Column(this=ident(physical)), fields))
+        bare = holder.this
         number = len(self.checks) + 1
         while name is None and any(
             c.name == f"{self.name.name}_check{number}" for c in self.checks

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.relations import column, ident
-from journal.schema import ROW_ID, Column, Table
+from journal.schema import ROW_ID, Column, Table, fold
 from journal.sql import cast
 from rewriter.assignments import assignments
 from rewriter.context import RewriteContext
@@ -86,17 +86,24 @@ def _action(
         )
     condition = when.args.get("condition")
     if not matched:
-        seen = target.alias if by_source else source.alias
-        values = {c: _scoped(v, target.table, seen) for c, v in values.items()}
+        sides = (target.alias, source.alias) if by_source else (source.alias, target.alias)
+        values = {c: _scoped(v, target.table, *sides) for c, v in values.items()}
         if condition is not None:
-            condition = _scoped(condition.copy(), target.table, seen)
+            condition = _scoped(condition.copy(), target.table, *sides)
     return Action(place, kind, matched, by_source, condition, values)
 
 
-def _scoped(node: exp.Expr, table: Table, alias: str) -> exp.Expr:
+def _scoped(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
     """Bare columns mean the one side there is, even where both sides have the name."""
     holder = exp.Paren(this=node)
     for used in list(holder.find_all(exp.Column)):
+        if fold(used.table) == fold(hidden) and not is_nested(used, holder):
+            raise PalimpsestError(
+                Code.UNKNOWN_TABLE,
+                f'"{used.sql()}" names a row that is not there: this clause has none of {hidden}',
+                advice=f"use columns of {alias}",
+                position=position_of(used),
+            )
         if not used.table and not is_nested(used, holder) and table.find(used.name) is not None:
             used.set("table", ident(alias))
     found: exp.Expr = holder.this

@@ -14,10 +14,11 @@ from sqlglot import exp
 
 from journal.plan import Query
 from journal.relations import column, ident
-from journal.schema import Column, fold
+from journal.schema import Column, Table, fold
 from rewriter.changes import ChangeSet, old_name
 from rewriter.names import is_nested
 from rewriter.reads import Reads
+from rewriter.target import Target
 
 ACTION = "_palimpsest_action"
 """Staged name of what a MERGE did to a row: INSERT, UPDATE or DELETE."""
@@ -29,7 +30,8 @@ class Result:
     """What a statement's RETURNING asks for; ``alias`` is what its row goes by.
 
     ``old``: deleted rows, so old values. ``with_``: CTEs its subqueries may name. ``only``: the
-    staged column that says which rows are returned and counted; None: all.
+    staged column that says which rows are returned and counted; None: all. ``table`` is the one
+    that is changed, where it is known.
     """
 
     node: exp.Returning | None
@@ -37,7 +39,16 @@ class Result:
     old: bool = False
     with_: exp.With | None = None
     only: str | None = None
+    table: Table | None = None
     hidden: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(ast: exp.Expr, target: Target, *, old: bool = False) -> Result:
+        """What a writing statement asks for about the rows of its target."""
+        given = ast.args
+        return Result(
+            given.get("returning"), target.alias, old, given.get("with_"), table=target.table
+        )
 
     def extras(self) -> list[exp.Expr]:
         """Projections that stage the columns of other relations; the expressions then use them."""
@@ -45,8 +56,9 @@ class Result:
             return []
         found: list[exp.Expr] = []
         for used in list(self.node.find_all(exp.Column)):
-            foreign = used.table and fold(used.table) != fold(self.alias)
-            if not foreign or isinstance(used.this, exp.Star) or is_nested(used, self.node):
+            if not self._is_foreign(used) or isinstance(used.this, exp.Star):
+                continue
+            if is_nested(used, self.node):
                 continue
             name = f"{_EXTRA}{len(self.hidden)}"
             self.hidden.append(name)
@@ -56,6 +68,17 @@ class Result:
                 replacement = exp.alias_(replacement, used.this.copy())
             used.replace(replacement)
         return found
+
+    def _is_foreign(self, used: exp.Column) -> bool:
+        """True for a column of another relation; ``c.f`` may be field f of the row's own c."""
+        owner = fold(used.parts[0].name)
+        if not used.table or owner == fold(self.alias):
+            return False
+        if self.table is None or self.table.find(owner) is None or self.node is None:
+            return True
+        statement = self.node.parent
+        sources = () if statement is None else statement.find_all(exp.Table, exp.Subquery)
+        return any(fold(source.alias_or_name) == owner for source in sources)
 
 
 def returned(reads: Reads, changes: ChangeSet, result: Result) -> Query | None:

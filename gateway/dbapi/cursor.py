@@ -323,7 +323,7 @@ def _can_batch(statement: object, rows: int) -> bool:
 
 
 def _described(name: str, kind: str) -> Description:
-    if kind.startswith("DECIMAL("):
+    if kind.startswith("DECIMAL(") and kind.endswith(")"):
         precision, scale = kind[8:-1].split(",")
         return (name, kind, None, None, int(precision), int(scale), None)
     return (name, kind, None, None, None, None, None)

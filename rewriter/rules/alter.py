@@ -106,6 +106,7 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
                 _apply(change, node)
         case exp.Drop() if action.args["kind"] == "COLUMN":
             for node in action.args["tables"]:
+                _check_whole(node, action)
                 change.drop_column(node.name, action)
         case exp.Drop() if action.args["kind"] == "CONSTRAINT":
             for node in action.args["tables"]:
@@ -113,6 +114,7 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
         case exp.DropPrimaryKey():
             change.drop_constraint(_key_name(change), action, exists=False)
         case exp.RenameColumn():
+            _check_whole(action.this, action)
             if not action.args.get("exists") or change.has(action.this.name):
                 change.rename_column(action.this.name, action.args["to"].name, action)
         case exp.AlterColumn():
@@ -128,6 +130,12 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
                 change.set_property(node.name, None if value is None else value.name)
         case _:
             raise _unknown_action(action)
+
+
+def _check_whole(node: exp.Expr, action: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED for a field of a column: no part of a column changes by itself."""
+    if node.args.get("table") is not None or isinstance(node, exp.Dot):
+        raise _unknown_action(action)
 
 
 def _only_properties(action: exp.AlterSet) -> bool:

@@ -25,7 +25,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     table = find_table(node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
-    result = Result(ast.args.get("returning"), target.alias, old=True, with_=ast.args.get("with_"))
+    result = Result.of(ast, target, old=True)
     where = ast.args.get("where")
     if reads.context.batch:
         changes = ChangeSet(table, stage, True, False, frozenset())

@@ -35,7 +35,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
     alias = ast.args.get("alias")
     if alias is not None:
         target = Target(table, alias.name)
-    result = Result(ast.args.get("returning"), target.alias, with_=ast.args.get("with_"))
+    result = Result.of(ast, target)
     upsert = wanted_upsert(ast, table)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):

@@ -24,6 +24,7 @@ from rewriter.target import VERSION, Target
 from rewriter.written import Part, Written, finish, staged
 
 _CLAUSE = "_palimpsest_clause"
+_CHOSEN = "_palimpsest_chosen"
 _SOURCE = "_palimpsest_source"
 _ROW_IDS = 1 << 32
 
@@ -37,7 +38,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
     source, alias = _source(ast)
     on = _condition(ast, target, alias)
     actions = read_actions(ast, target, alias, reads.context)
-    result = Result(ast.args.get("returning"), target.alias, with_=ast.args.get("with_"))
+    result = Result.of(ast, target)
     extras = result.extras()
     if result.node is not None:
         result.hidden.append(ACTION)
@@ -111,7 +112,10 @@ def _looked(
         if action.condition is not None:
             fits = all_of(fits, exp.Paren(this=action.condition.copy()))
         clause = clause.when(fits, exp.Literal.number(action.place), copy=False)
-    outputs: list[exp.Expr] = [named(clause, _CLAUSE), *target.old_values()]
+    # A name given in a SELECT cannot be used beside it where it stands for a subquery.
+    apart = clause.find(exp.Query) is not None
+    chosen = column(_CLAUSE, _CHOSEN) if apart else clause
+    outputs: list[exp.Expr] = [named(chosen, _CLAUSE), *target.old_values()]
     for index, stored in enumerate(target.table.stored):
         outputs.append(named(_value(target, stored, actions), new_name(index)))
     kinds = {
@@ -134,6 +138,10 @@ def _looked(
         side = "full"
     place = exp.Placeholder(this="target")
     query.append("joins", exp.Join(this=place, on=on, side=side.upper() if side else None))
+    if apart:
+        inner = exp.Subquery(this=exp.Select(expressions=[named(clause, _CLAUSE)]))
+        lateral = exp.Lateral(this=inner, alias=exp.TableAlias(this=ident(_CHOSEN)))
+        query.append("joins", exp.Join(this=lateral, kind="CROSS"))
     return query
 
 

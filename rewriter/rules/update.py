@@ -34,7 +34,7 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
     target = Target.of(table, node)
     stage = part.named("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
-    result = Result(ast.args.get("returning"), target.alias, with_=ast.args.get("with_"))
+    result = Result.of(ast, target)
     joins = sources_of(node, ast.args.get("from_"))
     where = ast.args.get("where")
     if reads.context.batch:

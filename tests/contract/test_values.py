@@ -97,6 +97,8 @@ def test_decimals_keep_their_scale(con: Connection) -> None:
     cursor = con.execute("SELECT CAST('1.50' AS DECIMAL(6,2)) AS d")
     assert cursor.description == [("d", "DECIMAL(6,2)", None, None, 6, 2, None)]
     assert str(cursor.fetchone()[0]) == "1.50"  # type: ignore[index]
+    cursor = con.execute("SELECT [CAST('1.50' AS DECIMAL(6,2))] AS d")
+    assert cursor.description == [("d", "DECIMAL(6,2)[]", None, None, None, None, None)]
 
 
 def test_wrappings_of_bytes(con: Connection) -> None:
