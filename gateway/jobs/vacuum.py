@@ -12,9 +12,11 @@ from collections.abc import Callable
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
+from journal.errors import PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.contract import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
+from journal.jobs.turns import job_turn
 from journal.stores import duckdb_catalog
 from journal.version import from_datetime
 
@@ -46,8 +48,11 @@ def _run(context: JobContext) -> JobReport:
     details = {"backups_forgotten": [b.name for b in [*expired, *copied]]}
     if context.dry_run:
         return _report(context, planned if due else Volume(), details)
+    halves = _undone(context)
     for backup in copied:
-        copies.remove(journal, backup)
+        if backup.name not in halves:
+            copies.remove(journal, backup)
+    details["backups_forgotten"] += [n for n in halves if n not in details["backups_forgotten"]]
     reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)
     with journal.exclusive_session() as session:
         known = duckdb_catalog.listed_paths(session) | retired.paths(session)
@@ -56,6 +61,16 @@ def _run(context: JobContext) -> JobReport:
     removed = [f for f in files if f.path in set(reaped.removed)]
     done = Volume(len(reaped.removed), sum(f.rows for f in removed), reaped.bytes)
     return _report(context, done, {**details, "in_use": list(reaped.in_use)})
+
+
+def _undone(context: JobContext) -> list[str]:
+    """Copies that were killed before they were whole; left to the next run where that cannot be."""
+    try:
+        with job_turn(context.journal, context.table.id):
+            return copies.undo_halves(context.journal, context.table.id)
+    except PalimpsestError as error:
+        context.log(f"copies that were cut short stay until the next run: {error.message}")
+        return []
 
 
 def _chosen(context: JobContext, found: list[RetiredSegment]) -> Chosen:

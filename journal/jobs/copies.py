@@ -48,6 +48,7 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
     """Copy what a backup lists to a place; all of it is there then, or nothing.
 
     What could not be removed of one that failed stays recorded, as a backup that can be dropped.
+    One of the same name that was killed before all of it was there is undone first.
     """
     if shown_place(place) != place:
         raise _unusable(
@@ -56,6 +57,7 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
         )
     target = place_of(place, backup)
     folder = Folder(target)
+    undo_halves(journal, backup.table_id, backup.name)
     if folder.read(MANIFEST) is not None:
         raise _unusable(f"there is a backup in {folder} already", "give another name or place")
     files = [(s, f) for s in backup.segments for f in s.files]
@@ -77,6 +79,16 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
             remove(journal, copied)
         raise
     return copied
+
+
+def undo_halves(journal: Journal, table_id: int, name: str | None = None) -> list[str]:
+    """Remove what is there of a table's copies, or of one, that never came to be; their names."""
+    with journal.reading_session() as session:
+        found = [b for b in backups.load(session, table_id) if name in {None, b.name}]
+    halves = [b for b in found if b.place is not None and there(b.place) is None]
+    for half in halves:
+        remove(journal, half)
+    return [h.name for h in halves]
 
 
 def there(place: str) -> Backup | None:
@@ -197,6 +209,7 @@ def tidy(journal: Journal, backup: Backup) -> bool:
         return False
     listed = read(backup.place)[0]
     found = replace(backup, segments=listed.segments)
+    folder.abandon_uploads()
     for name in set(folder.names()) - found.paths - {MANIFEST, listed.filters}:
         folder.remove(name)
     if found != backup:
@@ -211,6 +224,7 @@ def remove(journal: Journal, backup: Backup) -> None:
     assert backup.place is not None
     folder = Folder(backup.place)
     folder.remove(MANIFEST)
+    folder.abandon_uploads()
     for name in folder.names():
         folder.remove(name)
     with journal.exclusive_session() as session:

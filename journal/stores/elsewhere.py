@@ -36,6 +36,9 @@ _REFUSED = {
 _WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
 _HADOOP = frozenset({"hdfs", "viewfs"})
 _FILE_SYSTEMS = _WHOLE_OBJECTS | _HADOOP | {"webhdfs", "adl", "sftp", "ftp", "smb", *_LOCAL}
+_KEEPS_PARTS = frozenset({"s3", "s3a"})
+_UPLOADS_ROUNDS_MAX = 100
+"""A listing names a thousand."""
 _CREDENTIALS = ("Credential", "TokenRetrieval", "Unauthorized", "Authentication", "Forbidden")
 _UNREACHABLE = ("Connect", "Timeout", "Endpoint", "gaierror", "NoRoute", "ServerDisconnected")
 
@@ -219,6 +222,22 @@ class Folder:
         """Remove a file, if it is there."""
         with self._telling("remove", name), suppress(FileNotFoundError):
             self._files.rm_file(f"{self._root}/{name}")
+
+    def abandon_uploads(self) -> None:
+        """Give up the uploads into the folder that were killed: S3 keeps their parts, unseen."""
+        if _scheme(self.place) not in _KEEPS_PARTS:
+            return
+        bucket, _, folder = self._root.partition("/")
+        with self._telling("remove", "unfinished uploads"):
+            for _ in range(_UPLOADS_ROUNDS_MAX):
+                found = self._files.call_s3(
+                    "list_multipart_uploads", Bucket=bucket, Prefix=f"{folder}/"
+                ).get("Uploads", ())
+                for upload in found:
+                    named = {"Key": upload["Key"], "UploadId": upload["UploadId"]}
+                    self._files.call_s3("abort_multipart_upload", Bucket=bucket, **named)
+                if not found:
+                    return
 
     @contextmanager
     def _telling(self, verb: str, name: str) -> Iterator[None]:

@@ -1,0 +1,145 @@
+"""kill -9 while a job writes to S3: a rerun ends clean, nothing is lost, no orphan is left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from journal.jobs.copies import MANIFEST
+from journal.recovery import unlisted_files
+from journal.verification import verify
+from tests.elsewhere.killed_copier import BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
+from tests.support.client import Client
+from tests.support.s3 import Server, let_in, objects
+
+TOKEN = "ada@very-private.example"
+REPOSITORY = Path(__file__).parents[2]
+Killed = Callable[[Client, str, str], Client]
+
+
+@pytest.fixture
+def people(run: Client) -> Client:
+    """Two segments, so that a copy has two files at least."""
+    run("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
+    run(f"INSERT INTO people VALUES (1, '{TOKEN}'), (2, 'bob@x.example'), (3, NULL)")
+    run("CALL system.flush('people')")
+    run("UPDATE people SET email = 'new@x.example' WHERE id = 1")
+    run("CALL system.flush('people')")
+    return run
+
+
+@pytest.fixture
+def killed() -> Iterator[Killed]:
+    """A function that has another process run a statement and die at a step."""
+    opened: list[Client] = []
+
+    def go(run: Client, step: str, statement: str) -> Client:
+        run.close()
+        command = [sys.executable, "-m", "tests.elsewhere.killed_copier", str(run.root)]
+        done = subprocess.run(
+            [*command, step, statement], cwd=REPOSITORY, capture_output=True, timeout=120
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+        opened.append(Client(run.root))
+        return opened[-1]
+
+    yield go
+    for client in opened:
+        client.close()
+
+
+def _is_clean(run: Client, server: Server, bucket: str) -> bool:
+    """In the bucket lies what the lists of the backups there name, and no part of a file."""
+    journal = run.connection.session.journal
+    assert verify(journal).problems == []
+    assert unlisted_files(journal) == []
+    client = server.client()
+    assert not client.list_multipart_uploads(Bucket=bucket).get("Uploads")
+    found, listed = set(objects(server, bucket)), set()
+    for name in [n for n in found if n.endswith(MANIFEST)]:
+        text = json.loads(client.get_object(Bucket=bucket, Key=name)["Body"].read())
+        folder = name.removesuffix(MANIFEST)
+        files = [f["path"] for s in text["segments"] for f in s["files"]]
+        listed |= {name, *(folder + f for f in files), folder + text["filters"]}
+    assert found == listed
+    return True
+
+
+@pytest.mark.parametrize("step", BACKUP_STEPS)
+def test_a_copy_is_killed(
+    people: Client, server: Server, bucket: str, killed: Killed, step: str
+) -> None:
+    before = people.sorted("SELECT * FROM people")
+    backup = f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')"
+    run = killed(people, step, backup)
+    assert run.sorted("SELECT * FROM people") == before
+    if step == "listed":
+        assert run.error(backup)[0] == "PAL-705", "it is there as a whole"
+    else:
+        assert run.error("CALL system.restore('people', backup => 'far')")[0] == "PAL-705"
+        run(backup)
+    assert _is_clean(run, server, bucket)
+    run("CALL system.verify('people', copies => true)")
+    run("DELETE FROM people")
+    run("CALL system.restore('people', backup => 'far')")
+    assert run.sorted("SELECT * FROM people") == before
+    run("CALL system.backup('people', name => 'far', drop => true)")
+    assert objects(server, bucket) == []
+
+
+@pytest.mark.parametrize("step", ["in a file", "after a file"])
+def test_a_vacuum_undoes_it_once_it_can(
+    people: Client,
+    server: Server,
+    bucket: str,
+    killed: Killed,
+    step: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = killed(people, step, f"CALL system.backup('people', to => 's3://{bucket}')")
+    with monkeypatch.context() as patched:
+        let_in(server, patched, url="http://127.0.0.1:1")
+        run("CALL system.vacuum('people')")
+    let_in(server, monkeypatch)
+    assert run("SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(1,)]
+    run("CALL system.vacuum('people')")
+    assert run("SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(0,)]
+    assert objects(server, bucket) == []
+    assert _is_clean(run, server, bucket)
+
+
+@pytest.mark.parametrize("step", PURGE_STEPS)
+def test_a_purge_of_a_copy_is_killed(
+    people: Client, server: Server, bucket: str, killed: Killed, step: str
+) -> None:
+    people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
+    people("ERASE FROM people WHERE id = 1")
+    run = killed(people, step, "CALL system.purge('people')")
+    assert run.sorted("SELECT id FROM people") == [(2,), (3,)]
+    run("CALL system.purge('people')")
+    assert _is_clean(run, server, bucket)
+    client = server.client()
+    for name in objects(server, bucket):
+        assert TOKEN.encode() not in client.get_object(Bucket=bucket, Key=name)["Body"].read()
+    run("DELETE FROM people")
+    run("CALL system.restore('people', backup => 'far')")
+    assert run.sorted("SELECT id FROM people") == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("step", DROP_STEPS)
+def test_the_removal_of_a_copy_is_killed(
+    people: Client, server: Server, bucket: str, killed: Killed, step: str
+) -> None:
+    people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
+    drop = "CALL system.backup('people', name => 'far', drop => true)"
+    run = killed(people, step, drop)
+    assert run.error("CALL system.restore('people', backup => 'far')")[0] == "PAL-705"
+    run(drop)
+    assert objects(server, bucket) == []
+    assert _is_clean(run, server, bucket)
