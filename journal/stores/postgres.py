@@ -25,6 +25,7 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres_arrow import array_text, arrow_table
 from journal.stores.postgres_cursor import ChunkCursor, Rows
 from journal.stores.postgres_errors import translate, unknown_outcome
+from journal.stores.postgres_pivot import with_values
 from journal.stores.postgres_select import result_names
 from journal.stores.postgres_text import EpochOf, Text, kept, render, rendered, unreplaced
 from journal.stores.postgres_types import arrow_name, sql_type, stored_type, type_name
@@ -149,11 +150,19 @@ class PostgresSession:
 
     def execute(self, query: Query, parameters: Parameters) -> None:
         """Run a query to its end; its rows are held by the client library."""
+        query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
         self._names = text.names or self._names_of(query)
+
+    def _with_values(self, query: Query, parameters: Parameters) -> Query:
+        def ask(wanted: Query) -> list[tuple[Any, ...]]:
+            self.execute(wanted, parameters)
+            return self.fetch_all()
+
+        return with_values(query, self._staged, ask)
 
     def _names_of(self, query: Query) -> tuple[str, ...]:
         if not self._staged or not isinstance(query.ast, exp.Query):
@@ -162,6 +171,7 @@ class PostgresSession:
 
     def stream(self, query: Query, parameters: Parameters) -> None:
         """Run a query; its rows come from the server in chunks as they are fetched."""
+        query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
@@ -185,6 +195,7 @@ class PostgresSession:
 
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
         """The store's plan of a query, which runs only to be measured."""
+        query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
         with _mapped():
             self._finish()
@@ -261,6 +272,7 @@ class PostgresSession:
         return self.arrow(query, parameters).to_reader()
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        query = self._with_values(query, parameters)
         text = kept(
             query,
             "_postgres_stage",

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import fold
+from journal.stores.postgres_sources import prepare_sources
 
 _ALL = "ALL"
 Known = Mapping[str, list[str]]
@@ -25,7 +26,7 @@ _NOTHING: Known = MappingProxyType({})
 def prepare_selects(tree: exp.Expr) -> exp.Expr:
     """The tree with every SELECT in PostgreSQL's terms, inner ones first."""
     holder = exp.Paren(this=tree)
-    _refuse(holder)
+    prepare_sources(holder)
     _name_sources(holder)
     _unname_rows(holder)
     for select in reversed(list(holder.find_all(exp.Select))):
@@ -37,16 +38,6 @@ def prepare_selects(tree: exp.Expr) -> exp.Expr:
     assert isinstance(prepared, exp.Expr)
     prepared.pop() if prepared.parent is not None else None
     return prepared
-
-
-def _refuse(holder: exp.Expr) -> None:
-    for node in holder.find_all(exp.TableSample, exp.Pivot, exp.Join):
-        if isinstance(node, exp.Join) and node.method.upper() in {"ASOF", "POSITIONAL"}:
-            raise _refused(f"{node.method} JOIN", "write it with a LATERAL subquery")
-        if isinstance(node, exp.TableSample):
-            raise _refused("TABLESAMPLE on a logical table", "filter with random() < ..")
-        if isinstance(node, exp.Pivot):
-            raise _refused("PIVOT or UNPIVOT", "write it with GROUP BY and FILTER, or UNION ALL")
 
 
 def _refused(what: str, advice: str) -> PalimpsestError:
@@ -79,7 +70,7 @@ def _sources(select: exp.Select) -> Iterator[exp.Expr]:
     yield from select.args.get("laterals") or ()
 
 
-def _columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | None:
+def source_columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | None:
     """Names of the columns a source has; None where the tree does not say."""
     alias = source.args.get("alias")
     named = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
@@ -148,7 +139,7 @@ def _starred(
         alias = source.alias_or_name
         if of and fold(alias) != fold(of):
             continue
-        columns = _columns(source, known)
+        columns = source_columns(source, known)
         if columns is None:
             return None
         found += [(alias, name) for name in columns]
@@ -259,7 +250,7 @@ def _inline_aliases(select: exp.Select) -> None:
         return
     known: set[str] | None = set()
     for source in _sources(select):
-        columns = _columns(source)
+        columns = source_columns(source)
         if columns is None:
             known = None
             break

@@ -20,6 +20,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
 from journal.stores.postgres_functions import CALLS
+from journal.stores.postgres_pivot import expanded, has_pivots
 from journal.stores.postgres_select import prepare_selects, result_names
 from journal.stores.postgres_types import mapped_type
 
@@ -69,6 +70,8 @@ def kept(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) 
 
 def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     """The text of a tree, which is left as it is."""
+    if has_pivots(ast):
+        ast = expanded(ast)
     names = _result_names(ast)
     tree = ast.copy()
     tree = prepare_selects(tree)

@@ -69,7 +69,7 @@ def test_psql_reads_the_current_view(depts: Connection, cluster: Cluster, databa
         ("SELECT CAST(3000000000 AS INTEGER)", "22003"),
         ("CREATE TABLE hr.s (a STRUCT(x INTEGER))", "0A000"),
         ("CREATE TABLE hr.u (a UTINYINT)", "0A000"),
-        ("SELECT * FROM hr.depts TABLESAMPLE 10 PERCENT", "0A000"),
+        ("SELECT * FROM hr.depts TABLESAMPLE 10 PERCENT REPEATABLE (7)", "0A000"),
         ("SELECT * FROM read_parquet('x.parquet')", "0A000"),
     ],
 )
