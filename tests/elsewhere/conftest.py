@@ -1,4 +1,4 @@
-"""An S3-speaking server of this test session, and a bucket of each test."""
+"""The servers of this test session, and a bucket of each test."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.client import Client
+from tests.support.hdfs import Hdfs, hdfs
 from tests.support.s3 import Server, client_of, let_in
 
 _POLICY = (
@@ -53,6 +54,13 @@ def _wait_for(port: int) -> None:
         except OSError:
             time.sleep(0.1)
     raise AssertionError("the server did not start")
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """A name node and a data node."""
+    with hdfs(tmp_path_factory.mktemp("hdfs")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -6,18 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import gateway
-from gateway.cli import main
 from journal.errors import PalimpsestError
 from journal.stores.elsewhere import Folder, fetched
 from tests.support.client import Client
+from tests.support.prompt import palimpsest
 from tests.support.relay import Relay
 from tests.support.s3 import Cutting, Server, let_in, objects
 
 ROWS = [(1, "a"), (2, None), (3, 'x,"y"')]
-PASSPHRASE = "correct horse battery"
 
 
 @pytest.fixture
@@ -51,21 +49,21 @@ def test_files_of_this_machine_may_have_a_url(table: Client, tmp_path: Path) -> 
 
 def test_import_export_and_packages(table: Client, bucket: str, tmp_path: Path) -> None:
     table.close()
-    done = _palimpsest(table.root, "export", "t", f"s3://{bucket}/t.parquet", "--json")
+    done = palimpsest(table.root, "export", "t", f"s3://{bucket}/t.parquet", "--json")
     assert json.loads(done.stdout)["rows"] == 3, done.stderr
     source = f"s3://{bucket}/t.parquet"
-    done = _palimpsest(table.root, "import", source, "u", "--create", "--key", "id")
+    done = palimpsest(table.root, "import", source, "u", "--create", "--key", "id")
     assert "3 rows" in done.stdout, done.stderr
     package = f"s3://{bucket}/ada.package"
-    done = _palimpsest(table.root, "access", "create", "--subject", "nick=a", package)
+    done = palimpsest(table.root, "access", "create", "--subject", "nick=a", package)
     assert done.exit_code == 0, done.stderr
-    done = _palimpsest(table.root, "access", "open", package, "--to", str(tmp_path / "out"))
+    done = palimpsest(table.root, "access", "open", package, "--to", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
     assert '"name": "a"' in (tmp_path / "out" / "main.t.jsonl").read_text()
     people = tmp_path / "ids.csv"
     people.write_text("nick\na\n")
     options = ["-o", f"subjects={people}", "-o", f"to=s3://{bucket}/packages"]
-    done = _palimpsest(table.root, "job", "access", "t", *options, "--json")
+    done = palimpsest(table.root, "job", "access", "t", *options, "--json")
     assert done.exit_code == 0, done.stderr + done.stdout
     assert f"s3://{bucket}/packages/main.t-" in done.stdout
 
@@ -119,7 +117,7 @@ def test_what_is_no_place_is_refused(
         ("init", url),
         ("demo", "--warehouse", url),
     ):
-        assert _palimpsest(table.root, *words).exit_code != 0, words
+        assert palimpsest(table.root, *words).exit_code != 0, words
     with pytest.raises(gateway.Error):
         gateway.connect(f"palimpsest:///{url}")
     assert set(tmp_path.iterdir()) == known | {people}
@@ -127,7 +125,7 @@ def test_what_is_no_place_is_refused(
 
 def test_a_warehouse_elsewhere_is_refused_with_advice(tmp_path: Path) -> None:
     for url in ("s3://bucket/warehouse", "webhdfs://host:9870/w", "palimpsest:///s3://bucket/w"):
-        done = _palimpsest(tmp_path, "init", url)
+        done = palimpsest(tmp_path, "init", url)
         assert done.exit_code != 0
         assert "a folder of this machine" in done.stderr
         assert "system.backup" in done.stderr
@@ -205,8 +203,3 @@ def test_a_copy_goes_with_its_block(server: Server, bucket: str) -> None:
     with fetched(f"s3://{bucket}/k") as path:
         assert path.read_bytes() == b"1"
     assert not path.exists()
-
-
-def _palimpsest(root: Path, *arguments: str) -> Result:
-    environment = {"PALIMPSEST_WAREHOUSE": str(root), "PALIMPSEST_PASSPHRASE": PASSPHRASE}
-    return CliRunner().invoke(main, list(arguments), env=environment)
