@@ -24,10 +24,11 @@ from journal.stores.catalog_format import (
 )
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_routines import FUNCTIONS
 from journal.version import Version, to_datetime
 
-FORMAT = "3"
-_OLDER = ("1", "2")
+FORMAT = "4"
+_OLDER = ("1", "2", "3")
 """Formats that lack tables, functions and columns, and differ in nothing else."""
 _SECRET = "secret"
 _SECRET_BYTES = 32
@@ -100,45 +101,6 @@ _TABLES = (
         " erased boolean NOT NULL, PRIMARY KEY (table_id, epoch))"
     ),
     "CREATE SEQUENCE IF NOT EXISTS _palimpsest.table_ids AS bigint",
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.fail(what text)"
-        " RETURNS boolean LANGUAGE plpgsql VOLATILE"
-        " AS $$ BEGIN RAISE EXCEPTION '%', what USING ERRCODE = 'P0001'; END $$"
-    ),
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.try_cast(value text, sample anyelement)"
-        " RETURNS anyelement"
-        " LANGUAGE plpgsql STABLE AS $$ BEGIN"
-        " EXECUTE format('SELECT %L::%s', value, pg_typeof(sample)) INTO sample; RETURN sample;"
-        " EXCEPTION WHEN data_exception THEN RETURN NULL; END $$"
-    ),
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.replaced()"
-        " RETURNS boolean LANGUAGE plpgsql VOLATILE"
-        " AS $$ BEGIN RAISE EXCEPTION 'could not serialize access: the journal was compacted"
-        " since this transaction began' USING ERRCODE = '40001', HINT = 'run it again'; END $$"
-    ),
-    # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)"
-        " RETURNS json LANGUAGE sql"
-        " IMMUTABLE AS $$ SELECT CASE WHEN place LIKE '$%' THEN"
-        " jsonb_path_query_first(value::jsonb, place::jsonpath)::json ELSE value -> place END $$"
-    ),
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.json_text_at(value json, place text) RETURNS text"
-        " LANGUAGE sql IMMUTABLE AS $$ SELECT _palimpsest.json_at(value, place) #>> '{}' $$"
-    ),
-    # PostgreSQL has ANY_VALUE since version 16.
-    (
-        "CREATE OR REPLACE FUNCTION _palimpsest.earlier(kept anyelement, other anyelement)"
-        " RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT $1'"
-    ),
-    (
-        "CREATE OR REPLACE AGGREGATE _palimpsest.any_value(anyelement)"
-        " (SFUNC = _palimpsest.earlier, STYPE = anyelement, PARALLEL = SAFE,"
-        " COMBINEFUNC = _palimpsest.earlier)"
-    ),
 )
 
 
@@ -168,7 +130,7 @@ def create(session: PostgresSession, store_id: str) -> None:
 
 def _ensure(session: PostgresSession) -> None:
     """Make what is not there yet; rows stay as they are."""
-    for statement in _TABLES:
+    for statement in (*_TABLES, *FUNCTIONS):
         session.text(statement)
     erasure_rows.ensure(session)
     session.text("CREATE INDEX IF NOT EXISTS suppressions_hash ON _palimpsest.suppressions (hash)")

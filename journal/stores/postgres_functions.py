@@ -26,12 +26,19 @@ _refused = partial(refused, "PostgreSQL")
 _template = partial(template, "postgres")
 
 
+_MEANS: dict[type[exp.Expr], str] = {
+    exp.Avg: "avg",
+    exp.Stddev: "stddev",
+    exp.StddevPop: "stddev_pop",
+    exp.StddevSamp: "stddev_samp",
+    exp.Variance: "variance",
+    exp.VariancePop: "var_pop",
+}
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
 _FAIL = _template("_palimpsest.fail(x)", "x")
 _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
 _MILLISECONDS = _template("CAST(FLOOR(EXTRACT(EPOCH FROM x) * 1000) AS BIGINT)", "x")
-_ANY = _template("_palimpsest.any_value(x)", "x")
 _SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
@@ -41,10 +48,37 @@ def _instant(node: exp.Expr) -> exp.Expr | None:
     return _INSTANT(node)
 
 
+def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A call of a function in our schema, where it has the name that its column shall have."""
+    call = exp.Anonymous(this=name, expressions=[a.copy() for a in arguments])
+    return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+
+
+def _mean(node: exp.Expr) -> exp.Expr | None:
+    """Averages and deviations are DOUBLE; with what belongs to the aggregate, FILTER and OVER."""
+    if isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
+        return None
+    inner = node
+    while isinstance(inner, exp.Filter | exp.Window):
+        inner = inner.this
+    name = _MEANS.get(type(inner))
+    return None if name is None else _ours(name, node)
+
+
+def _rounded(node: exp.Expr) -> exp.Expr | None:
+    """Halves go away from zero, also those of DOUBLE, which may be rounded to digits too."""
+    digits = node.args.get("decimals")
+    return _ours("round", node.this, *([] if digits is None else [digits]))
+
+
+def _any_value(node: exp.Expr) -> exp.Expr | None:
+    return None if isinstance(node.parent, exp.IgnoreNulls) else _ours("any_value", node.this)
+
+
 def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
     inner = node.this
     if isinstance(inner, exp.AnyValue):
-        return _ANY(inner)
+        return _ours("any_value", inner.this)
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         "a PostgreSQL store has no IGNORE NULLS",
@@ -104,7 +138,7 @@ _BY_NAME: dict[str, Change] = {
     "error": _FAIL,
     "epoch_us": _MICROSECONDS,
     "epoch_ms": _MILLISECONDS,
-    "any_value": _ANY,
+    "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
     "sha256": _SHA256,
     "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
@@ -114,7 +148,11 @@ _BY_NAME: dict[str, Change] = {
     "read_json_auto": _refused("files to read", "load the file with COPY .. FROM"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
-    exp.AnyValue: _ANY,
+    exp.AnyValue: _any_value,
+    **dict.fromkeys(_MEANS, _mean),
+    exp.Filter: _mean,
+    exp.Round: _rounded,
+    exp.Window: _mean,
     exp.Cast: _bytes,
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),

@@ -16,10 +16,11 @@ _AS_IT_WAS = (
     "ALTER TABLE _palimpsest.state DROP COLUMN fence",
     "DROP TABLE _palimpsest.suppressions, _palimpsest.audit, _palimpsest.erasures",
     "DROP FUNCTION _palimpsest.json_text_at, _palimpsest.json_at",
+    "DROP FUNCTION _palimpsest.avg(numeric), _palimpsest.avg(interval)",
     "DELETE FROM _palimpsest.meta WHERE key = 'secret'",
     "UPDATE _palimpsest.meta SET value = '2' WHERE key = 'format'",
 )
-"""What makes a catalog of format 3 one of format 2."""
+"""What makes a present catalog one of format 2."""
 _BEFORE_JOBS = (
     "DROP TABLE _palimpsest.retired, _palimpsest.epochs",
     "DROP FUNCTION _palimpsest.replaced",
@@ -55,6 +56,7 @@ def test_an_older_catalog_is_brought_to_this_format(
     with gateway.connect(url, autocommit=True) as con:
         assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
         con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')")
+        assert con.execute("SELECT round(avg(a), 1) FROM t").fetchall() == [(2.0,)]
         con.execute("OPTIMIZE t")
         (erased,) = con.execute("ERASE FROM t WHERE b = 'three'").fetchall()
         assert erased[1] == "COMPLETED"
@@ -84,11 +86,11 @@ def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connecti
 
 def test_a_newer_catalog_is_refused(url: str, admin: psycopg.Connection[Any]) -> None:
     _made(url)
-    admin.execute("UPDATE _palimpsest.meta SET value = '4' WHERE key = 'format'")
-    with pytest.raises(gateway.Error, match="format 4, of a newer version") as raised:
+    admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
+    with pytest.raises(gateway.Error, match="format 5, of a newer version") as raised:
         gateway.connect(url)
     assert raised.value.code == "PAL-502"
-    assert _format(admin) == [("4",)]
+    assert _format(admin) == [("5",)]
 
 
 def test_one_that_called_the_public_schema_by_another_name_is_refused(
