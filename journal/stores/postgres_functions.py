@@ -43,15 +43,15 @@ _SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
 
-def _instant(node: exp.Expr) -> exp.Expr | None:
-    """make_timestamptz of one number; that of parts is PostgreSQL's own."""
-    return _INSTANT(node)
-
-
 def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
     """A call of a function in our schema, where it has the name that its column shall have."""
     call = exp.Anonymous(this=name, expressions=[a.copy() for a in arguments])
     return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+
+
+def _instant(node: exp.Expr) -> exp.Expr | None:
+    """make_timestamptz of one number; that of parts is PostgreSQL's own."""
+    return _INSTANT(node)
 
 
 def _mean(node: exp.Expr) -> exp.Expr | None:
@@ -94,21 +94,24 @@ def _integer_division(node: exp.Expr) -> exp.Expr | None:
 def _try_cast(node: exp.Expr) -> exp.Expr | None:
     sample = exp.Cast(this=exp.Null(), to=node.args["to"])
     value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.TEXT))
-    call = exp.Anonymous(this="try_cast", expressions=[value, sample])
-    return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+    return _ours("try_cast", value, sample)
+
+
+_WILDCARDS = _refused("JSON paths with wildcards", "unnest the array, or use jsonb_path_query")
 
 
 def _json_at(name: str) -> Change:
-    """A place in JSON that a parameter names; literal ones sqlglot knows how to write."""
+    """A place in JSON: that of a parameter, or a path that sqlglot leaves as it was written."""
 
     def change(node: exp.Expr) -> exp.Expr | None:
         place = node.expression
-        if not isinstance(place, exp.Parameter):
+        if isinstance(place, exp.Literal) and place.is_string and place.name.startswith("$"):
+            if "*" in place.name or ".." in place.name:
+                return _WILDCARDS(node)
+        elif not isinstance(place, exp.Parameter):
             return None
         value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.JSON))
-        text = exp.Cast(this=place, to=exp.DataType(this=exp.DType.TEXT))
-        call = exp.Anonymous(this=name, expressions=[value, text])
-        return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+        return _ours(name, value, exp.Cast(this=place, to=exp.DataType(this=exp.DType.TEXT)))
 
     return change
 
