@@ -32,6 +32,18 @@ def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
     return [name for name in found if name]
 
 
+def unknown_output(query: exp.Expr, context: RewriteContext) -> exp.Column | None:
+    """The first column in a query's select list that nothing in reach is known to have."""
+    aliases = {fold(e.alias) for e in query.selects} if isinstance(query, exp.Query) else set()
+    for output in query.selects if isinstance(query, exp.Query) else ():
+        for column in output.find_all(exp.Column):
+            if not isinstance(column.this, exp.Star) and fold(column.name) not in aliases:
+                known = columns_in_reach(column, context)
+                if known and fold(column.name) not in map(fold, known):
+                    return column
+    return None
+
+
 def _names(source: exp.Expr, context: RewriteContext, known: Scope) -> list[str]:
     names = source_names(source, context, known)
     if names is None and isinstance(source, exp.Table):

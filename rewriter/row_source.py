@@ -19,6 +19,7 @@ from rewriter.key_lookup import Keys, is_constant
 from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.output_names import output_names
+from rewriter.reach import columns_in_reach, unknown_output
 from rewriter.reads import Reads
 from rewriter.scopes import INTERNAL
 from rewriter.target import default_value, find_column, is_default, typed
@@ -145,7 +146,12 @@ class RowSource:
         if self._by_name:
             self._name_columns(names, query)
         elif names is not None:
-            self._fit_width(len(names), query)
+            try:
+                self._fit_width(len(names), query)
+            except PalimpsestError:
+                # What the query names is looked up before what it gives is counted.
+                self._refuse_unknown(query)
+                raise
         self._reads.rewrite(holder)
         rewritten = holder.this
         if names is None:
@@ -187,6 +193,17 @@ class RowSource:
             advice="name the columns: INSERT INTO t (a, b) ..",
             position=position_of(node),
         )
+
+    def _refuse_unknown(self, query: exp.Expr) -> None:
+        unknown = unknown_output(query, self._reads.context)
+        if unknown is not None:
+            known = ", ".join(columns_in_reach(unknown, self._reads.context))
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'column "{unknown.name}" does not exist',
+                advice=f"there are {known}",
+                position=position_of(unknown),
+            )
 
     def _refused(self, message: str, node: exp.Expr) -> PalimpsestError:
         return PalimpsestError(

@@ -31,7 +31,7 @@ def insert_values(rng: random.Random, table: Table, tables: Sequence[Table]) -> 
     columns = list(table.columns)
     if rng.random() < 0.4:
         optional = [column for column in columns if column.name not in table.key]
-        for column in rng.sample(optional, rng.randint(0, len(optional) - 1)):
+        for column in rng.sample(optional, rng.randint(0, max(0, len(optional) - 1))):
             columns.remove(column)
     if not columns:
         columns = list(table.columns)
