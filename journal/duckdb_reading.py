@@ -14,8 +14,10 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal.errors import Code, PalimpsestError, Position
+
 _PLAIN_PATH = re.compile(r"\$?(\.?\w+)?(\.\w+|\[\d+\])*")
-_ONE_INTERVAL = re.compile(r"\s*-?\d+(\.\d+)?\s*[a-zA-Z]+\s*")
+_ONE_AMOUNT = re.compile(r"\s*-?\d+(\.\d+)?\s*[a-zA-Z]*\s*")
 _TYPED = frozenset(
     {
         *("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
@@ -176,7 +178,7 @@ def _interval(tokens: list[Token], index: int) -> None:
     unit = end < len(tokens) and tokens[end].text.upper() in DuckDB.VALID_INTERVAL_UNITS
     if operand is TokenType.STRING and not unit:
         text = tokens[index + 1]
-        if _ONE_INTERVAL.fullmatch(text.text) is None:
+        if _ONE_AMOUNT.fullmatch(text.text) is None:
             tokens[index : index + 2] = [
                 _like(text, TokenType.VAR, "CAST"),
                 _like(text, TokenType.L_PAREN, "("),
@@ -215,6 +217,18 @@ def _row(tokens: list[Token], index: int) -> None:
         tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
 
 
+def _refuse_state(tokens: list[Token], index: int) -> None:
+    """``sum(x) EXPORT_STATE`` is no alias."""
+    if _kind(tokens, index - 1) is TokenType.R_PAREN:
+        token = tokens[index]
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "EXPORT_STATE is not supported",
+            advice="aggregate the rows themselves; write AS before an alias of that name",
+            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        )
+
+
 _IN_BOTH: dict[TokenType | str, Change] = {
     TokenType.DCOLON: _cast,
     TokenType.INTERVAL: _interval,
@@ -229,6 +243,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     **dict.fromkeys(("DATETRUNC", "DATE_DIFF", "DATEDIFF"), _keep_computed_unit),
     **dict.fromkeys(("DECODE", "ENCODE"), _keep_longer(1)),
     **dict.fromkeys(("JARO_WINKLER_SIMILARITY", "TIME_BUCKET"), _keep_longer(2)),
+    "EXPORT_STATE": _refuse_state,
     "STRUCT_PACK": _keep_unnamed,
     "RANGE": _name,
     "LIST": _name,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import SqlglotError
 
 from journal import dialects
 from journal.errors import Code, PalimpsestError
@@ -55,7 +55,7 @@ def type_text(node: exp.Expr) -> str:
         )
     try:
         exp.DataType.build(text if text.upper() not in _SERIAL else "INT", dialect="duckdb")
-    except ParseError:
+    except SqlglotError:
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f"there is no type {text}",

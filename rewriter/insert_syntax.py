@@ -1,6 +1,7 @@
-"""Spellings of INSERT that sqlglot does not parse: OVERRIDING .. VALUE, and REPLACE INTO.
+"""Spellings of INSERT that sqlglot does not parse: OVERRIDING .. VALUE, REPLACE INTO and others.
 
-They are taken out of the tokens before parsing and set on the INSERT afterwards. Pure.
+They are taken out of the tokens before parsing and set on the INSERT afterwards; but for BY
+POSITION, which says what holds anyway, and the parentheses of ``(VALUES ..)``. Pure.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def without_marks(tokens: Sequence[Token]) -> tuple[list[Token], InsertMarks]:
         kept[0] = Token(TokenType.INSERT, "INSERT", first.line, first.col, first.start, first.end)
     elif "INSERT" not in words:
         return kept, InsertMarks()
+    if replacing or words[0] == "INSERT":
+        _drop_needless(kept, words)
+        words = [t.text.upper() for t in kept]
     overriding = ""
     for index in [i for i, word in enumerate(words) if word == "OVERRIDING"]:
         behind = words[index + 1 : index + 3]
@@ -40,6 +44,22 @@ def without_marks(tokens: Sequence[Token]) -> tuple[list[Token], InsertMarks]:
             del kept[index : index + 3]
             break
     return kept, InsertMarks(overriding, replacing)
+
+
+def _drop_needless(tokens: list[Token], words: list[str]) -> None:
+    """Take ``BY POSITION`` and the parentheses around VALUES from behind an INSERT's table."""
+    place = words.index("INTO") + 2 if "INTO" in words else len(words)
+    while words[place : place + 1] == ["."]:
+        place += 2
+    if words[place : place + 2] == ["BY", "POSITION"]:
+        del tokens[place : place + 2]
+    elif words[place : place + 2] == ["(", "VALUES"]:
+        depth = 0
+        for end in range(place, len(words)):
+            depth += (words[end] == "(") - (words[end] == ")")
+            if depth == 0:
+                del tokens[end], tokens[place]
+                break
 
 
 def set_marks(ast: exp.Expr, marks: InsertMarks, first: Token) -> exp.Expr:

@@ -22,6 +22,11 @@ from journal.schema import (
 from journal.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
 
+DATABASE = "palimpsest"
+"""What ``information_schema`` calls the database of all schemas."""
+_RECURRING = "recurring"
+"""``recurring.t`` is all that a recursive CTE t has made so far."""
+_DATABASES = frozenset({DATABASE, "spark_catalog"})
 SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
 OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
 """Under which names temporary relations may be found."""
@@ -57,7 +62,19 @@ def table_name(table: exp.Table, context: RewriteContext) -> TableName:
         name = TableName(own, table.name)
         if is_among_own(table) or (not table.db and context.catalog.get(name) is not None):
             return name
+    check_database(table)
     return TableName(table.db or context.default_schema, table.name)
+
+
+def check_database(node: exp.Table) -> None:
+    """Raise UNKNOWN_TABLE for a name in another database than the one there is."""
+    if node.catalog and fold(node.catalog) not in _DATABASES:
+        raise PalimpsestError(
+            Code.UNKNOWN_TABLE,
+            f"there is no database {node.catalog}",
+            advice=f"leave it out: every schema is in {DATABASE}",
+            position=position_of(node),
+        )
 
 
 def is_among_own(table: exp.Table) -> bool:
@@ -69,7 +86,7 @@ def is_among_own(table: exp.Table) -> bool:
 
 def is_cte(table: exp.Table) -> bool:
     """True when the reference means a CTE in scope rather than a table."""
-    if table.db:
+    if table.db and fold(table.db) != _RECURRING:
         return False
     name = fold(table.name)
     child: exp.Expr = table

@@ -49,6 +49,13 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
     alternative = str(ast.args.get("alternative") or "").upper()
     constraints = unique_constraints(table)
     if isinstance(conflict, exp.OnConflict):
+        if alternative:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f"INSERT OR {alternative} and ON CONFLICT both say what a conflict does",
+                advice="leave one of them out",
+                position=position_of(ast),
+            )
         return _on_conflict(ast, conflict, table)
     if ast.args.get("replacing"):
         return Upsert(Action.REPLACE, tuple(constraints)) if constraints else None

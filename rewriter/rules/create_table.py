@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
@@ -177,8 +178,20 @@ def _columns(ast: exp.Create, draft: Draft, found: Collection[tuple[str, str]]) 
         draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
         # A column of NULLs alone has no type of its own.
         spelled = kind.replace('"NULL"', "INTEGER")
-        stored = type_text(exp.DataType.build(spelled, dialect="duckdb"))
+        stored = type_text(_kind(spelled, ast.this))
         draft.columns.append(Column(shown, draft.new_physical(shown), stored))
+
+
+def _kind(text: str, node: exp.Expr) -> exp.DataType:
+    try:
+        return exp.DataType.build(text, dialect="duckdb")
+    except SqlglotError:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"columns of type {text} are not supported",
+            advice="CAST to another type in the query",
+            position=position_of(node),
+        ) from None
 
 
 def _free(name: str, draft: Draft) -> str:

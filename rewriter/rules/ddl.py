@@ -9,12 +9,13 @@ from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementP
 from journal.schema import TableName, View, fold
 from rewriter.context import RewriteContext
 from rewriter.foreign_keys import check_unreferenced
-from rewriter.names import position_of, table_name, unknown_table
+from rewriter.names import check_database, position_of, table_name, unknown_table
 from rewriter.new_relations import check_schema_name, ddl_plan
 
 
 def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """CREATE SCHEMA."""
+    check_database(ast.this)
     name = ast.this.db or ast.this.name
     properties = ast.args.get("properties")
     if ast.args.get("replace") or (properties is not None and properties.expressions):
@@ -81,6 +82,7 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
     steps: list[Step] = []
     gone: list[TableName] = []
     for node in ast.args.get("tables") or []:
+        check_database(node)
         name = node.db or node.name
         if fold(name) not in context.catalog.schemas:
             if ast.args.get("exists"):

@@ -33,6 +33,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         if not isinstance(found, View):
             raise wrong_kind(name, found, node)
     query = ast.expression
+    if isinstance(query, exp.Values):
+        query = exp.select("*").from_(query)
     if not isinstance(query, exp.Query):
         raise PalimpsestError(
             Code.SYNTAX,
