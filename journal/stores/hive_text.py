@@ -21,6 +21,7 @@ from sqlglot.errors import UnsupportedError
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
 from journal.stores.hive_functions import CALLS
+from journal.stores.hive_totals import add_totals
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
 from journal.stores.hive_values import spread_values
 from journal.stores.postgres_select import prepare_selects
@@ -35,6 +36,7 @@ def _rendered(ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr]) ->
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
     spread_values(holder)
+    add_totals(holder)
     for node in list(holder.walk()):
         if isinstance(node, exp.Placeholder):
             node.replace(value_of(node))
