@@ -151,9 +151,11 @@ class Reader:
         keys: Mapping[str, exp.Expr],
         files: Mapping[Tier, str] = MappingProxyType({}),
         point: exp.Expr | None = None,
+        apart: Mapping[str, exp.Expr] = MappingProxyType({}),
     ) -> exp.Query:
         """The current row of one key: what was written last, if that is an open row.
 
+        With other values than ``apart`` it is not wanted; the base may be searched by them, too.
         ``files`` names, for tiers that are read file by file, the parameter with their paths. With
         ``point`` committed rows are read as of that version, own buffered rows as they are.
 
@@ -172,7 +174,8 @@ class Reader:
         for tier in parts:
             source = self._files(files[tier]) if tier in files else self._physical(tier)
             wanted: list[exp.Expr] = [
-                exp.EQ(this=column(k), expression=copied(v)) for k, v in keys.items()
+                exp.EQ(this=column(k), expression=copied(v))
+                for k, v in (keys if tier is not Tier.BASE else {**apart, **keys}).items()
             ]
             if point is not None and tier is not Tier.BUFFER:
                 when: exp.Expr = column(self._version)

@@ -40,7 +40,7 @@ from journal.trees import Nodes
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.history import Past, current_versions
-from rewriter.key_lookup import Keys, pinned_keys
+from rewriter.key_lookup import Keys, pinned_keys, pinned_partitions
 from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.parsing import DIALECTS
@@ -212,8 +212,14 @@ class Reads:
             scans=frozenset(self.scans),
         )
 
-    def relation(self, table: Table, outputs: list[Output], keys: Keys | None = None) -> exp.Query:
-        """The current state of a table; with ``keys`` at least the row of that key."""
+    def relation(
+        self,
+        table: Table,
+        outputs: list[Output],
+        keys: Keys | None = None,
+        apart: Keys | None = None,
+    ) -> exp.Query:
+        """The current state of a table; with ``keys`` at least that row, if it is ``apart``."""
         self.names.add(table.name)
         if keys is not None:
             self.keyed.append(Keyed.of(table, keys, len(self.keyed)))
@@ -226,7 +232,8 @@ class Reads:
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
             self._shape(table, "key lookup", f"the whole key is given{as_of}")
-            return reader.by_key(outputs, keys, self._lookups(table, sight, keys), point)
+            files = self._lookups(table, sight, keys)
+            return reader.by_key(outputs, keys, files, point, apart or {})
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
             return reader.as_of(outputs, point)
@@ -326,7 +333,8 @@ class Reads:
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             return self._past(table).at(self._moment.version, outputs)
-        return self.relation(table, outputs, pinned_keys(node, table))
+        keys, apart = pinned_keys(node, table), pinned_partitions(node, table)
+        return self.relation(table, outputs, keys, apart)
 
     def _past(self, table: Table) -> Past:
         sight = self.context.sights(table.id)
