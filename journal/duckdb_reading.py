@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.errors import Code, PalimpsestError, Position
 
 _PLAIN_PATH = re.compile(r"\$?(\.?\w+)?(\.\w+|\[\d+\])*")
+_SUM = re.compile(r"([\d.]+[eE]\d+)([+-])([\d.]+)")
 _ONE_AMOUNT = re.compile(r"\s*-?\d+(\.\d+)?\s*[a-zA-Z]*\s*")
 _TYPED = frozenset(
     {
@@ -229,7 +230,26 @@ def _refuse_state(tokens: list[Token], index: int) -> None:
         )
 
 
+def _number(tokens: list[Token], index: int) -> None:
+    """``1e3-1e2`` is a difference; the tokenizer takes ``1e3-1`` for a number and e2 for a name."""
+    token = tokens[index]
+    sum_ = _SUM.fullmatch(token.text)
+    if sum_ is None:
+        return
+    first, sign, rest = sum_.groups()
+    last = tokens[index + 1] if index + 1 < len(tokens) else token
+    width = 1
+    if last.start == token.end + 1 and last.token_type is TokenType.VAR:
+        rest, width = rest + last.text, 2
+    tokens[index : index + width] = [
+        _like(token, TokenType.NUMBER, first),
+        _like(token, TokenType.PLUS if sign == "+" else TokenType.DASH, sign),
+        _like(token, TokenType.NUMBER, rest),
+    ]
+
+
 _IN_BOTH: dict[TokenType | str, Change] = {
+    TokenType.NUMBER: _number,
     TokenType.DCOLON: _cast,
     TokenType.INTERVAL: _interval,
     "DATE_TRUNC": _keep_computed_unit,
