@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.elsewhere.clean import TOKEN
 from tests.support.client import Client
 from tests.support.hdfs import Hdfs, hdfs
 from tests.support.s3 import Server, client_of, let_in
+from tests.support.spark import spark
+
+__all__ = ["spark"]
 
 _POLICY = (
     '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'
@@ -78,6 +82,17 @@ def run(tmp_path: Path) -> Iterator[Client]:
     client = Client(tmp_path / "warehouse")
     yield client
     client.close()
+
+
+@pytest.fixture
+def people(run: Client) -> Client:
+    """Two segments, so that a copy has two files at least."""
+    run("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
+    run(f"INSERT INTO people VALUES (1, '{TOKEN}'), (2, 'bob@x.example'), (3, NULL)")
+    run("CALL system.flush('people')")
+    run("UPDATE people SET email = 'new@x.example' WHERE id = 1")
+    run("CALL system.flush('people')")
+    return run
 
 
 def _ask(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -11,27 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from journal.jobs.copies import MANIFEST
-from journal.recovery import unlisted_files
-from journal.verification import verify
+from tests.elsewhere.clean import TOKEN, is_clean
 from tests.elsewhere.killed_copier import BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.support.client import Client
 from tests.support.s3 import Server, let_in, objects
 
-TOKEN = "ada@very-private.example"
 REPOSITORY = Path(__file__).parents[2]
 Killed = Callable[[Client, str, str], Client]
-
-
-@pytest.fixture
-def people(run: Client) -> Client:
-    """Two segments, so that a copy has two files at least."""
-    run("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
-    run(f"INSERT INTO people VALUES (1, '{TOKEN}'), (2, 'bob@x.example'), (3, NULL)")
-    run("CALL system.flush('people')")
-    run("UPDATE people SET email = 'new@x.example' WHERE id = 1")
-    run("CALL system.flush('people')")
-    return run
 
 
 @pytest.fixture
@@ -54,23 +39,6 @@ def killed() -> Iterator[Killed]:
         client.close()
 
 
-def _is_clean(run: Client, server: Server, bucket: str) -> bool:
-    """In the bucket lies what the lists of the backups there name, and no part of a file."""
-    journal = run.connection.session.journal
-    assert verify(journal).problems == []
-    assert unlisted_files(journal) == []
-    client = server.client()
-    assert not client.list_multipart_uploads(Bucket=bucket).get("Uploads")
-    found, listed = set(objects(server, bucket)), set()
-    for name in [n for n in found if n.endswith(MANIFEST)]:
-        text = json.loads(client.get_object(Bucket=bucket, Key=name)["Body"].read())
-        folder = name.removesuffix(MANIFEST)
-        files = [f["path"] for s in text["segments"] for f in s["files"]]
-        listed |= {name, *(folder + f for f in files), folder + text["filters"]}
-    assert found == listed
-    return True
-
-
 @pytest.mark.parametrize("step", BACKUP_STEPS)
 def test_a_copy_is_killed(
     people: Client, server: Server, bucket: str, killed: Killed, step: str
@@ -84,7 +52,7 @@ def test_a_copy_is_killed(
     else:
         assert run.error("CALL system.restore('people', backup => 'far')")[0] == "PAL-705"
         run(backup)
-    assert _is_clean(run, server, bucket)
+    assert is_clean(run, server, bucket)
     run("CALL system.verify('people', copies => true)")
     run("DELETE FROM people")
     run("CALL system.restore('people', backup => 'far')")
@@ -111,7 +79,7 @@ def test_a_vacuum_undoes_it_once_it_can(
     run("CALL system.vacuum('people')")
     assert run("SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(0,)]
     assert objects(server, bucket) == []
-    assert _is_clean(run, server, bucket)
+    assert is_clean(run, server, bucket)
 
 
 @pytest.mark.parametrize("step", PURGE_STEPS)
@@ -123,7 +91,7 @@ def test_a_purge_of_a_copy_is_killed(
     run = killed(people, step, "CALL system.purge('people')")
     assert run.sorted("SELECT id FROM people") == [(2,), (3,)]
     run("CALL system.purge('people')")
-    assert _is_clean(run, server, bucket)
+    assert is_clean(run, server, bucket)
     client = server.client()
     for name in objects(server, bucket):
         assert TOKEN.encode() not in client.get_object(Bucket=bucket, Key=name)["Body"].read()
@@ -142,4 +110,4 @@ def test_the_removal_of_a_copy_is_killed(
     assert run.error("CALL system.restore('people', backup => 'far')")[0] == "PAL-705"
     run(drop)
     assert objects(server, bucket) == []
-    assert _is_clean(run, server, bucket)
+    assert is_clean(run, server, bucket)

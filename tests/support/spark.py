@@ -15,6 +15,7 @@ import pytest
 from journal.errors import PalimpsestError
 from spark_compaction.client import SparkEngine, SparkOptions, check_java
 from spark_compaction.compaction_unit import compact_unit
+from spark_compaction.functions import load_function
 
 
 def why_no_spark() -> str | None:
@@ -50,6 +51,16 @@ def die_once(unit: dict[str, Any]) -> Any:
     """A unit of compaction whose executor is killed after it has written, the first time."""
     found = compact_unit(unit)
     marker = Path(unit["settings"]["temp_directory"]) / "died"
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return found
+
+
+def do_and_die_once(work: dict[str, Any]) -> Any:
+    """Any unit whose executor is killed after it has done it, the first time."""
+    found = load_function(work["function"])(work["unit"])
+    marker = Path(work["marker"])
     if not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)

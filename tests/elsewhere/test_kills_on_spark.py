@@ -1,0 +1,88 @@
+"""Spark's driver and an executor are killed while a purge writes copies on S3 anew."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journal.errors import Code
+from journal.jobs.contract import Progress
+from journal.journal import Journal
+from spark_compaction import erasing, purge
+from spark_compaction.client import SparkEngine
+from tests.elsewhere.clean import TOKEN, is_clean
+from tests.support.client import Client
+from tests.support.s3 import Server, objects
+
+pytestmark = pytest.mark.slow
+
+
+class _Dying(SparkEngine):
+    """Has the driver killed at one of its tasks, or an executor at each, after it has written."""
+
+    def __init__(self, other: SparkEngine, task: int | None, scratch: Path) -> None:
+        self._other, self._task, self._scratch = other, task, scratch
+        self._tasks = 0
+
+    def map(self, function: str, units: Sequence[Any], progress: Progress) -> list[Any]:
+        self._tasks += 1
+        if self._task is None:
+            marker = str(self._scratch / f"died-{self._tasks}")
+            units = [{"function": function, "unit": u, "marker": marker} for u in units]
+            return self._other.map("tests.support.spark:do_and_die_once", units, progress)
+        if self._tasks == self._task:
+            os.kill(self._other.start(), signal.SIGKILL)
+        return self._other.map(function, units, progress)
+
+
+def _journal(run: Client) -> Journal:
+    found: Journal = run.connection.session.journal
+    return found
+
+
+def _is_gone(run: Client, server: Server, bucket: str) -> bool:
+    client = server.client()
+    for name in objects(server, bucket):
+        assert TOKEN.encode() not in client.get_object(Bucket=bucket, Key=name)["Body"].read()
+    return is_clean(run, server, bucket)
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_the_driver_is_killed(
+    people: Client,
+    server: Server,
+    bucket: str,
+    spark: SparkEngine,
+    task: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
+    people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
+    people("ERASE FROM people WHERE id = 1")
+    found = erasing.erase(_journal(people), _Dying(spark, task, tmp_path), "tester")
+    assert {f.code for f in found.failures.values()} == {Code.JOB_FAILED}
+    assert people.sorted("SELECT id FROM people") == [(2,), (3,)]
+    assert erasing.erase(_journal(people), spark, "tester").failures == {}
+    assert _is_gone(people, server, bucket)
+
+
+def test_executors_are_killed(
+    people: Client,
+    server: Server,
+    bucket: str,
+    spark: SparkEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
+    people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
+    people("ERASE FROM people WHERE id = 1")
+    assert erasing.erase(_journal(people), _Dying(spark, None, tmp_path), "tester").failures == {}
+    assert len(list(tmp_path.glob("died-*"))) >= 2
+    assert _is_gone(people, server, bucket)
