@@ -19,6 +19,7 @@ from journal.segment import Tier
 from journal.state import JournalState
 from rewriter.descriptions import (
     constraints,
+    generation,
     referenced_default,
     referred_constraint,
     shown_type,
@@ -149,12 +150,13 @@ def _info_columns(seen: Seen) -> Iterator[Row]:
             key = isinstance(found, Table) and column.physical in found.key
             precision, scale = _decimal(column.type)
             identity = column.identity
+            made = generation(found, column) if isinstance(found, Table) else None
             always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
             yield (
                 *(CATALOG_NAME, found.name.schema, found.name.name, column.name, position),
                 *(referenced_default(found, column), "NO" if column.not_null or key else "YES"),
                 *(column.type, precision, scale, identity is not None, always),
-                *("ALWAYS" if column.generated else "NEVER", column.generated, column.comment),
+                *("ALWAYS" if column.generated else "NEVER", made, column.comment),
             )
 
 

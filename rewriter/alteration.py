@@ -17,6 +17,7 @@ from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
 from journal.sql import cast
 from rewriter.definition import Draft, canonical, constant, type_text
+from rewriter.generated import check_free
 from rewriter.names import position_of, unknown_column
 from rewriter.policies import changed_properties
 from rewriter.row_columns import own_parts, with_fields
@@ -83,10 +84,10 @@ class Alteration:
         before = len(self.draft.uniques), len(self.draft.checks)
         had_key = bool(self.draft.key)
         stored = self.draft.add_column(node)
-        if stored.identity is not None:
+        if stored.identity is not None or stored.generated is not None:
             raise self._refused(
-                f'column "{stored.name}" cannot be added with generated numbers',
-                "add a plain column and number the rows with UPDATE",
+                f'column "{stored.name}" cannot be added with generated values',
+                "add a plain column and fill it with UPDATE, or create the table anew",
                 node,
             )
         if self.draft.key and not had_key:
@@ -113,6 +114,7 @@ class Alteration:
             return
         index = self.find(name, node)
         physical = self.draft.columns[index].physical
+        check_free(self.draft.columns, physical, f'column "{name}" cannot be dropped')
         keys = [u for u in self.draft.uniques if physical in u.columns]
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         references = [k for k in self.draft.foreign_keys if physical in k.columns]
@@ -149,6 +151,10 @@ class Alteration:
         wanted = type_text(kind)
         if wanted == stored.type and using is None:
             return
+        what = f'the type of "{name}" cannot be changed'
+        check_free(self.draft.columns, stored.physical, what)
+        if stored.generated is not None:
+            raise self._refused(f"{what}: it is generated", "create the table anew", node)
         if stored.physical in self.draft.key:
             raise self._refused(
                 f'the type of key column "{name}" cannot be changed',
@@ -176,9 +182,9 @@ class Alteration:
         """SET DEFAULT, DROP DEFAULT: for rows to come."""
         index = self.find(name, node)
         stored = self.draft.columns[index]
-        if stored.identity is not None:
+        if stored.identity is not None or stored.generated is not None:
             raise self._refused(
-                f'column "{name}" has generated numbers', "leave its default alone", node
+                f'column "{name}" has generated values', "leave its default alone", node
             )
         text = None if value is None else constant(value, f'the DEFAULT of "{name}"')
         self._replace(index, default=text)

@@ -11,6 +11,7 @@ from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
 from journal.trees import copied
 from rewriter.allowed import check_some
+from rewriter.computed import check_writable
 from rewriter.names import position_of
 from rewriter.target import default_value, find_column, is_default, typed
 
@@ -46,7 +47,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
                     advice="assign each column once",
                     position=position_of(node),
                 )
-            _check_assignable(stored, value, node)
+            _check_assignable(table, stored, value, node)
             chosen = default_value(stored) if is_default(value) else copied(value)
             values[stored.physical] = typed(chosen, stored)
     return Assigned(values)
@@ -75,9 +76,9 @@ def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:
             )
 
 
-def _check_assignable(stored: Column, value: exp.Expr, node: exp.Expr) -> None:
-    always = stored.identity is not None and stored.identity.always
-    if (always and not is_default(value)) or stored.generated is not None:
+def _check_assignable(table: Table, stored: Column, value: exp.Expr, node: exp.Expr) -> None:
+    check_writable(table, [stored])
+    if stored.identity is not None and stored.identity.always and not is_default(value):
         raise PalimpsestError(
             Code.GENERATED_COLUMN,
             f'column "{stored.name}" is generated and cannot be assigned',

@@ -34,6 +34,7 @@ from journal.sql import (
     where,
 )
 from journal.trees import copied
+from rewriter.computed import generated_value, with_generated
 from rewriter.scopes import INTERNAL
 from rewriter.users import stored_expression
 
@@ -72,9 +73,15 @@ class ChangeSet:
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
     anew: bool = False
 
-    def new_value(self, index: int, stored: Column) -> exp.Column:
-        """The new value of a stored column."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "written", with_generated(self.table, self.written))
+
+    def new_value(self, index: int, stored: Column) -> exp.Expr:
+        """The new value of a stored column; what is generated is computed from the others."""
         kept = self.ends is True and stored.physical not in self.written
+        if stored.generated is not None and not kept:
+            places = {c.physical: (i, c) for i, c in enumerate(self.table.stored)}
+            return generated_value(self.table, stored, lambda n: self.new_value(*places[n]))
         return column(old_name(index) if kept else new_name(index), "s")
 
     @property

@@ -24,6 +24,7 @@ from journal.schema import (
     Unique,
     fold,
 )
+from rewriter.made import computed, identity, is_identity
 from rewriter.names import position_of
 from rewriter.row_columns import own_parts, with_fields
 from rewriter.target import VERSION
@@ -32,8 +33,8 @@ _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"
 _ADVICE = (
     "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT and identity"
 )
-_GENERATED = "leave it out and compute it in a view"
-LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments"})
+_GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
+LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
 """What INCLUDING ALL means."""
 
 
@@ -154,7 +155,10 @@ class Draft:
 
     def _take_column(self, node: exp.ColumnDef) -> None:
         self.check_new_column(node.name, node)
-        if node.args.get("kind") is None:
+        made = [c for c in node.args.get("constraints") or [] if computed(c) is not None]
+        # Without a type, whatever follows the parentheses would be taken for part of them.
+        alone = len(made) == 1 and isinstance(computed(made[0]), exp.Paren)
+        if node.args.get("kind") is None and not alone:
             raise PalimpsestError(
                 Code.SYNTAX,
                 f'column "{node.name}" has no type',
@@ -163,7 +167,8 @@ class Draft:
             )
         if node.args.get("position") is not None:
             self._refuse(node, "columns are added at the end")
-        kind = type_text(node.args["kind"])
+        # The type of a generated column may be left to its expression.
+        kind = type_text(node.args["kind"]) if node.args.get("kind") is not None else ""
         column = Column(node.name, self.new_physical(node.name), kind)
         if kind.upper() in _SERIAL:
             column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
@@ -235,6 +240,7 @@ class Draft:
                     default=stored.default if "defaults" in parts else None,
                     identity=stored.identity if "identity" in parts else None,
                     comment=stored.comment if "comments" in parts else None,
+                    generated=stored.generated if "generated" in parts else None,
                     initial=None,
                 )
             )
@@ -267,13 +273,15 @@ class Draft:
                 self._waiting.append((kind.this, node.name or None))
             case exp.CommentColumnConstraint() as kind:
                 self.columns[-1] = replace(column, comment=kind.this.name or None)
-            case exp.GeneratedAsIdentityColumnConstraint() as kind if _is_identity(kind):
-                self.columns[-1] = replace(column, identity=_identity(kind), not_null=True)
+            case exp.GeneratedAsIdentityColumnConstraint() as kind if is_identity(kind):
+                self.columns[-1] = replace(column, identity=identity(kind), not_null=True)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
             case exp.Reference() as kind:
                 self.want([column.name], node.name or None, kind, node)
-            case exp.ComputedColumnConstraint() | exp.GeneratedAsIdentityColumnConstraint():
+            case kind if (made := computed(node)) is not None:
+                self.columns[-1] = replace(column, generated=canonical(made.unnest()))
+            case exp.GeneratedAsIdentityColumnConstraint():
                 self._refuse(node, _GENERATED)
             case _:
                 self._refuse(node, _ADVICE)
@@ -386,15 +394,3 @@ class Draft:
             advice=advice,
             position=position_of(node),
         )
-
-
-def _is_identity(node: exp.GeneratedAsIdentityColumnConstraint) -> bool:
-    return node.this is not None and node.args.get("expression") is None
-
-
-def _identity(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
-    def number(name: str, default: int) -> int:
-        value = node.args.get(name)
-        return default if value is None else int(value.sql())
-
-    return Identity(bool(node.this), number("start", 1), number("increment", 1))

@@ -13,6 +13,7 @@ from sqlglot import exp
 from journal import dialects
 from journal.relations import ident
 from journal.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
+from journal.sql import expression
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')
@@ -83,13 +84,25 @@ def described(table: Table) -> list[tuple[str | None, ...]]:
     return rows
 
 
+def generation(table: Table, column: Column) -> str | None:
+    """The expression of a generated column over the columns' present names; None for others."""
+    if column.generated is None:
+        return None
+    names = {c.physical: c.name for c in table.columns}
+    value = expression(column.generated)
+    for used in value.find_all(exp.Column):
+        name = names.get(used.name, used.name)
+        used.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+    return str(value.sql(dialect="duckdb"))
+
+
 def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = False) -> str:
     """The CREATE TABLE that makes a table like this one, in the canonical dialect.
 
     ``catalog`` tells what its foreign keys refer to.
     """
     names = {c.physical: c.name for c in table.columns}
-    parts: list[exp.Expr] = [_column(c) for c in table.columns]
+    parts: list[exp.Expr] = [_column(table, c) for c in table.columns]
     for kind, name, columns in constraints(table):
         if kind in {"PRIMARY KEY", "UNIQUE"}:
             identifiers = [ident(c) for c in columns]
@@ -141,8 +154,12 @@ def _foreign_key(reference: Reference) -> exp.Constraint:
     return exp.Constraint(this=ident(key.name), expressions=[body])
 
 
-def _column(column: Column) -> exp.ColumnDef:
+def _column(table: Table, column: Column) -> exp.ColumnDef:
     found: list[exp.Expr] = []
+    made = generation(table, column)
+    if made is not None:
+        value = exp.paren(expression(made))
+        found.append(exp.ComputedColumnConstraint(this=value))
     if column.identity is not None:
         found.append(_identity(column.identity))
     elif column.not_null:

@@ -12,6 +12,7 @@ from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Table, fold
 from journal.sql import cast
 from rewriter.assignments import assignments
+from rewriter.computed import check_writable, writable
 from rewriter.context import RewriteContext
 from rewriter.manners import manners_of
 from rewriter.names import is_nested, position_of
@@ -131,6 +132,7 @@ def _insert(
         raise _refused("INSERT in a MERGE needs VALUES", then)
     else:
         given = _given(table, listed, values)
+    check_writable(table, [c for c in table.columns if c.physical in given])
     for stored in table.columns:
         value = given.get(stored.physical)
         if stored.identity is not None and (value is None or is_default(value)):
@@ -156,7 +158,7 @@ def _only_default(listed: exp.Tuple) -> bool:
 
 
 def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str, exp.Expr]:
-    columns: Sequence[Column] = table.columns
+    columns: Sequence[Column] = writable(table.columns)
     if listed is not None:
         nodes = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
         columns = distinct_columns(
@@ -186,8 +188,9 @@ class _Source:
 
     def row(self, table: Table) -> dict[str, exp.Expr]:
         """A value for every column of the table, taken from the source."""
+        columns = writable(table.columns)
         if self._by_name:
-            return {c.physical: typed(column(c.name, self.alias), c) for c in table.columns}
+            return {c.physical: typed(column(c.name, self.alias), c) for c in columns}
         probe = exp.select("*").from_(self._node.args["using"].copy())
         if self._node.args.get("with_") is not None:
             probe.set("with_", self._node.args["with_"].copy())
@@ -196,17 +199,17 @@ class _Source:
             raise _refused(
                 "a star needs a source whose columns have known, distinct names", self._node
             )
-        if len(names) != len(table.columns):
+        if len(names) != len(columns):
             raise PalimpsestError(
                 Code.COLUMN_COUNT,
-                f"{table.name} has {len(table.columns)} columns, the source has {len(names)}",
+                f"{table.name} has {len(columns)} columns, the source has {len(names)}",
                 advice="name the columns: UPDATE SET a = s.a, .."
                 " or INSERT (a, ..) VALUES (s.a, ..)",
                 position=position_of(self._node),
             )
         return {
             c.physical: typed(exp.column(ident(n), table=ident(self.alias)), c)
-            for c, n in zip(table.columns, names, strict=True)
+            for c, n in zip(columns, names, strict=True)
         }
 
 

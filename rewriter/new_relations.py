@@ -12,7 +12,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Guard, Kind, Query, StatementPlan, Step
 from journal.relations import ident
 from journal.schema import Table, TableName, View, fold
-from journal.sql import cast
+from journal.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
 
@@ -100,6 +100,10 @@ def validated(table: Table) -> Guard:
         *[exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
     ).where(exp.false())
     conditions = [exp.paren(dialects.stored(c.expression)) for c in table.checks]
+    for c in table.columns:
+        if c.generated is not None:
+            value = cast(expression(c.generated), c.type)
+            conditions.append(exp.paren(exp.Is(this=value, expression=exp.Null())))
     rows = exp.select(exp.alias_(exp.Literal.number(1), "found"))
     rows = rows.from_(empty.subquery("t")).where(*conditions)
     query: exp.Query = rows

@@ -14,6 +14,7 @@ from journal.relations import column
 from journal.schema import ROW_ID, Column, Table
 from journal.sql import everything, named, relation, select
 from rewriter.changes import new_name, unique_constraints
+from rewriter.computed import check_writable, generated_value
 from rewriter.key_lookup import Keys
 from rewriter.manners import manners_of
 from rewriter.names import position_of
@@ -41,6 +42,7 @@ class NewRows:
         self._manners = manners_of(reads.context.dialect)
         self._batch = reads.context.batch
         self._source = RowSource(reads, table, ast, given)
+        check_writable(table, self._source.given)
         self._place = {c.physical: i for i, c in enumerate(self._source.given)}
         self._row = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1))
         self.explicit: list[Column] = []
@@ -91,7 +93,21 @@ class NewRows:
             outputs.append(named(values[stored.physical], new_name(index)))
         if ordered:
             outputs.append(named(exp.Window(this=exp.RowNumber()), ORDER))
-        return select(outputs, relation(rows, "r"))
+        return self._computed(select(outputs, relation(rows, "r")))
+
+    def _computed(self, rows: exp.Select) -> exp.Select:
+        """The rows with the values of generated columns."""
+        table = self._table
+        places = {c.physical: new_name(i) for i, c in enumerate(table.stored)}
+        made = {
+            places[c.physical]: generated_value(table, c, lambda n: column(places[n], "g"))
+            for c in table.columns
+            if c.generated is not None
+        }
+        if not made:
+            return rows
+        outputs = [named(made.get(n) or column(n, "g"), n) for n in rows.named_selects]
+        return select(outputs, relation(rows, "g"))
 
     def skipped(self, stage: str) -> list[Step]:
         """Steps that keep explicitly given numbers from being generated later."""

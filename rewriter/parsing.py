@@ -19,6 +19,7 @@ from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter import own_syntax
 from rewriter.allowed import check_some
+from rewriter.generated_syntax import spelled_out
 from rewriter.insert_syntax import set_marks, without_marks
 from rewriter.limits import Limits
 from rewriter.nesting import check_nesting, too_deep
@@ -124,7 +125,7 @@ def _statement(
     if own is not None:
         return Parsed(own, own_text, parameters)
     normal, marks = without_marks(own_syntax.normalise(renamed))
-    normal, drops = without_on_commit(normal)
+    normal, drops = without_on_commit(spelled_out(normal))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
         if drops:

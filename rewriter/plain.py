@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
 from journal.schema import ROW_ID, Column, Table
 from journal.sql import expression
+from rewriter.computed import reads
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import table_name
@@ -164,6 +165,8 @@ def _looked_at(table: Table) -> set[str]:
     found |= {name for key in table.foreign_keys for name in key.columns}
     for check in table.checks:
         found |= {c.name for c in expression(check.expression).find_all(exp.Column)}
+    for made in (c for c in table.columns if c.generated is not None):
+        found |= {made.physical, *reads(made)}
     return found
 
 

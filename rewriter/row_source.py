@@ -15,6 +15,7 @@ from journal.plan import BATCH, USER_PARAMETER
 from journal.schema import Column, Table
 from journal.sql import everything, named, select
 from journal.trees import copied
+from rewriter.computed import writable
 from rewriter.key_lookup import Keys, is_constant
 from rewriter.manners import manners_of
 from rewriter.names import position_of
@@ -53,7 +54,7 @@ class RowSource:
         self._by_name = bool(ast.args.get("by_name"))
         self._implicit = given is None
         self.expression: exp.Expr | None = ast.expression
-        self.given = list(table.columns) if given is None else list(given)
+        self.given = writable(table.columns) if given is None else list(given)
         self.row_count: int | None = None
         self.some_defaults: set[int] = set()
         self.only_defaults: set[int] = set()

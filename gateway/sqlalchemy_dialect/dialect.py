@@ -287,7 +287,7 @@ class PalimpsestDialect(default.DefaultDialect):
         """Columns of a table or view."""
         found = self._relation(connection, table_name, schema)
         if isinstance(found, Table):
-            return [shapes.column_info(column) for column in found.columns]
+            return [shapes.column_info(found, column) for column in found.columns]
         quoted = self.identifier_preparer.quote
         name = f"{quoted(found.name.schema)}.{quoted(found.name.name)}"
         result = connection.exec_driver_sql(f"SELECT * FROM {name} LIMIT 0")  # noqa: S608

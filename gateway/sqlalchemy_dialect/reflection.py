@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected
 from journal.schema import CatalogSnapshot, Column, Table, View, fold
+from rewriter.descriptions import generation
 
 
-def column_info(column: Column) -> dict[str, Any]:
+def column_info(table: Table, column: Column) -> dict[str, Any]:
     """One column for ``get_columns``."""
     info: dict[str, Any] = {
         "name": column.name,
@@ -28,7 +29,7 @@ def column_info(column: Column) -> dict[str, Any]:
             "increment": column.identity.increment,
         }
     if column.generated is not None:
-        info["computed"] = {"sqltext": column.generated, "persisted": True}
+        info["computed"] = {"sqltext": generation(table, column), "persisted": True}
     return info
 
 

@@ -29,6 +29,8 @@ from rewriter.changes import (
     old_name,
     unique_constraints,
 )
+from rewriter.computed import reads as reads_of
+from rewriter.computed import with_generated
 from rewriter.context import RewriteContext
 from rewriter.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.names import find_table, position_of, table_name, unknown_table
@@ -217,6 +219,10 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
         for check in new.checks:
             used = columns_of(check.expression)
             written |= used if used & written else set()
+        made = [c for c in new.columns if c.generated is not None]
+        if with_generated(new, frozenset(written)) & {c.physical for c in made}:
+            # Their values are told from those of the others, which must be at hand.
+            written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
         changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
         steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))
         names = frozenset(name for name, _ in unique_constraints(new))

@@ -30,6 +30,7 @@ from rewriter.changes import ChangeSet, append_step, new_name
 from rewriter.context import RewriteContext
 from rewriter.definition import LIKE_PARTS, Draft, type_text
 from rewriter.foreign_keys import check_unreferenced, with_foreign_keys
+from rewriter.generated import settle_generated
 from rewriter.names import find_table, position_of
 from rewriter.new_relations import (
     check_journal_name,
@@ -94,6 +95,7 @@ def _read(ast: exp.Create, draft: Draft, options: TableOptions, context: Rewrite
         else:
             nodes.append(node)
     draft.read([*nodes, *options.columns])
+    settle_generated(draft, context.describe)
 
 
 def _like_parts(node: exp.LikeProperty) -> Collection[str]:

@@ -29,6 +29,8 @@ OPEN = (
     "fetch_no_order_by", "fetch_expression", "supports_bitwise_or", "supports_bitwise_and",
     "supports_bitwise_not", "supports_bitwise_xor", "supports_bitwise_shift",
     "insert_executemany_returning", "empty_inserts", "no_sequences", "empty_inserts_executemany",
+    "computed_columns", "computed_columns_stored", "computed_columns_reflect_persisted",
+    "computed_columns_default_persisted",
 )  # fmt: skip
 
 TEMPORARY = (

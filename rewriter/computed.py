@@ -1,0 +1,57 @@
+"""Values of generated columns in rows that begin, over whatever the other columns are. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Column, Table
+from journal.sql import cast, expression
+
+
+def generated_value(table: Table, stored: Column, value: Callable[[str], exp.Expr]) -> exp.Expr:
+    """The value of a generated column; ``value`` gives those of plain ones by physical name."""
+    assert stored.generated is not None
+    held = exp.Paren(this=expression(stored.generated))
+    for used in list(held.find_all(exp.Column)):
+        read = table.by_physical(used.name)
+        inner = value(read.physical)
+        if read.generated is not None:
+            inner = generated_value(table, read, value)
+        used.replace(inner)
+    return cast(held, stored.type)
+
+
+def with_generated(table: Table, written: frozenset[str]) -> frozenset[str]:
+    """Columns that may differ once ``written`` do: those, and what is computed from them."""
+    found = written
+    while True:
+        more = {c.physical for c in table.columns if c.generated and reads(c) & found}
+        if more <= found:
+            return found
+        found |= more
+
+
+def reads(stored: Column) -> frozenset[str]:
+    """Physical names of the columns that a generated column is computed from, directly."""
+    if stored.generated is None:
+        return frozenset()
+    return frozenset(c.name for c in expression(stored.generated).find_all(exp.Column))
+
+
+def writable(columns: Iterable[Column]) -> list[Column]:
+    """The columns that a statement may give values for."""
+    return [c for c in columns if c.generated is None]
+
+
+def check_writable(table: Table, columns: Iterable[Column]) -> None:
+    """Raise GENERATED_COLUMN if a statement gives a generated column a value."""
+    for stored in columns:
+        if stored.generated is not None:
+            raise PalimpsestError(
+                Code.GENERATED_COLUMN,
+                f'column "{stored.name}" of {table.name} is generated and cannot be given a value',
+                advice="leave it out: it is computed from the other columns",
+            )

@@ -1,0 +1,50 @@
+"""Generated columns in the one spelling that every dialect parses alike: GENERATED ALWAYS AS (..).
+
+``b INTEGER AS (a + 1) NOT NULL`` is read by sqlglot as the question whether that is not null;
+STORED and VIRTUAL, which say where a value is kept and change no answer, are not known everywhere.
+Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+_KEPT = frozenset({"STORED", "VIRTUAL", "PERSISTED", "PERSISTENT"})
+
+
+def spelled_out(tokens: list[Token]) -> list[Token]:
+    """The tokens of a CREATE TABLE with the generated columns of its list spelled in one way."""
+    if tokens[0].text.upper() != "CREATE" or not any(t.text.upper() == "AS" for t in tokens):
+        return tokens
+    found: list[Token] = []
+    opened: list[bool] = []
+    begun = 0
+    ended = False
+    for place, token in enumerate(tokens):
+        word = token.text.upper() if token.token_type is not TokenType.IDENTIFIER else ""
+        if word == "AS" and not opened:
+            return [*found, *tokens[place:]]
+        if ended and opened and word in _KEPT:
+            ended = False
+            continue
+        ended = False
+        if word == "(":
+            opened.append(len(opened) == 1 and tokens[place - 1].text.upper() == "AS")
+        elif word == ")" and opened:
+            ended = opened.pop()
+        if word in {"(", ","} and len(opened) == 1:
+            begun = place
+        if word == "AS" and len(opened) == 1 and _is_typed(tokens, begun, place):
+            found += [_like(token, "GENERATED"), _like(token, "ALWAYS")]
+        found.append(token)
+    return found
+
+
+def _is_typed(tokens: list[Token], begun: int, place: int) -> bool:
+    """True for ``b INTEGER AS (``: not for ``b AS (``, whose type its expression tells."""
+    follows = place + 1 < len(tokens) and tokens[place + 1].text == "("
+    return follows and place - begun > 2 and tokens[place - 1].text.upper() != "ALWAYS"
+
+
+def _like(token: Token, text: str) -> Token:
+    return Token(TokenType.VAR, text, token.line, token.col, token.start, token.end)
