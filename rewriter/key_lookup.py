@@ -16,6 +16,8 @@ from rewriter.table_options import PARTITIONED
 
 Keys = dict[str, exp.Expr]
 """Constant expressions by physical column, usually of the key."""
+NOTHING: Keys = {}
+"""No column's value is known."""
 
 
 def pinned_keys(node: exp.Table, table: Table) -> Keys | None:

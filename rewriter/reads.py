@@ -40,7 +40,7 @@ from journal.trees import Nodes
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.history import Past, current_versions
-from rewriter.key_lookup import Keys, pinned_keys, pinned_partitions
+from rewriter.key_lookup import NOTHING, Keys, pinned_keys, pinned_partitions
 from rewriter.linear import split_aggregate
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.parsing import DIALECTS
@@ -213,11 +213,7 @@ class Reads:
         )
 
     def relation(
-        self,
-        table: Table,
-        outputs: list[Output],
-        keys: Keys | None = None,
-        apart: Keys | None = None,
+        self, table: Table, outputs: list[Output], keys: Keys | None = None, apart: Keys = NOTHING
     ) -> exp.Query:
         """The current state of a table; with ``keys`` at least that row, if it is ``apart``."""
         self.names.add(table.name)
@@ -233,7 +229,7 @@ class Reads:
             as_of = "" if point is None else ", as of the transaction's snapshot"
             self._shape(table, "key lookup", f"the whole key is given{as_of}")
             files = self._lookups(table, sight, keys)
-            return reader.by_key(outputs, keys, files, point, apart or {})
+            return reader.by_key(outputs, keys, files, point, apart)
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
             return reader.as_of(outputs, point)
