@@ -1,6 +1,7 @@
 """What is kept for how long: a table's policy as a value, its properties, and what it may not say.
 
     RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE    rows, by the date in the data
+    ARCHIVE = 's3://vault/old'                          where rows go that ACTION = ARCHIVE keeps
     HISTORY = 7 YEARS                                   superseded row versions, by their end
     VERSIONS = 5                                        row versions of one key
     BACKUP = 30 DAYS                                    what jobs have replaced
@@ -20,6 +21,7 @@ from enum import StrEnum
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
+from journal.stores.elsewhere import is_elsewhere, local_path, shown_place, why_no_place
 
 PREFIX = "policy_"
 SCHEDULE = "schedule_"
@@ -40,12 +42,14 @@ class Action(StrEnum):
 class Policy:
     """A table's policy; what is None is not limited. ``column`` is a physical name.
 
-    ``schedules`` holds a cron line per kind of job; the rest limits its runs.
+    ``archive`` is a URL or a folder; None keeps archived rows in the warehouse. ``schedules`` holds
+    a cron line per kind of job; the rest limits its runs.
     """
 
     retention: Duration | None = None
     column: str | None = None
     action: Action = Action.DELETE
+    archive: str | None = None
     history: Duration | None = None
     versions: int | None = None
     backup: Duration | None = None
@@ -77,6 +81,7 @@ NAMES = {
     "retention": "retention",
     "retention_column": "column",
     "retention_action": "action",
+    "archive": "archive",
     "history": "history",
     "versions": "versions",
     "backup": "backup",
@@ -159,6 +164,8 @@ def check_policy(table: Table) -> None:
     else:
         _check_column(table, policy)
     _check_late(policy)
+    if policy.archive is not None:
+        _check_archive(policy, policy.archive)
     for kind, line in policy.schedules:
         if len(line.split()) != 5:
             raise _wrong(
@@ -183,6 +190,27 @@ def _check_column(table: Table, policy: Policy) -> None:
         raise _wrong(
             f'column "{found.name}" is {found.type}, which dates no row',
             "use a DATE or TIMESTAMP column, or text that begins YYYY-MM-DD",
+        )
+
+
+def _check_archive(policy: Policy, place: str) -> None:
+    if policy.retention is None or policy.action is not Action.ARCHIVE:
+        raise _wrong(
+            "ARCHIVE names a place, and no rows are archived",
+            "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",
+        )
+    if shown_place(place) != place:
+        raise _wrong(
+            "the place of an archive is recorded, and a login must not be",
+            "leave it out of the URL; the environment or fsspec's configuration has it",
+        )
+    why = why_no_place(place)
+    if why is None and not is_elsewhere(place) and not local_path(place).is_absolute():
+        why = "what it is relative to may change"
+    if why is not None:
+        raise _wrong(
+            f"nothing can be archived in {place}: {why}",
+            "name a URL as s3://bucket/folder, or a folder from the root on",
         )
 
 

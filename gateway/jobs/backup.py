@@ -67,7 +67,7 @@ def make(context: JobContext, name: str, kind: BackupKind, expires_at: datetime 
 def _copy(context: JobContext, name: str) -> JobReport:
     """Copy files elsewhere, while no other job replaces segments of the table."""
     journal, table = context.journal, context.table
-    place = _outside(journal.root, context.text("to") or "")
+    place = outside(journal.root, context.text("to") or "")
     with job_turn(context.journal, context.table.id):
         if journal.state.tables[table.id].manifest.masks:
             raise PalimpsestError(
@@ -78,15 +78,21 @@ def _copy(context: JobContext, name: str) -> JobReport:
         backup, archived = _to_copy(context, name)
         if context.dry_run:
             return report(context, backup, "planned")
-        journal.checker.check(backup.segments)
-        with journal.pins.hold(backup.paths):
-            copied = copies.put(journal, backup, table, place, context.progress)
+        copied = put_copy(context, backup, place)
         with journal.exclusive_session() as session:
             retired.keep_until(session, archived, journal.clock.now())
             session.commit()
     if archived:
         retired.reap(journal, journal.clock.now(), table.id)
     return report(context, copied, "done")
+
+
+def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
+    """Copy the files of a backup to a place, whole; who calls holds the table's turn."""
+    journal = context.journal
+    journal.checker.check(backup.segments)
+    with journal.pins.hold(backup.paths):
+        return copies.put(journal, backup, context.table, place, context.progress)
 
 
 def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
@@ -105,7 +111,8 @@ def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
     return made, ()
 
 
-def _outside(root: Path, place: str) -> str:
+def outside(root: Path, place: str) -> str:
+    """A place in full; one inside the warehouse is refused."""
     if not is_elsewhere(place) and local_path(place).resolve().is_relative_to(root.resolve()):
         raise _wrong(f"{place} lies inside the warehouse", "name a folder outside, or a URL")
     return place if is_elsewhere(place) else str(local_path(place).resolve())

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.jobs import restoring
+from gateway.jobs import archiving, restoring
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
@@ -29,12 +29,13 @@ from journal.transaction import Transaction
 from spark_compaction.differences import States, differing
 from spark_compaction.local import LocalEngine
 
-ARCHIVE = "archive"
-"""The name under which archived rows are restored."""
-
 
 def _run(context: JobContext) -> JobReport:
     where, source = restoring.condition(context), context.text("from")
+    if archiving.is_asked(context):
+        with archiving.gathered(context) as archive:
+            backups.files_there(context.journal, archive)
+            return _restored(context, archive, where)
     backup = _chosen(context) if source is None else _found(context, source)
     if backup.place is None:
         backups.files_there(context.journal, backup)
@@ -78,9 +79,6 @@ def _chosen(context: JobContext) -> Backup:
     name = context.text("backup")
     with journal.reading_session() as session:
         found = backups.load(session, table.id)
-        if name == ARCHIVE and not any(b.name == name for b in found):
-            archived = backups.archived(retired.load(session, table.id))
-            return backups.archive(archived, ARCHIVE, table, context.moment)
         there = retired.paths(session)
     if name is not None:
         return backups.named(found, name, str(table.name))

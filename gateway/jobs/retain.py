@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from gateway.jobs import in_spark
+from gateway.jobs import archiving, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
@@ -15,12 +16,18 @@ def _run(context: JobContext) -> JobReport:
     from spark_compaction.retention import Retention
 
     job = Retention(_moment(context))
-    return run_segments(
+    report = run_segments(
         context,
         job,
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
+    place = context.policy.archive
+    moved = None if place is None or context.dry_run else archiving.move(context, place)
+    if moved is None:
+        return report
+    told = {"archive": moved.name, "archived_to": moved.place, "archived_rows": moved.rows}
+    return replace(report, state="done", details={**report.details, **told})
 
 
 def _run_on_database(context: JobContext) -> JobReport:

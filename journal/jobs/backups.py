@@ -199,15 +199,25 @@ def archived(found: Iterable[RetiredSegment]) -> list[RetiredSegment]:
     return [r for r in found if r.why.job_kind == BackupKind.ARCHIVE]
 
 
-def archive(found: Sequence[RetiredSegment], name: str, table: Table, now: datetime) -> Backup:
-    """Everything that retention has archived of a table; refused if that is nothing."""
+def archive(
+    found: Sequence[RetiredSegment],
+    name: str,
+    table: Table,
+    now: datetime,
+    brought: Sequence[Backup] = (),
+) -> Backup:
+    """What retention has archived of a table, here and in copies; refused if that is nothing."""
+    segments = {
+        s.id: s for s in (*(r.segment for r in found), *(s for b in brought for s in b.segments))
+    }
+    versions = [*(r.why.since for r in found), *(b.version for b in brought)]
     backup = Backup(
         name=name,
         kind=BackupKind.ARCHIVE,
         table_id=table.id,
         table_name=str(table.name),
-        version=max((r.why.since for r in found), default=0),
-        segments=tuple(r.segment for r in found),
+        version=max(versions, default=0),
+        segments=tuple(segments.values()),
         made_by=None,
         made_at=now,
         expires_at=None,

@@ -124,7 +124,7 @@ def written(place: str) -> Iterator[Path]:
 
 def _split(place: str) -> tuple[str, str]:
     """The folder of a URL, and the name in it."""
-    why = _unusable(place, _scheme(place))
+    why = why_no_place(place)
     if why is not None:
         raise _failed("use", shown_place(place), why)
     scheme, _, rest = place.partition("://")
@@ -266,7 +266,7 @@ def write_file(place: str, data: bytes) -> None:
 def _file_system(place: str, shown: str) -> tuple[Any, str]:
     """The file system of a folder, and its path there."""
     scheme = _scheme(place)
-    why = _unusable(place, scheme)
+    why = why_no_place(place)
     if why is not None:
         raise _failed("use", shown, why)
     try:
@@ -285,8 +285,9 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
     return files, str(root).rstrip("/")
 
 
-def _unusable(place: str, scheme: str) -> str | None:
-    """Why a place cannot be one, from its name alone."""
+def why_no_place(place: str) -> str | None:
+    """Why a place cannot be one, as far as its name tells; None if it may be."""
+    scheme = _scheme(place)
     if "::" in place:
         return "file systems are not chained"
     if scheme and "://" not in place:

@@ -88,10 +88,11 @@ def table(run: Client) -> Client:
 FULL = (
     "ALTER TABLE t SET POLICY (RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE,"
     " HISTORY = 7 YEARS, VERSIONS = 5, BACKUP = 30 DAYS, LATE_ARRIVAL = 2 DAYS,"
-    " SCHEDULE_COMPACT = '0 3 * * *', MAX_ATTEMPTS = 2)"
+    " SCHEDULE_COMPACT = '0 3 * * *', MAX_ATTEMPTS = 2, ARCHIVE = 's3://vault/old')"
 )
 SHOWN = [
     ("RETENTION", "90 DAYS ON COLUMN ds ACTION = ARCHIVE"),
+    ("ARCHIVE", "s3://vault/old"),
     ("HISTORY", "7 YEARS"),
     ("VERSIONS", "5"),
     ("BACKUP", "30 DAYS"),
@@ -110,7 +111,7 @@ def test_a_policy_is_set_shown_and_taken_away(table: Client) -> None:
     table("ALTER TABLE t SET POLICY (VERSIONS = NONE, HISTORY = '2 years')")
     assert ("HISTORY", "2 YEARS") in table("SHOW POLICY t")
     assert "VERSIONS" not in dict(table("SHOW POLICY t"))
-    table("ALTER TABLE t UNSET POLICY (RETENTION, LATE_ARRIVAL)")
+    table("ALTER TABLE t UNSET POLICY (RETENTION, LATE_ARRIVAL, ARCHIVE)")
     assert "RETENTION" not in dict(table("SHOW POLICY t"))
     table("ALTER TABLE t UNSET POLICY")
     assert table("SHOW POLICY FOR t") == []
@@ -154,6 +155,12 @@ def test_a_policy_follows_its_column_and_survives_a_restart(connect: object, tab
         "VERSIONS = many",
         "FOREVER = 1 DAY",
         "SCHEDULE_COMPACT = 'whenever'",
+        "ARCHIVE = 's3://vault/old'",
+        "RETENTION = 90 DAYS ON COLUMN ds, ARCHIVE = 's3://vault/old'",
+        *(
+            f"RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE, ARCHIVE = '{place}'"
+            for place in ("s3:/vault", "memory://x", "old", "s3://me:secret@vault/x", "a::b://c")
+        ),
     ],
 )
 def test_nonsense_is_refused_when_set(table: Client, policy: str) -> None:
