@@ -361,8 +361,7 @@ class Reads:
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
         past = self._past(found)
-        versions = [m.version for m in moments]
-        query = past.changes(versions[0], versions[1]) if versions else past.lives()
+        query = past.changes(*(m.version for m in moments)) if moments else past.lives()
         self._put(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
