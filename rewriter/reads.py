@@ -86,13 +86,11 @@ class Moment:
 
 @dataclass(slots=True)
 class Reads:
-    """Rewrites queries under one context and remembers what they read.
-
-    ``several``: they belong to a statement that changes more than one table.
-    """
+    """Rewrites queries under one context and remembers what they read."""
 
     context: RewriteContext
     several: bool = False
+    """Whether they belong to a statement that changes more than one table."""
     tables: dict[int, Table] = field(default_factory=dict)
     names: set[TableName] = field(default_factory=set)
     shapes: list[Shape] = field(default_factory=list)
