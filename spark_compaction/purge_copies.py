@@ -1,7 +1,7 @@
 """Copies of backups that lie elsewhere, purged: brought here, written anew, and put back.
 
-A copy that cannot be reached keeps its table's requests from being purged: their rows stay unseen,
-and the next run tries again.
+Files that filters and key bounds exclude stay where they are. A copy that cannot be reached keeps
+its table's requests from being purged: their rows stay unseen, and the next run tries again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from journal.erasure.holdings import counts_by_mask, holdings
-from journal.jobs import backups, copies
+from journal.erasure.holdings import counts_by_mask, holdings, may_hold_any
+from journal.jobs import backups, copied_filters, copies
 from journal.jobs.contract import Engine, Progress
 from journal.jobs.turns import job_turn
 from journal.journal import Journal
@@ -54,11 +54,20 @@ def _purge(
         found = [b for b in backups.load(session, table_id) if b.place is not None]
     removed = dict.fromkeys(masks, Removed())
     for backup in found:
+        assert backup.place is not None
         if not copies.tidy(journal, backup):
             continue
-        with copies.brought(journal, backup, table, progress) as here:
+        listed, _ = copies.read(backup.place)
+        filters = copied_filters.read(listed)
+        with journal.reading_session() as session:
+            given = (session, journal.root, table)
+            wanted = {f.path for f in may_hold_any(*given, listed.segments, masks, filters)}
+        if not wanted:
+            continue
+        with copies.fetched_files(journal, listed, table, wanted, progress) as names:
+            here = copies.segments_here(listed, names)
             with journal.reading_session() as session:
-                holding = holdings(session, journal.root, table, here.segments, masks)
+                holding = holdings(session, journal.root, table, here, masks)
                 counts = counts_by_mask(session, journal.root, table, holding, masks, ())
             held = holding.held
             if not held:
@@ -70,7 +79,7 @@ def _purge(
             ]
             results = rewrite(engine, units, progress)
             check_digests(digests(results), str(table.name))
-            copies.rewritten(journal, backup, here, table, moved_files(units, results))
+            copies.rewritten(journal, listed, names, table, moved_files(units, results))
         copies.tidy(journal, backup)
         for mask, versions in counts.items():
             before = removed[mask]

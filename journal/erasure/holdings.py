@@ -6,7 +6,7 @@ stand in files of keys (masks). Changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path as FilePath
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.bloom import Hashes
-from journal.filters import KEY, hash_keys, read_sidecar
+from journal.filters import KEY, FileFilters, hash_keys, read_sidecar
 from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Table
@@ -154,24 +154,54 @@ def key_casts(table: Table, fields: Fields, *, sealed: bool = True) -> dict[str,
     return found
 
 
+def may_hold_any(
+    session: DuckDBSession,
+    root: FilePath,
+    table: Table,
+    segments: Iterable[Segment],
+    masks: Sequence[str],
+    filters: Mapping[str, FileFilters],
+) -> list[SegmentFile]:
+    """The files, of segments that need not be here, that may hold a key of some masks."""
+    found: list[SegmentFile] = []
+    ordered = sorted(segments, key=lambda s: s.fields)
+    for fields, group in groupby(ordered, key=lambda s: s.fields):
+        keys = keys_as_written(session, root, table, fields, masks)
+        found += _candidates(table, [f for s in group for f in s.files], keys, filters)
+    return found
+
+
 def may_hold(
     root: FilePath, table: Table, files: Sequence[SegmentFile], keys: pa.Table
 ) -> list[SegmentFile]:
     """The files that may hold one of the keys."""
+    filters: dict[str, FileFilters] = {}
+    for folder in {_folder(f) for f in files}:
+        found = read_sidecar(root / folder, [KEY])
+        filters |= {f"{folder}/{name}": columns for name, columns in found.items()}
+    return _candidates(table, files, keys, filters)
+
+
+def _candidates(
+    table: Table,
+    files: Sequence[SegmentFile],
+    keys: pa.Table,
+    filters: Mapping[str, FileFilters],
+) -> list[SegmentFile]:
+    if not keys.num_rows:
+        return []
     hashes = hash_keys([keys.column(k) for k in table.key])
     first = keys.column(table.key[0])
     bounded = first.to_pylist() if pa.types.is_integer(first.type) else None
     if bounded is not None:
         bounded.sort()
     found: list[SegmentFile] = []
-    for folder, group in groupby(sorted(files, key=lambda f: f.path), key=_folder):
-        filters = read_sidecar(root / folder, [KEY])
-        for file in group:
-            bloom = filters.get(file.path.rpartition("/")[2], {}).get(KEY)
-            if not _in_bounds(file, bounded) or not keys.num_rows:
-                continue
-            if bloom is None or hashes is None or _any(bloom.may_hold(hashes)):
-                found.append(file)
+    for file in sorted(files, key=lambda f: f.path):
+        bloom = filters.get(file.path, {}).get(KEY)
+        if not _in_bounds(file, bounded):
+            continue
+        if bloom is None or hashes is None or _any(bloom.may_hold(hashes)):
+            found.append(file)
     return found
 
 

@@ -135,7 +135,17 @@ def brought(journal: Journal, backup: Backup, table: Table, progress: Progress) 
     assert backup.place is not None
     backup = replace(backup, segments=read(backup.place)[0].segments)
     with fetched_files(journal, backup, table, backup.paths, progress) as names:
-        yield replace(backup, segments=tuple(_renamed(s, names) for s in backup.segments))
+        yield replace(backup, segments=segments_here(backup, names))
+
+
+def segments_here(backup: Backup, names: Mapping[str, str]) -> tuple[Segment, ...]:
+    """The segments of a copy with those of its files that were brought, by their paths here."""
+    found = []
+    for segment in backup.segments:
+        files = tuple(f for f in segment.files if f.path in names)
+        if files:
+            found.append(_renamed(replace(segment, files=files), names))
+    return tuple(found)
 
 
 @contextmanager
@@ -165,22 +175,18 @@ def fetched_files(
 def rewritten(
     journal: Journal,
     backup: Backup,
-    here: Backup,
+    names: Mapping[str, str],
     table: Table,
     moved: Mapping[str, SegmentFile | None],
 ) -> None:
     """List files that a purge has written anew in the places of a copy's; ``tidy`` removes those.
 
-    ``here`` is the copy as it was brought, ``moved`` names what became of its files.
+    ``names`` are those that were brought, with their paths here, ``moved`` what became of them.
     """
     assert backup.place is not None
     folder = Folder(backup.place)
     backup, _ = read(backup.place)
-    elsewhere = {
-        local.path: away.path
-        for there, found in zip(backup.segments, here.segments, strict=True)
-        for away, local in zip(there.files, found.files, strict=True)
-    }
+    elsewhere = {local: away for away, local in names.items()}
     changed: dict[str, SegmentFile | None] = {}
     fresh: dict[str, str] = {}
     for path, new in moved.items():

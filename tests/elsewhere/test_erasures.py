@@ -11,6 +11,7 @@ import gateway
 from gateway.jobs import runs as jobs
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
+from journal.stores.elsewhere import Folder
 from tests.support.client import Client
 from tests.support.relay import Relay
 from tests.support.s3 import Server, let_in, objects
@@ -64,6 +65,23 @@ def _there(server: Server, bucket: str, folder: Path) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(client.get_object(Bucket=bucket, Key=name)["Body"].read())
     return holders(folder, TOKEN)
+
+
+def test_a_purge_fetches_only_files_that_may_hold_the_keys(
+    gone: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _submit(gone, "name")
+    fetched: list[str] = []
+    fetch = Folder.fetch
+
+    def noted(folder: Folder, name: str, target: Path) -> None:
+        fetched.append(name)
+        fetch(folder, name, target)
+
+    monkeypatch.setattr(Folder, "fetch", noted)
+    gone("CALL system.purge('visits')")
+    assert len(fetched) == 1
+    assert _request(gone).state is State.COMPLETED
 
 
 @pytest.mark.parametrize("by", ["name", "condition"])
