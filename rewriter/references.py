@@ -264,7 +264,10 @@ def _filled(values: Sequence[exp.Expr]) -> list[exp.Expr]:
 def _new_values(changes: ChangeSet, columns: Sequence[str], alias: str) -> list[exp.Expr]:
     places = _places(changes.table)
     stored = changes.table.stored
-    return [column(changes.new_value(places[c], stored[places[c]]).name, alias) for c in columns]
+    found = [exp.Paren(this=changes.new_value(places[c], stored[places[c]])) for c in columns]
+    for used in [node for value in found for node in value.find_all(exp.Column)]:
+        used.set("table", exp.to_identifier(alias))
+    return [value.this for value in found]
 
 
 def _old_value(changes: ChangeSet, physical: str, alias: str) -> exp.Column:

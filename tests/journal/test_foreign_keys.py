@@ -255,6 +255,15 @@ def test_executemany_of_a_tree_goes_row_by_row(run: Client) -> None:
     assert run("SELECT id FROM t") == [(1,)]
 
 
+def test_a_generated_column_is_referred_to(run: Client) -> None:
+    run("CREATE TABLE g (a INTEGER, b INTEGER GENERATED ALWAYS AS (a * 2) STORED UNIQUE)")
+    run("CREATE TABLE h (x INTEGER REFERENCES g (b))")
+    run("INSERT INTO g (a) VALUES (1), (2)")
+    run("INSERT INTO h VALUES (2)")
+    assert run.error("UPDATE g SET a = 5 WHERE a = 1")[1] == "23503"
+    assert run("UPDATE g SET a = 5 WHERE a = 2") == 1
+
+
 def test_it_is_shown(run: Client) -> None:
     for statement in SETUP:
         run(statement)
