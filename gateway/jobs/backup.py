@@ -191,10 +191,17 @@ def _run_on_database(context: JobContext) -> JobReport:
     return backup(context)
 
 
+def _run_on_hive(context: JobContext) -> JobReport:
+    from gateway.jobs.kept_in_spark import backup
+
+    return backup(context)
+
+
 KIND = JobKind(
     "backup",
     "name what a table consists of now, or copy it elsewhere",
     _run,
     ("name", "expires", "drop", "to", "archive"),
     _run_on_database,
+    _run_on_hive,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateway.jobs.context import JobContext
 from gateway.procedures import hive
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
+from journal.jobs.contract import GRACE_US, Asked, JobReport
 from journal.verification import Verification
 from spark_compaction import planner
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from journal.hive.journal import HiveJournal
 
 
-def _journal(context: JobContext) -> HiveJournal:
+def journal_of(context: JobContext) -> HiveJournal:
+    """The journals behind the server."""
     found = hive(context.session.journal)
     assert found is not None
     return found
@@ -26,7 +27,7 @@ def compact(context: JobContext) -> JobReport:
     """Work changes into the base; ``auto`` does it when the table's limits ask for it."""
     from journal.hive.compaction import compact as compact_table
 
-    mode, table, journal = context.text("mode") or "major", context.table, _journal(context)
+    mode, table, journal = context.text("mode") or "major", context.table, journal_of(context)
     if mode not in {"minor", "major", "auto"}:
         raise PalimpsestError(
             Code.SETTING_VALUE,
@@ -50,7 +51,7 @@ def verified(context: JobContext) -> Verification:
     """What is wrong with a table's journal."""
     from journal.hive.upkeep import HiveUpkeep
 
-    return HiveUpkeep(_journal(context)).verify(only={context.table.id})
+    return HiveUpkeep(journal_of(context)).verify(only={context.table.id})
 
 
 def retain(context: JobContext, now: datetime) -> JobReport:
@@ -59,29 +60,4 @@ def retain(context: JobContext, now: datetime) -> JobReport:
 
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
-    return retain_table(_journal(context), asked, context.policy, now)
-
-
-def vacuum(context: JobContext) -> JobReport:
-    """Drop what was retired and what transactions left that never committed."""
-    from journal.hive import cleaning
-
-    if context.options.keys():
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "in a Hive store vacuum takes no options",
-            advice="what is retired stays as long as the table's BACKUP policy says",
-        )
-    journal, gone = _journal(context), list[str]()
-    if not context.dry_run:
-        with journal.store.connection() as connection:
-            gone += cleaning.reap(journal, connection)
-            gone += cleaning.remove_forsaken(journal, connection)
-    return JobReport(
-        id=context.job_id,
-        kind="vacuum",
-        table=str(context.table.name),
-        state="planned" if context.dry_run else "done",
-        removed=Volume(len(gone), 0, 0),
-        details={"dropped": gone},
-    )
+    return retain_table(journal_of(context), asked, context.policy, now, context.session.user)

@@ -148,10 +148,17 @@ def _run_on_database(context: JobContext) -> JobReport:
     return restore(context)
 
 
+def _run_on_hive(context: JobContext) -> JobReport:
+    from gateway.jobs.kept_in_spark import restore
+
+    return restore(context)
+
+
 KIND = JobKind(
     "restore",
     "bring back what a backup shows: the last known good one, or the one named",
     _run,
     ("backup", "from", "where", "key"),
     _run_on_database,
+    _run_on_hive,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.duration import Duration
 from journal.errors import PalimpsestError
@@ -110,11 +109,17 @@ def _run_on_database(context: JobContext) -> JobReport:
     return vacuum(context)
 
 
+def _run_on_hive(context: JobContext) -> JobReport:
+    from gateway.jobs.kept_in_spark import vacuum
+
+    return vacuum(context)
+
+
 KIND = JobKind(
     "vacuum",
     "forget backups past their time and remove the files nothing needs",
     _run,
     ("retain", "versions", "backups"),
     _run_on_database,
-    in_spark.vacuum,
+    _run_on_hive,
 )

@@ -41,16 +41,19 @@ def _verify_copies(context: JobContext) -> None:
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    from gateway.jobs.in_database import refuse_elsewhere
+    from gateway.jobs.in_database import keeper
     from journal.database.verification import verify as verify_database
 
     if context.flag("copies"):
-        refuse_elsewhere(context, "copies")
-
+        keeper(context).refuse_elsewhere(context, "copies")
     return _report(context, verify_database(context.database, only={context.table.id}))
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
+    from gateway.jobs.kept_in_spark import keeper
+
+    if context.flag("copies"):
+        keeper(context).refuse_elsewhere(context, "copies")
     return _report(context, in_spark.verified(context))
 
 

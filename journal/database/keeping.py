@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from sqlglot import exp
 
@@ -21,7 +20,7 @@ from journal.database import pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
-from journal.jobs.backups import Backup, BackupKind
+from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.contract import Volume
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
@@ -39,17 +38,6 @@ from journal.version import Version
 _ROUNDS_MAX = 5
 _FIRST_NUMBER = 10_000
 """Where the numbers of tables of backups begin that one job writes anew beside live ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """What a backup is called, what for, who made it, and when it is forgotten."""
-
-    name: str
-    kind: BackupKind
-    made_by: str | None
-    made_at: datetime
-    expires_at: datetime | None = None
 
 
 def make(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
@@ -85,13 +73,13 @@ def planned(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
             state = committed.tables[table.id]
             if not flat.is_flat(table):
                 found = _pieces(session, table, state, state.manifest.heads)
-                return _backup(table, naming, found, committed.version)
+                return naming.backup(table, found, committed.version)
             rows = Reader(table, state.tiers).current([(column(c), c) for c in table.key])
             count = pieces.hashed(session, rows)[0]
             file = SegmentFile("", 0, count, 0)
             counts = RowCounts(open=count)
             copy = Segment("", Tier.BASE, (file,), fields_of(table), counts, 0, committed.version)
-            return _backup(table, naming, (copy,), committed.version)
+            return naming.backup(table, (copy,), committed.version)
     finally:
         journal.rollback(transaction)
 
@@ -107,7 +95,7 @@ def _listed(journal: DatabaseJournal, settled: replacing.Settled, naming: Naming
         session.begin()
         state = settled.state
         found = _pieces(session, settled.table, state, state.manifest.heads[:-1])
-    return _backup(settled.table, naming, found, settled.version)
+    return naming.backup(settled.table, found, settled.version)
 
 
 def left_by(
@@ -116,29 +104,13 @@ def left_by(
     """What records, in the transaction of a job that removes rows, what was there before."""
     state = settled.state
     found = _pieces(session, settled.table, state, state.manifest.heads[:-1])
-    backup = _backup(settled.table, naming, found, settled.version)
+    backup = naming.backup(settled.table, found, settled.version)
 
     def record(section: PostgresSession) -> None:
         if all(b.name != naming.name for b in backups.load(section, backup.table_id)):
             backups.add(section, backup)
 
     return record
-
-
-def _backup(
-    table: Table, naming: Naming, segments: tuple[Segment, ...], version: Version
-) -> Backup:
-    return Backup(
-        name=naming.name,
-        kind=naming.kind,
-        table_id=table.id,
-        table_name=str(table.name),
-        version=version,
-        segments=segments,
-        made_by=naming.made_by,
-        made_at=naming.made_at,
-        expires_at=naming.expires_at,
-    )
 
 
 def _pieces(
@@ -184,7 +156,7 @@ def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
         size = pieces.size(session, target)
         session.commit()
         made = Segment(target.name, Tier.BASE, (), fields, counts, 0, version)
-        backup = _backup(table, naming, (_with_file(made, size),), version)
+        backup = naming.backup(table, (_with_file(made, size),), version)
         with journal.commit_section() as (section, now, _):
             if now.tables[table.id].manifest.masks != state.manifest.masks:
                 raise PalimpsestError(

@@ -22,7 +22,7 @@ from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
 from journal.holds import active, covered, whole_table
-from journal.jobs.backups import BackupKind
+from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
@@ -150,7 +150,7 @@ def _once(
     )
     floor = _floor(session, found)
     made_at = to_datetime(journal.clock.now())
-    naming = keeping.Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
+    naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
     leave_backup = keeping.left_by(session, settled, naming)
     session.commit()
     if not staged.read.rows:

@@ -26,7 +26,7 @@ from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.errors import Code, PalimpsestError
-from journal.hive import erasing
+from journal.hive import erasing, keeping
 from journal.hive.erasing import rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
@@ -116,7 +116,8 @@ def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.T
     assert isinstance(statement, HiveStatement)
     session, state = statement.session, statement.committed.tables[aim.table.id]
     matcher = Matcher(session, aim.table, aim.identities, subjects)
-    for number, piece in enumerate(pieces(state.manifest.segments)):
+    searched = keeping.with_backups(session, aim.table, state)
+    for number, piece in enumerate(pieces(searched.manifest.segments)):
         name = f"{_PIECE}_{aim.table.id}_{number}"
         session.put_remote(name, layout.rows_of(statement.names, piece.paths))
         matcher.rows(exp.to_table(name), piece.fields)
@@ -170,7 +171,8 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
     assert sought.keys is not None
     session.show_arrow(erasing.ERASED, sought.keys)
     count = 0
-    for piece in pieces(sought.state.manifest.segments):
+    searched = keeping.with_backups(session, sought.aim.table, sought.state)
+    for piece in pieces(searched.manifest.segments):
         rows = rows_with(journal, sought.aim.table, piece, "SEMI").subquery("r")
         query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
         count += int(session.connection.run(rendered(query))[0][0])
@@ -186,7 +188,8 @@ def _check_holds(journal: HiveJournal, session: HiveSession, sought: _Sought) ->
         condition = None if is_held else holds.covered(journal, table, [hold])
         if condition is not None:
             session.show_arrow(erasing.ERASED, sought.keys)
-            for piece in pieces(sought.state.manifest.segments):
+            searched = keeping.with_backups(session, table, sought.state)
+            for piece in pieces(searched.manifest.segments):
                 rows = rows_with(journal, table, piece, "SEMI").subquery("r")
                 query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(condition.copy())
                 found = session.connection.run(rendered(session.in_spark(query)))
@@ -208,23 +211,23 @@ def _write(
         row, committed = journal.look_in(connection)
         following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
         states: dict[int, TableState] = {}
-        for sought in found:
-            table, staged = sought.aim.table, sought.staged
-            if sought.keys is None or staged is None:
-                continue
-            now = committed.tables[table.id]
-            if now.manifest != sought.state.manifest:
-                raise PalimpsestError(
-                    Code.JOB_BUSY,
-                    f"{table.name} changed while rows were erased from it",
-                    advice="erase them again",
-                )
-            keys = sought.keys.num_rows
-            sought.target = erasing.receipt(sought.target, now, keys, staged)
-            states[table.id] = erasing.swap(
-                journal, connection, following.generation, table, now, staged
-            )
         with journal.recording(connection) as session:
+            for sought in found:
+                table, staged = sought.aim.table, sought.staged
+                if sought.keys is None or staged is None:
+                    continue
+                now = committed.tables[table.id]
+                if now.manifest != sought.state.manifest:
+                    raise PalimpsestError(
+                        Code.JOB_BUSY,
+                        f"{table.name} changed while rows were erased from it",
+                        advice="erase them again",
+                    )
+                keys = sought.keys.num_rows
+                sought.target = erasing.receipt(sought.target, now, keys, staged)
+                states[table.id] = erasing.swap(
+                    journal, connection, session, following.generation, table, now, staged
+                )
             since = journal.clock.next()
             request = _recorded(journal, session, found, wanted, by, since)
             fence = load_fence(session)

@@ -6,40 +6,78 @@ commit; it goes once it is older than any transaction may be. What is listed is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from journal.errors import PalimpsestError
 from journal.hive.journal import HiveJournal
+from journal.jobs import backups
 from journal.stores import hive_layout as layout
-from journal.stores import hive_plain
+from journal.stores import hive_plain, sql_retired
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive import HiveConnection
 from journal.stores.hive_text import rendered
+from journal.stores.sql_retired import Retired
 
+REAPING = "reaping"
+"""The lease of whoever drops retired segments, or has one kept that might go."""
 FORSAKEN_US = 24 * 3600 * 1_000_000
 """How old rows must be that no transaction can be about to commit."""
 
 
-def reap(journal: HiveJournal, connection: HiveConnection) -> list[str]:
-    """Drop the retired segments whose grace is over; their paths."""
+Chosen = Callable[[list[Retired]], list[Retired]]
+"""Which retired segments of a table go, of all that are not kept by a backup."""
+
+
+def droppable(
+    journal: HiveJournal,
+    table_id: int | None = None,
+    chosen: Chosen | None = None,
+    ignored: frozenset[str] = frozenset(),
+) -> list[Retired]:
+    """The retired segments that may go: those whose grace is over, or those ``chosen``.
+
+    What a backup keeps is not among them, unless its name is ``ignored``.
+    """
     with journal.catalog.reading() as reading:
-        retired = rows_of.load_retired(reading)
-    due = [path for path, until in retired.items() if until <= journal.now()]
-    done: list[str] = []
-    for path in due:
-        try:
-            if layout.is_adopted(journal.names, path):
-                hive_plain.remove(connection, journal.names, path)
-            else:
-                journal.drop_segment(connection, path)
-        except PalimpsestError:
-            # It stays retired, and is dropped the next time.
-            continue
-        done.append(path)
-    if done:
-        with journal.catalog.writing(rows_of.RETIRED) as writing:
-            rows_of.forget_retired(writing, done)
-    return done
+        found = sql_retired.load_retired(reading, table_id)
+    # A backup lists what is live when it is made, so none that is made now lists one of these.
+    with journal.reading_session() as session:
+        pinned = backups.pinned_paths(session, ignored)
+    found = [r for r in found if r.path not in pinned]
+    if chosen is not None:
+        return chosen(found)
+    return [r for r in found if r.until_us <= journal.now()]
+
+
+def reap(
+    journal: HiveJournal,
+    connection: HiveConnection,
+    table_id: int | None = None,
+    chosen: Chosen | None = None,
+) -> list[str]:
+    """Drop retired segments that may go, see ``droppable``; their paths."""
+    done: list[Retired] = []
+    with journal.leases.holding([REAPING]):
+        for retired in droppable(journal, table_id, chosen):
+            try:
+                if layout.is_adopted(journal.names, retired.path):
+                    hive_plain.remove(connection, journal.names, retired.path)
+                else:
+                    journal.drop_segment(connection, retired.path)
+            except PalimpsestError:
+                # It stays retired, and is dropped the next time.
+                continue
+            done.append(retired)
+        if done:
+            with journal.catalog.writing(sql_retired.RETIRED, rows_of.RECORDS) as writing:
+                sql_retired.forget_retired(writing, [r.path for r in done])
+                with journal.recording(writing) as session:
+                    for retired in done:
+                        backups.forget_without(session, retired.table_id, retired.path)
+                    session.commit()
+    return [r.path for r in done]
 
 
 def remove_forsaken(
@@ -68,7 +106,7 @@ def forsaken(
     """
     _, state = journal.look()
     with journal.catalog.reading() as reading:
-        known = set(rows_of.load_retired(reading))
+        known = {r.path for r in sql_retired.load_retired(reading)}
     for state_of in state.tables.values():
         known |= {s.files[0].path for s in state_of.manifest.segments}
     own = journal.names.own

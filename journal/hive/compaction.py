@@ -26,6 +26,7 @@ from journal.hive import cleaning, written
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
+from journal.hive.rewriting import Why
 from journal.hive.tiers import SeenTiers
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.relations import Reader, column, ident, union_all, version_type
@@ -292,8 +293,8 @@ def _swap(run: _Run, inputs: Sequence[Segment], staged: Sequence[Segment]) -> No
             following = replace(row, generation=row.generation + 1)
             listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
             rows_of.put_journal(connection, listed, following.generation)
-            until = journal.now() + run.asked.grace_us
-            rows_of.retire(connection, table.id, [s.files[0].path for s in inputs], until)
+            now = journal.now()
+            Why(run.asked.job_id, now, now + run.asked.grace_us).retire(connection, table, inputs)
             rows_of.put_state(connection, following)
         journal.keep(following, committed.with_tables({table.id: state}))
     journal.staged.difference_update(run.made)

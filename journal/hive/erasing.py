@@ -22,16 +22,17 @@ from journal.erasure import audit
 from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
-from journal.hive import cleaning, rewriting
+from journal.hive import cleaning, keeping, rewriting
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece
-from journal.hive.rewriting import Rows, Staged
+from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.hive.session import HiveSession
+from journal.jobs import backups
 from journal.relations import column
 from journal.schema import Table
 from journal.state import TableState
-from journal.stores import erasure_rows
-from journal.stores import sql_catalog as rows_of
+from journal.stores import erasure_rows, sql_retired
+from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive import HiveConnection
 from journal.stores.row_layout import present_keys
 from journal.stores.sql_engine import CatalogConnection
@@ -54,7 +55,9 @@ def stage(
     def rows(kind: str) -> Rows:
         return lambda piece: rows_with(journal, table, piece, kind)
 
-    return rewriting.rewrite(journal, session, table, state, (rows("SEMI"), rows("ANTI")), made)
+    both = (rows("SEMI"), rows("ANTI"))
+    kept = Kept(keeping.beside(session, table, state), keeping.listed_in(session, table))
+    return rewriting.rewrite(journal, session, table, state, both, made, kept)
 
 
 def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:
@@ -92,15 +95,19 @@ def receipt(target: Target, state: TableState, keys: int, staged: Staged) -> Tar
 def swap(
     journal: HiveJournal,
     connection: CatalogConnection,
+    session: DuckDBSession,
     generation: int,
     table: Table,
     state: TableState,
     staged: Staged,
 ) -> TableState:
-    """List the new partitions, and let the grace of all that was replaced end now."""
+    """List the new partitions, let backups follow, and the grace of all that was replaced end.
+
+    ``session`` writes records in the same transaction.
+    """
     following, now = staged.in_place(state), journal.now()
-    rewriting.swap(journal, connection, generation, table, following, staged, now)
-    rows_of.end_grace(connection, table.id, now)
+    rewriting.swap(connection, generation, table, following, staged, Why("", now, now))
+    keeping.follow(session, connection, table, staged, now)
     return following
 
 
@@ -139,5 +146,7 @@ def _left(
 ) -> list[str]:
     """Retired segments of a table, and partitions and tables that nobody has listed since."""
     with journal.catalog.reading() as reading:
-        retired = rows_of.retired_of(reading, table_id)
-    return [*retired, *cleaning.forsaken(journal, connection, before, table_id)]
+        retired = {r.path for r in sql_retired.load_retired(reading, table_id)}
+    with journal.reading_session() as session:
+        retired -= keeping.names_in(backups.load(session, table_id))
+    return [*sorted(retired), *cleaning.forsaken(journal, connection, before, table_id)]

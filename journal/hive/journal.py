@@ -38,7 +38,7 @@ from journal.schema import Table
 from journal.segment import Fields, RowCounts, SegmentFile
 from journal.state import JournalState
 from journal.stores import hive_layout as layout
-from journal.stores import hive_plain
+from journal.stores import hive_plain, sql_retired
 from journal.stores import sql_catalog as rows_of
 from journal.stores.catalog_format import StateRow
 from journal.stores.duckdb import DuckDBSession
@@ -89,6 +89,7 @@ class HiveJournal:
         self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of, load_fence=self._load_fence)
         with catalog.writing() as connection:
             store_id = rows_of.open_catalog(connection, new_id())
+            sql_retired.ensure(connection)
             self._secret = rows_of.secret(connection)
             row, state = self.look_in(connection)
         self.names = replace(names, store=store_id[:8])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -45,13 +46,16 @@ class Piece:
         )
 
 
-def pieces(segments: Sequence[Segment]) -> list[Piece]:
-    """Segments by tier, columns and place."""
-    groups: dict[tuple[Tier, Fields, str], list[Segment]] = {}
+def pieces(
+    segments: Sequence[Segment], apart: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> list[Piece]:
+    """Segments by tier, columns and place; and by what ``apart`` says of their paths."""
+    groups: dict[tuple[Tier, Fields, str, frozenset[str]], list[Segment]] = {}
     for segment in segments:
-        place = segment.files[0].path.partition("/")[0]
-        groups.setdefault((segment.tier, segment.fields, place), []).append(segment)
-    return [Piece(tier, fields, tuple(found)) for (tier, fields, _), found in groups.items()]
+        path = segment.files[0].path
+        key = (segment.tier, segment.fields, path.partition("/")[0], apart.get(path, frozenset()))
+        groups.setdefault(key, []).append(segment)
+    return [Piece(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()]
 
 
 def fingerprint(

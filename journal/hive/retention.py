@@ -19,14 +19,16 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
-from journal.hive import cleaning, rewriting
+from journal.hive import cleaning, keeping, rewriting
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import Piece
 from journal.hive.queries import in_terms_of
+from journal.hive.rewriting import Why
 from journal.hive.statement import HiveStatement
 from journal.hive.tiers import SeenTiers
 from journal.holds import active, covered, whole_table
+from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
@@ -35,14 +37,19 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive_text import rendered
 from journal.stores.row_layout import rows_in_layout
-from journal.version import Version, from_datetime
+from journal.version import Version, from_datetime, to_datetime
 
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
 
-def retain(journal: HiveJournal, asked: Asked, policy: Policy, now: datetime) -> JobReport:
-    """Apply a policy at a moment; raises NOT_SUPPORTED or what the server raises."""
+def retain(
+    journal: HiveJournal, asked: Asked, policy: Policy, now: datetime, by: str | None = None
+) -> JobReport:
+    """Apply a policy at a moment; raises NOT_SUPPORTED or what the server raises.
+
+    What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
+    """
     table = asked.table
     if policy.removes and policy.action is Action.ARCHIVE:
         raise PalimpsestError(
@@ -65,7 +72,7 @@ def retain(journal: HiveJournal, asked: Asked, policy: Policy, now: datetime) ->
         rewriting.staging(journal) as made,
         journal.statement(journal.begin(read_only=True)) as statement,
     ):
-        return _once(journal, asked, _at(journal, statement, found), statement, held, made)
+        return _once(journal, asked, _at(journal, statement, found), statement, held, made, by)
 
 
 def _nothing(asked: Asked, why: str) -> JobReport:
@@ -109,6 +116,7 @@ def _once(
     statement: HiveStatement,
     held: Held,
     made: list[str],
+    by: str | None,
 ) -> JobReport:
     started, table = time.monotonic(), found.table
     state = statement.committed.tables[table.id]
@@ -125,12 +133,18 @@ def _once(
     if not staged.replaced:
         return _nothing(asked, "nothing is past its time")
     following = staged.in_place(state, _floor(statement, found))
-    until = journal.now() + asked.grace_us
-    with journal.catalog.writing(rows_of.STATE) as connection:
+    moment = journal.now()
+    why = Why(asked.job_id, moment, moment + asked.grace_us)
+    made_at = to_datetime(journal.clock.now())
+    naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
+    with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         held.check(connection)
         row, committed = journal.look_in(connection)
         row = replace(row, generation=row.generation + 1)
-        rewriting.swap(journal, connection, row.generation, table, following, staged, until)
+        with journal.recording(connection) as session:
+            keeping.leave(session, committed, table, naming)
+            session.commit()
+        rewriting.swap(connection, row.generation, table, following, staged, why)
         rows_of.put_state(connection, row)
     journal.keep(row, committed.with_tables({table.id: following}))
     reaped = cleaning.reap(journal, statement.session.connection)

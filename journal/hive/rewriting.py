@@ -8,9 +8,9 @@ to the table, as a row that it read may be gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -21,13 +21,15 @@ from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.session import HiveSession
 from journal.relations import column
 from journal.schema import Table
-from journal.segment import RowCounts, Segment
+from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import TableState
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
+from journal.stores import sql_retired
 from journal.stores.catalog_format import JournalRow
 from journal.stores.hive_text import rendered
 from journal.stores.sql_engine import CatalogConnection
+from journal.stores.sql_retired import Retired
 from journal.version import Version
 
 Rows = Callable[[Piece], exp.Select]
@@ -52,13 +54,27 @@ def staging(journal: HiveJournal) -> Iterator[list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What only backups list, and by path the backups that list a segment."""
+
+    segments: tuple[Segment, ...] = ()
+    listed_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Staged:
-    """What takes the place of segments, and the rows that went and that are left beside them."""
+    """What takes the place of segments, and the rows that went and that are left beside them.
+
+    ``beside`` are those that only backups list, each with the path of one it stands for; ``moved``
+    tells what became of each segment, by its path; None: another has its rows, or there are none.
+    """
 
     segments: tuple[Segment, ...]
     replaced: tuple[Segment, ...]
     removed: int
     kept: int
+    beside: tuple[tuple[Segment, str], ...] = ()
+    moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
 
     def in_place(self, state: TableState, floor: Version = 0) -> TableState:
         """The state that lists the new segments, under another epoch."""
@@ -87,35 +103,67 @@ def rewrite(
     state: TableState,
     rows: tuple[Rows, Rows],
     made: list[str],
+    backups: Kept = Kept(),
 ) -> Staged:
     """Write what holds rows that go anew without them; the paths that are written are in ``made``.
 
-    ``rows`` are those that go and those that stay.
+    ``rows`` are those that go and those that stay. Rows of ``backups`` go as well.
     """
-    goes, stays = rows
     segments: list[Segment] = []
     replaced: list[Segment] = []
+    beside: list[tuple[Segment, str]] = []
+    moved: dict[str, SegmentFile | None] = {}
     removed = kept = 0
-    for whole in pieces(state.manifest.segments):
-        held = _holding(session, goes(whole))
-        if not held:
+    live = pieces(state.manifest.segments, backups.listed_in)
+    for whole in (*live, *pieces(backups.segments, backups.listed_in)):
+        done = _rewritten(journal, session, table, whole, rows, made)
+        if done is None:
             continue
-        piece = replace(whole, segments=tuple(s for s in whole.segments if s.id in held))
-        replaced += piece.segments
-        staying = session.in_spark(stays(piece))
-        assert isinstance(staying, exp.Query)
-        is_shaped = piece.is_shaped or layout.is_adopted(journal.names, piece.paths[0])
-        path = written.write(
-            *(journal, session.connection, table, piece.fields, staying, made, is_shaped)
-        )
-        gone, left = _compared(journal, session, table, piece, goes(piece), path)
-        removed, kept = removed + gone, kept + left
-        counts = journal.count_rows(session.connection, table, path)
-        if counts.total:
-            segments.append(piece.written_to(path, counts))
-        else:
-            journal.drop_segments([path])
-    return Staged(tuple(segments), tuple(replaced), removed, kept)
+        removed, kept = removed + done.removed, kept + done.kept
+        moved |= dict.fromkeys(done.piece.paths)
+        if done.made is not None:
+            moved[done.piece.paths[0]] = done.made.files[0]
+        if whole in live:
+            replaced += done.piece.segments
+            segments += [] if done.made is None else [done.made]
+        elif done.made is not None:
+            beside.append((done.made, done.piece.paths[0]))
+    return Staged(tuple(segments), tuple(replaced), removed, kept, tuple(beside), moved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    piece: Piece
+    made: Segment | None
+    removed: int
+    kept: int
+
+
+def _rewritten(
+    journal: HiveJournal,
+    session: HiveSession,
+    table: Table,
+    whole: Piece,
+    rows: tuple[Rows, Rows],
+    made: list[str],
+) -> _Rewritten | None:
+    """Write the segments of a piece anew that hold rows that go; None if none does."""
+    goes, stays = rows
+    held = _holding(session, goes(whole))
+    if not held:
+        return None
+    piece = replace(whole, segments=tuple(s for s in whole.segments if s.id in held))
+    staying = session.in_spark(stays(piece))
+    assert isinstance(staying, exp.Query)
+    is_shaped = piece.is_shaped or layout.is_adopted(journal.names, piece.paths[0])
+    path = written.write(
+        *(journal, session.connection, table, piece.fields, staying, made, is_shaped)
+    )
+    gone, left = _compared(journal, session, table, piece, goes(piece), path)
+    counts = journal.count_rows(session.connection, table, path)
+    if not counts.total:
+        journal.drop_segments([path])
+    return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, left)
 
 
 def _holding(session: HiveSession, rows: exp.Select) -> frozenset[str]:
@@ -151,19 +199,36 @@ def _compared(
     return gone[0], after[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Which job replaces segments, when, and until when they stay; microseconds since 1970."""
+
+    job_id: str
+    now_us: int
+    until_us: int
+
+    def retire(
+        self, connection: CatalogConnection, table: Table, segments: Iterable[Segment]
+    ) -> None:
+        """Note that no manifest lists these segments any more."""
+        found = [
+            Retired(s.files[0].path, table.id, self.until_us, self.now_us, self.job_id)
+            for s in segments
+        ]
+        sql_retired.retire(connection, found)
+
+
 def swap(
-    journal: HiveJournal,
     connection: CatalogConnection,
     generation: int,
     table: Table,
     following: TableState,
     staged: Staged,
-    until_us: int,
+    why: Why,
 ) -> None:
-    """List the new partitions; what was replaced stays until then."""
+    """List the new partitions; what was replaced stays for a while."""
     listed = JournalRow(table.id, following.manifest, following.last_version, RowCounts())
     rows_of.put_journal(connection, listed, generation)
-    paths = [s.files[0].path for s in staged.replaced]
-    rows_of.retire(connection, table.id, paths, until_us)
+    why.retire(connection, table, staged.replaced)
     # What a claim is checked against may be gone; the epoch tells who is late.
     rows_of.forget_claims_of(connection, table.id)

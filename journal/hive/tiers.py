@@ -44,6 +44,9 @@ class SeenTiers:
 
     def seen(self, table_id: int, layout_id: int) -> tuple[Manifest, Table]:
         """A journal's manifest, and its table in a layout."""
+        for table, manifest in self.transaction.shown:
+            if table.id == table_id:
+                return manifest, table
         state = self.committed.tables[table_id]
         for table in state.layouts:
             if table.layout == layout_id:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from journal.errors import PalimpsestError
+from journal.hive import keeping
 from journal.hive.journal import HiveJournal
 from journal.hive.statement import HiveStatement
 from journal.row_checks import row_checks
@@ -67,12 +68,28 @@ class HiveUpkeep:
                 if rows != segment.counts:
                     told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
                     found.append(Problem("count", name, told))
+            report.segments += self._check_backups(statement, table, state, found)
             version = statement.committed.version
             for kind, message in row_checks(statement.session, table, state, version):
                 found.append(Problem(kind, name, message))
         except PalimpsestError as error:
             found.append(Problem("unreadable", name, error.message))
         return found
+
+    def _check_backups(
+        self, statement: HiveStatement, table: Table, state: TableState, found: list[Problem]
+    ) -> int:
+        """How many segments only backups list; those that lack rows, or have more, are told."""
+        segments = keeping.beside(statement.session, table, state)
+        connection = statement.session.connection if segments else None
+        for segment in segments:
+            assert connection is not None
+            rows = self._journal.count_rows(connection, table, segment.files[0].path).total
+            if rows != segment.counts.total:
+                told = f"{rows} rows in {segment.id}, which backups list with"
+                problem = Problem("count", str(table.name), f"{told} {segment.counts.total}")
+                found.append(problem)
+        return len(segments)
 
     def _counted(
         self, statement: HiveStatement, table: Table, state: TableState

@@ -92,6 +92,31 @@ class Backup:
         return self.kind not in {BackupKind.AUTO, BackupKind.COPY}
 
 
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a backup is called, what for, who made it, and when it is forgotten."""
+
+    name: str
+    kind: BackupKind
+    made_by: str | None
+    made_at: datetime
+    expires_at: datetime | None = None
+
+    def backup(self, table: Table, segments: tuple[Segment, ...], version: Version) -> Backup:
+        """What is recorded of a table that consists of these segments."""
+        return Backup(
+            name=self.name,
+            kind=self.kind,
+            table_id=table.id,
+            table_name=str(table.name),
+            version=version,
+            segments=segments,
+            made_by=self.made_by,
+            made_at=self.made_at,
+            expires_at=self.expires_at,
+        )
+
+
 def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | None:
     """The segments that make up a table at a version up to which no row is left in a head.
 

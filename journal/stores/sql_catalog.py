@@ -31,16 +31,18 @@ _META = sa.MetaData()
 _big = sa.BigInteger
 
 
-def _table(name: str, *columns: sa.Column[Any]) -> sa.Table:
+def define(name: str, *columns: sa.Column[Any]) -> sa.Table:
+    """A table of the catalog's."""
     return sa.Table(f"palimpsest_{name}", _META, *columns)
 
 
-def _key(name: str, kind: Any) -> sa.Column[Any]:
+def primary(name: str, kind: Any) -> sa.Column[Any]:
+    """A column of its primary key."""
     return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
 
-META = _table("meta", _key("name", sa.String(64)), sa.Column("value", sa.Text))
-STATE = _table(
+META = define("meta", primary("name", sa.String(64)), sa.Column("value", sa.Text))
+STATE = define(
     "state",
     sa.Column("generation", _big, nullable=False),
     sa.Column("version", _big, nullable=False),
@@ -48,22 +50,22 @@ STATE = _table(
     sa.Column("catalog", _big, nullable=False),
     sa.Column("fence", _big, nullable=False, server_default="0"),
 )
-LOG = _table(
-    "log", _key("version", _big), _key("ordinal", sa.Integer), sa.Column("change", sa.Text)
+LOG = define(
+    "log", primary("version", _big), primary("ordinal", sa.Integer), sa.Column("change", sa.Text)
 )
-JOURNALS = _table(
+JOURNALS = define(
     "journals",
-    _key("table_id", _big),
+    primary("table_id", _big),
     sa.Column("changed", _big, nullable=False, index=True),
     sa.Column("manifest", sa.Text, nullable=False),
     sa.Column("last_version", _big, nullable=False),
 )
-COUNTERS = _table(
-    "counters", _key("table_id", _big), _key("name", sa.String(512)), sa.Column("value", _big)
+COUNTERS = define(
+    "counters", primary("table_id", _big), primary("name", sa.String(512)), sa.Column("value", _big)
 )
-TRANSACTIONS = _table(
+TRANSACTIONS = define(
     "transactions",
-    _key("version", _big),
+    primary("version", _big),
     sa.Column("first_version", _big, nullable=False),
     sa.Column("user_name", sa.Text),
     sa.Column("application", sa.Text),
@@ -73,27 +75,21 @@ TRANSACTIONS = _table(
     sa.Column("tables", sa.Text),
     sa.Column("rows_written", _big),
 )
-CLAIMS = _table(
-    "claims", _key("version", _big), _key("table_id", _big), sa.Column("claims", sa.Text)
+CLAIMS = define(
+    "claims", primary("version", _big), primary("table_id", _big), sa.Column("claims", sa.Text)
 )
-LEASES = _table(
+LEASES = define(
     "leases",
-    _key("name", sa.String(64)),
+    primary("name", sa.String(64)),
     sa.Column("holder", sa.String(64)),
     sa.Column("token", _big, nullable=False),
     sa.Column("expires_us", _big, nullable=False),
 )
-RETIRED = _table(
-    "retired",
-    _key("path", sa.String(256)),
-    sa.Column("table_id", _big, nullable=False),
-    sa.Column("until_us", _big, nullable=False),
+RECORDS = define(
+    "records", primary("relation", sa.String(32)), primary("place", _big), sa.Column("row", sa.Text)
 )
-RECORDS = _table(
-    "records", _key("relation", sa.String(32)), _key("place", _big), sa.Column("row", sa.Text)
-)
-SHOWN = _table(
-    "shown", _key("name", sa.String(512)), sa.Column("stands_for", sa.Text, nullable=False)
+SHOWN = define(
+    "shown", primary("name", sa.String(512)), sa.Column("stands_for", sa.Text, nullable=False)
 )
 
 
@@ -315,36 +311,6 @@ def put_shown(connection: Connection, name: str, stands_for: str | None) -> None
         connection.execute(sa.delete(SHOWN).where(SHOWN.c.name == name))
     else:
         _put(connection, SHOWN, {"name": name}, {"stands_for": stands_for})
-
-
-def retire(connection: Connection, table_id: int, paths: Iterable[str], until_us: int) -> None:
-    """Note that no manifest lists these segments any more, and until when they stay."""
-    rows = [{"path": p, "table_id": table_id, "until_us": until_us} for p in paths]
-    if rows:
-        connection.execute(sa.insert(RETIRED), rows)
-
-
-def load_retired(connection: Connection) -> dict[str, int]:
-    """Until when each retired segment stays, by path."""
-    return {row.path: row.until_us for row in connection.execute(sa.select(RETIRED))}
-
-
-def retired_of(connection: Connection, table_id: int) -> list[str]:
-    """The paths of a table's retired segments."""
-    where = RETIRED.c.table_id == table_id
-    return list(connection.scalars(sa.select(RETIRED.c.path).where(where)))
-
-
-def end_grace(connection: Connection, table_id: int, until_us: int) -> None:
-    """Let a table's retired segments stay no longer than until then."""
-    where = (RETIRED.c.table_id == table_id) & (RETIRED.c.until_us > until_us)
-    connection.execute(sa.update(RETIRED).where(where).values(until_us=until_us))
-
-
-def forget_retired(connection: Connection, paths: Iterable[str]) -> None:
-    """Note that these segments are gone."""
-    for path in paths:
-        connection.execute(sa.delete(RETIRED).where(RETIRED.c.path == path))
 
 
 def take_lease(

@@ -1,7 +1,8 @@
 """The database of a catalog that lies beside its store: SQLite in a file, or a server's.
 
-With ``sql_catalog`` the only module that imports SQLAlchemy. A transaction here is short: one that
-reads sees one moment, one that writes excludes every other writer from its beginning.
+With ``sql_catalog`` and ``sql_retired`` the only module that imports SQLAlchemy. A transaction here
+is short: one that reads sees one moment, one that writes excludes every other writer from its
+beginning.
 """
 
 from __future__ import annotations

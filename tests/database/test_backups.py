@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -22,12 +21,12 @@ from journal.erasure.requests import State
 from journal.erasure.wanted import Wanted
 from tests.database.test_adopt import CLASSIC, admin, journal
 from tests.database.test_erasing import everything
-from tests.support import aged
+from tests.support import aged, kept
+from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.postgres import Cluster
 
 __all__ = ["admin", "journal"]
 TOKEN = "qz7-unmistakable-xk9"
-ALL = "SELECT * FROM t ORDER BY a"
 
 
 @pytest.fixture
@@ -40,29 +39,8 @@ def outside(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]
 @pytest.fixture
 def table(con: Connection) -> Connection:
     """A table in a base, in history, in two layouts and in its head."""
-    con.execute(
-        "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR NOT NULL, UNIQUE (b))"
-        " WITH (erasure = 'b')"
-    )
-    con.execute("INSERT INTO t SELECT i, 'b' || i FROM range(60) r(i)")
-    con.execute("OPTIMIZE t")
-    con.execute("UPDATE t SET b = 'c' || a WHERE a < 9")
-    con.execute("ALTER TABLE t ADD COLUMN d INTEGER DEFAULT 7")
-    con.execute("DELETE FROM t WHERE a = 5")
-    con.execute("INSERT INTO t VALUES (90, 'late', 8)")
+    kept.make(con)
     return con
-
-
-def _rows(con: Any, sql: str) -> list[tuple[Any, ...]]:
-    return list(con.execute(sql).fetchall())
-
-
-def _call(con: Connection, words: str) -> dict[str, Any]:
-    """Run a job that must do something; its report."""
-    (row,) = _rows(con, f"CALL system.{words}")
-    assert row[3] in {"SUCCEEDED", "PLANNED"}, row
-    found: dict[str, Any] = json.loads(row[-1])
-    return found
 
 
 def _journal(con: Connection) -> DatabaseJournal:
@@ -76,68 +54,40 @@ def _drop_retired(con: Connection) -> None:
     replacing.reap(_journal(con), 1, list)
 
 
-def _is_whole(con: Connection) -> bool:
-    return bool(con.session.executor.sealer.verify().is_clean)
-
-
-def _spoil(con: Connection) -> None:
-    """Change, remove and add rows, and work all of it into other tables."""
-    con.execute("UPDATE t SET b = 'x' || a WHERE a BETWEEN 10 AND 20")
-    con.execute("DELETE FROM t WHERE a > 40")
-    con.execute("INSERT INTO t VALUES (5, 'again', 0), (200, 'new', 0)")
-    con.execute("OPTIMIZE t")
-    _drop_retired(con)
-
-
 def test_a_backup_brings_back_what_was_there_and_can_be_undone(
     table: Connection, outside: psycopg.Connection[Any]
 ) -> None:
-    before = _rows(table, ALL)
-    planned = _call(table, "backup('t', name => 'good', dry_run => true)")
-    made = _call(table, "backup('t', name => 'good')")
+    before = rows(table, ALL)
+    planned = call(table, "backup('t', name => 'good', dry_run => true)")
+    made = call(table, "backup('t', name => 'good')")
     assert planned["details"]["holds"]["rows"] == made["details"]["holds"]["rows"] > 60
     version = _journal(table).state.version
-    _spoil(table)
-    spoilt = _rows(table, ALL)
+    spoil(table, _drop_retired)
+    spoilt = rows(table, ALL)
     then = "SELECT * FROM t FOR SYSTEM_VERSION AS OF {} ORDER BY a"
-    assert _rows(table, then.format(version)) == before
-    planned = _call(table, "restore('t', backup => 'good', dry_run => true)")
-    done = _call(table, "restore('t', backup => 'good')")
+    assert rows(table, then.format(version)) == before
+    planned = call(table, "restore('t', backup => 'good', dry_run => true)")
+    done = call(table, "restore('t', backup => 'good')")
     assert planned["written"]["rows"] == done["written"]["rows"] > 20
-    assert _rows(table, ALL) == before
+    assert rows(table, ALL) == before
     assert outside.execute(ALL).fetchall() == before
-    assert _rows(table, then.format(version)) == before
-    _call(table, f"restore('t', backup => '{done['details']['trash']}')")
-    assert _rows(table, ALL) == spoilt
-    assert _rows(table, "SELECT kind, name FROM system.backups WHERE kind <> 'trash'") == [
+    assert rows(table, then.format(version)) == before
+    call(table, f"restore('t', backup => '{done['details']['trash']}')")
+    assert rows(table, ALL) == spoilt
+    assert rows(table, "SELECT kind, name FROM system.backups WHERE kind <> 'trash'") == [
         ("named", "good")
     ]
-    ((state, *_),) = _rows(table, "SELECT state FROM system.jobs WHERE kind = 'backup' LIMIT 1")
+    ((state, *_),) = rows(table, "SELECT state FROM system.jobs WHERE kind = 'backup' LIMIT 1")
     assert state == "PLANNED"
-    assert _is_whole(table)
+    assert is_whole(table)
 
 
 def test_rows_by_condition_and_by_key(table: Connection) -> None:
-    _call(table, "backup('t', name => 'good')")
-    _spoil(table)
-    assert _call(table, "restore('t', key => '45')")["written"]["rows"] == 1
-    assert _rows(table, "SELECT * FROM t WHERE a > 40 AND a < 100") == [(45, "b45", 7)]
-    _call(table, "restore('t', where => 'a BETWEEN 10 AND 12')")
-    assert _rows(table, "SELECT b FROM t WHERE a BETWEEN 10 AND 13 ORDER BY a") == [
-        ("b10",),
-        ("b11",),
-        ("b12",),
-        ("x13",),
-    ]
+    kept.check_condition_and_key(table, _drop_retired)
 
 
 def test_a_backup_outlasts_a_column(table: Connection) -> None:
-    _call(table, "backup('t', name => 'good')")
-    table.execute("ALTER TABLE t DROP COLUMN d")
-    table.execute("ALTER TABLE t ADD COLUMN e VARCHAR DEFAULT 'e'")
-    table.execute("DELETE FROM t")
-    _call(table, "restore('t', backup => 'good')")
-    assert _rows(table, "SELECT count(*), min(e) FROM t") == [(60, "e")]
+    kept.check_outlasts_a_column(table)
 
 
 def test_a_restore_of_many_rows(con: Connection, outside: psycopg.Connection[Any]) -> None:
@@ -145,10 +95,10 @@ def test_a_restore_of_many_rows(con: Connection, outside: psycopg.Connection[Any
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
     con.execute("INSERT INTO t SELECT i, 'b' || i FROM range(3000) r(i)")
     con.execute("SET memory_rows = 100")
-    _call(con, "backup('t', name => 'good')")
+    call(con, "backup('t', name => 'good')")
     con.execute("DELETE FROM t")
-    _call(con, "restore('t')")
-    assert _rows(con, "SELECT count(*), max(a) FROM t") == [(3000, 2999)]
+    call(con, "restore('t')")
+    assert rows(con, "SELECT count(*), max(a) FROM t") == [(3000, 2999)]
     left = outside.execute(
         "SELECT relname FROM pg_class WHERE relnamespace = '_palimpsest'::regnamespace"
         " AND (relname ~ '^w_' OR relkind = 'v') ORDER BY 1"
@@ -163,9 +113,9 @@ def test_retention_leaves_a_backup(con: Connection) -> None:
     assert aged.retain(con)[3] == "SUCCEEDED"
     assert aged.rows(con, "SELECT * FROM t ORDER BY id") != before
     assert [k for (k,) in aged.rows(con, "SELECT kind FROM system.backups")] == ["auto"]
-    _call(con, "restore('t')")
+    call(con, "restore('t')")
     assert aged.rows(con, "SELECT * FROM t ORDER BY id") == before
-    assert _is_whole(con)
+    assert is_whole(con)
     _drop_retired(con)
     assert "auto" not in [k for (k,) in aged.rows(con, "SELECT kind FROM system.backups")]
 
@@ -174,26 +124,26 @@ def test_backups_go_by_age_by_count_and_by_name(
     table: Connection, outside: psycopg.Connection[Any]
 ) -> None:
     before = _tables(outside)
-    _call(table, "backup('t', name => 'short', expires => '1 hour')")
+    call(table, "backup('t', name => 'short', expires => '1 hour')")
     for number in range(3):
-        _call(table, f"backup('t', name => 'n{number}')")
-        _spoil(table)
+        call(table, f"backup('t', name => 'n{number}')")
+        spoil(table, _drop_retired)
         table.execute("DELETE FROM t WHERE a IN (5, 200)")
     held = set(_tables(outside))
     assert held - set(before)
     with pytest.raises(gateway.Error, match="already"):
         table.execute("CALL system.backup('t', name => 'n1')")
-    planned = _call(table, "vacuum('t', backups => 2, versions => 1, dry_run => true)")
+    planned = call(table, "vacuum('t', backups => 2, versions => 1, dry_run => true)")
     assert planned["details"]["backups_forgotten"] == ["short", "n0"]
     assert set(_tables(outside)) == held
-    done = _call(table, "vacuum('t', backups => 2, versions => 1)")
+    done = call(table, "vacuum('t', backups => 2, versions => 1)")
     assert (done["removed"]["files"], done["details"]["in_use"]) == (
         planned["removed"]["files"],
         [],
     )
     assert done["removed"]["files"] > 0
     for name in ("n1", "n2"):
-        _call(table, f"backup('t', name => '{name}', drop => true)")
+        call(table, f"backup('t', name => '{name}', drop => true)")
     _drop_retired(table)
     state = _journal(table).state.tables[1]
     assert len(_tables(outside)) == len(state.manifest.heads) + len(state.manifest.segments)
@@ -221,27 +171,27 @@ def test_the_erased_are_in_no_backup_and_come_back_from_none(
     table: Connection, cluster: Cluster, database: str
 ) -> None:
     table.execute(f"UPDATE t SET b = '{TOKEN}' WHERE a = 7")
-    _call(table, "backup('t', name => 'open')")
+    call(table, "backup('t', name => 'open')")
     table.execute("UPDATE t SET b = 'other' WHERE a = 7")
     table.execute("OPTIMIZE t")
-    _call(table, "backup('t', name => 'compacted')")
+    call(table, "backup('t', name => 'compacted')")
     table.execute("DELETE FROM t WHERE a < 20")
     table.execute("OPTIMIZE t")
     _drop_retired(table)
     assert TOKEN in everything(cluster, database)
     request = accept(_journal(table), Wanted({"b": [TOKEN]}), "tester")
-    _call(table, "restore('t', backup => 'open', where => 'a < 9')")
-    assert _rows(table, "SELECT a FROM t WHERE a < 20 ORDER BY a") == [
+    call(table, "restore('t', backup => 'open', where => 'a < 9')")
+    assert rows(table, "SELECT a FROM t WHERE a < 20 ORDER BY a") == [
         (a,) for a in range(9) if a not in {5, 7}
     ]
     done = erasing.erase(_journal(table), "tester", only=[request.id])
     assert (done.failures, [r.state for r in done.requests]) == ({}, [State.COMPLETED])
     assert TOKEN not in everything(cluster, database)
-    assert _is_whole(table)
+    assert is_whole(table)
     for name in ("open", "compacted"):
-        _call(table, f"restore('t', backup => '{name}')")
-        assert _rows(table, "SELECT count(*) FROM t WHERE a < 20") == [(18,)]
-        assert _rows(table, "SELECT count(*) FROM t WHERE a = 7") == [(0,)]
+        call(table, f"restore('t', backup => '{name}')")
+        assert rows(table, "SELECT count(*) FROM t WHERE a < 20") == [(18,)]
+        assert rows(table, "SELECT count(*) FROM t WHERE a = 7") == [(0,)]
         table.execute("DELETE FROM t WHERE a < 20")
     assert TOKEN not in everything(cluster, database)
 
@@ -250,20 +200,20 @@ def test_who_is_in_a_backup_only_is_found_there(
     table: Connection, cluster: Cluster, database: str
 ) -> None:
     table.execute(f"UPDATE t SET b = '{TOKEN}' WHERE a = 7")
-    _call(table, "backup('t', name => 'good')")
+    call(table, "backup('t', name => 'good')")
     table.execute("UPDATE t SET b = 'other' WHERE a = 7")
     table.execute("ALTER TABLE t SET POLICY (VERSIONS = 1)")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retention, "_READ_US", 0)
         table.execute("CALL system.retain('t')")
     _drop_retired(table)
-    assert _rows(table, f"SELECT count(*) FROM t_journal WHERE b = '{TOKEN}'") == [(0,)]
+    assert rows(table, f"SELECT count(*) FROM t_journal WHERE b = '{TOKEN}'") == [(0,)]
     assert TOKEN in everything(cluster, database)
     assert _erase(table).state is State.COMPLETED
     assert TOKEN not in everything(cluster, database)
     table.execute("DELETE FROM t WHERE a < 9")
-    _call(table, "restore('t', backup => 'good', where => 'a < 9')")
-    assert _rows(table, "SELECT a FROM t WHERE a BETWEEN 6 AND 8 ORDER BY a") == [(6,), (8,)]
+    call(table, "restore('t', backup => 'good', where => 'a < 9')")
+    assert rows(table, "SELECT a FROM t WHERE a BETWEEN 6 AND 8 ORDER BY a") == [(6,), (8,)]
 
 
 @pytest.mark.parametrize("step", ["before conclude", "conclude", "before follow", "follow"])
@@ -271,46 +221,46 @@ def test_a_purge_that_was_killed_leaves_backups_whole(
     table: Connection, url: str, cluster: Cluster, database: str, step: str
 ) -> None:
     table.execute(f"UPDATE t SET b = '{TOKEN}' WHERE a = 7")
-    _call(table, "backup('t', name => 'good')")
+    call(table, "backup('t', name => 'good')")
     table.execute("OPTIMIZE t")
     accept(_journal(table), Wanted({"b": [TOKEN]}), "tester")
     _killed(url, "purge", step)
-    assert _is_whole(table)
+    assert is_whole(table)
     done = erasing.erase(_journal(table), "tester")
     assert done.failures == {}
     erasing.erase(_journal(table), "tester")
     assert TOKEN not in everything(cluster, database)
     table.execute("DELETE FROM t")
-    _call(table, "restore('t', backup => 'good')")
-    assert _rows(table, "SELECT count(*) FROM t") == [(59,)]
+    call(table, "restore('t', backup => 'good')")
+    assert rows(table, "SELECT count(*) FROM t") == [(59,)]
 
 
 @pytest.mark.parametrize("step", ["conclude", "before conclude"])
 def test_a_backup_that_was_killed_is_simply_made_again(
     table: Connection, url: str, step: str
 ) -> None:
-    before = _rows(table, ALL)
+    before = rows(table, ALL)
     _killed(url, "backup", step)
-    assert _rows(table, "SELECT count(*) FROM system.backups") == [(0,)]
-    _call(table, "backup('t', name => 'good')")
-    _spoil(table)
-    _call(table, "restore('t')")
-    assert _rows(table, ALL) == before
-    assert _is_whole(table)
+    assert rows(table, "SELECT count(*) FROM system.backups") == [(0,)]
+    call(table, "backup('t', name => 'good')")
+    spoil(table, _drop_retired)
+    call(table, "restore('t')")
+    assert rows(table, ALL) == before
+    assert is_whole(table)
 
 
 @pytest.mark.parametrize("step", ["before commit", "commit"])
 def test_a_restore_that_was_killed_happened_or_not(table: Connection, url: str, step: str) -> None:
-    before = _rows(table, ALL)
-    _call(table, "backup('t', name => 'good')")
-    _spoil(table)
-    spoilt = _rows(table, ALL)
+    before = rows(table, ALL)
+    call(table, "backup('t', name => 'good')")
+    spoil(table, _drop_retired)
+    spoilt = rows(table, ALL)
     _killed(url, "restore", step)
-    assert _rows(table, ALL) == (before if step == "commit" else spoilt)
-    (row,) = _rows(table, "CALL system.restore('t', backup => 'good')")
+    assert rows(table, ALL) == (before if step == "commit" else spoilt)
+    (row,) = rows(table, "CALL system.restore('t', backup => 'good')")
     assert row[3] == ("NOTHING" if step == "commit" else "SUCCEEDED")
-    assert _rows(table, ALL) == before
-    assert _is_whole(table)
+    assert rows(table, ALL) == before
+    assert is_whole(table)
 
 
 def _killed(url: str, kind: str, step: str) -> None:
@@ -325,27 +275,27 @@ def test_an_adopted_journal_has_its_rows_copied(
     adopt(con.session, "hr.depts", (), CLASSIC, run=True)
     con.execute("ALTER TABLE hr.depts SET TBLPROPERTIES ('erasure' = 'department_name AS b')")
     con.execute(f"INSERT INTO hr.depts VALUES (4, 'New'), (5, '{TOKEN}')")
-    before = _rows(con, "SELECT * FROM hr.depts ORDER BY 1")
-    _call(con, "backup('hr.depts', name => 'good')")
+    before = rows(con, "SELECT * FROM hr.depts ORDER BY 1")
+    call(con, "backup('hr.depts', name => 'good')")
     con.execute("DELETE FROM hr.depts WHERE deptno > 1")
     con.execute("OPTIMIZE hr.depts")
     _drop_retired(con)
-    done = _call(con, "restore('hr.depts', backup => 'good')")
-    assert _rows(con, "SELECT * FROM hr.depts ORDER BY 1") == before
+    done = call(con, "restore('hr.depts', backup => 'good')")
+    assert rows(con, "SELECT * FROM hr.depts ORDER BY 1") == before
     assert _erase(con).state is State.COMPLETED
     assert TOKEN not in everything(cluster, database)
-    _call(con, f"restore('hr.depts', backup => '{done['details']['trash']}')")
-    _call(con, "restore('hr.depts', backup => 'good')")
-    assert _rows(con, "SELECT * FROM hr.depts ORDER BY 1") == [r for r in before if r[0] != 5]
-    assert _is_whole(con)
+    call(con, f"restore('hr.depts', backup => '{done['details']['trash']}')")
+    call(con, "restore('hr.depts', backup => 'good')")
+    assert rows(con, "SELECT * FROM hr.depts ORDER BY 1") == [r for r in before if r[0] != 5]
+    assert is_whole(con)
 
 
 def test_somebody_elses_change_of_a_backup_is_found(
     table: Connection, outside: psycopg.Connection[Any]
 ) -> None:
-    _call(table, "backup('t', name => 'good')")
-    _spoil(table)
-    ((listed,),) = _rows(outside, "SELECT segments FROM _palimpsest.backups")
+    call(table, "backup('t', name => 'good')")
+    spoil(table, _drop_retired)
+    ((listed,),) = rows(outside, "SELECT segments FROM _palimpsest.backups")
     name = next(n for n in _tables(outside) if f'"{n}"' in listed)
     outside.execute(f"DELETE FROM _palimpsest.{name}")
     with pytest.raises(gateway.Error, match="backups list"):
@@ -353,23 +303,23 @@ def test_somebody_elses_change_of_a_backup_is_found(
 
 
 def test_copies_elsewhere_are_refused(table: Connection) -> None:
-    for call in (
+    for words in (
         "backup('t', to => 's3://vault/t')",
         "restore('t', \"from\" => 's3://vault/t')",
         "verify('t', copies => true)",
     ):
         with pytest.raises(gateway.NotSupportedError, match="lie in the database"):
-            table.execute(f"CALL system.{call}")
+            table.execute(f"CALL system.{words}")
 
 
 def test_a_backup_beside_writers(table: Connection, connect: Callable[..., Connection]) -> None:
     other = connect()
     other.execute("BEGIN")
     other.execute("UPDATE t SET d = 1 WHERE a = 1")
-    _call(table, "backup('t', name => 'good')")
+    call(table, "backup('t', name => 'good')")
     other.execute("COMMIT")
-    assert _rows(table, "SELECT d FROM t WHERE a = 1") == [(1,)]
-    _call(table, "restore('t')")
-    assert _rows(table, "SELECT d FROM t WHERE a = 1") == [(7,)]
+    assert rows(table, "SELECT d FROM t WHERE a = 1") == [(1,)]
+    call(table, "restore('t')")
+    assert rows(table, "SELECT d FROM t WHERE a = 1") == [(7,)]
     replacing.reap(_journal(table), 1)
-    assert _is_whole(table)
+    assert is_whole(table)

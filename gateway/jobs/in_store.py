@@ -1,0 +1,120 @@
+"""Backups that are lists, in stores whose rows only a server reads: named, and cleared up.
+
+A backup lists what the server has, so it costs no copy, is as safe as the server is, and has no
+place elsewhere. What is listed, and how it is dropped, is each store's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from gateway.jobs.backup import expiry, report
+from gateway.jobs.context import JobContext
+from journal.duration import Duration
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups
+from journal.jobs.backups import Backup, BackupKind, Naming
+from journal.jobs.contract import JobReport, Volume
+from journal.stores import duckdb_maintenance as rows_of
+from journal.version import Version, from_datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """How a store keeps backups of a table; ``place`` and ``advice`` tell where and what else."""
+
+    place: str
+    advice: str
+    make: Callable[[Naming], Backup]
+    planned: Callable[[Naming], Backup]
+    reap: Callable[[], object]
+
+    def refuse_elsewhere(self, context: JobContext, *names: str) -> None:
+        """Raise NOT_SUPPORTED for options that speak of copies outside the store."""
+        for name in names:
+            if context.text(name) is not None:
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    f"backups of {self.place} lie in {self.place}: the job takes no {name} there",
+                    advice=self.advice,
+                )
+
+
+class Replaced(Protocol):
+    """What a job has replaced, and when."""
+
+    @property
+    def since(self) -> Version: ...
+
+    @property
+    def job_id(self) -> str: ...
+
+
+R = TypeVar("R", bound=Replaced)
+
+
+def backup(context: JobContext, keeper: Keeper) -> JobReport:
+    """Give what the table consists of a name, or take the name away."""
+    keeper.refuse_elsewhere(context, "to", "archive")
+    name = context.text("name") or f"backup-{context.moment:%Y%m%d-%H%M%S}"
+    if context.flag("drop"):
+        return _drop(context, keeper, name)
+    naming = Naming(name, BackupKind.NAMED, context.session.user, context.moment, expiry(context))
+    if context.dry_run:
+        return report(context, keeper.planned(naming), "planned")
+    return report(context, keeper.make(naming), "done")
+
+
+def _drop(context: JobContext, keeper: Keeper, name: str) -> JobReport:
+    journal, table = context.session.journal, context.table
+    with journal.reading_session() as session:
+        found = next((b for b in backups.load(session, table.id) if b.name == name), None)
+    if found is None:
+        found = backups.named((), name, str(table.name))
+    if not context.dry_run:
+        with journal.exclusive_session() as session:
+            rows_of.drop_backup(session, table.id, name)
+            session.commit()
+        keeper.reap()
+    return report(context, found, "planned" if context.dry_run else "done")
+
+
+def expire(context: JobContext) -> list[str]:
+    """Forget backups past their time, or look which they are; their names."""
+    with context.session.journal.exclusive_session() as session:
+        found = backups.expire(session, context.moment, context.number("backups"))
+        if not context.dry_run:
+            session.commit()
+    return [b.name for b in found if b.table_id == context.table.id]
+
+
+def due(context: JobContext) -> tuple[Version | None, int | None] | None:
+    """The moment and the number of jobs that VACUUM goes by; None where it goes by grace."""
+    text, count = context.text("retain"), context.number("versions")
+    if text is None and count is None:
+        return None
+    before = None if text is None else from_datetime(Duration.parse(text).before(context.moment))
+    return before, count
+
+
+def chosen(found: Sequence[R], wanted: tuple[Version | None, int | None]) -> list[R]:
+    """Of what was replaced, in order, what goes by age and by count."""
+    before, count = wanted
+    jobs = list(dict.fromkeys(r.job_id for r in found))
+    old = set(jobs[: max(0, len(jobs) - count)]) if count is not None else set()
+    return [r for r in found if (before is not None and r.since <= before) or r.job_id in old]
+
+
+def vacuumed(context: JobContext, removed: Volume, details: Mapping[str, list[str]]) -> JobReport:
+    """What a clean-up has done, or would do."""
+    some = removed.files or details["backups_forgotten"]
+    return JobReport(
+        id=context.job_id,
+        kind="vacuum",
+        table=str(context.table.name),
+        state="nothing" if not some else "planned" if context.dry_run else "done",
+        removed=removed,
+        details=details,
+    )

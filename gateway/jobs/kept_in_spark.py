@@ -1,0 +1,108 @@
+"""Backups, their restore and their end in a Hive store: segments are kept, and read in Spark.
+
+The difference to a backup is an ordinary transaction of the gateway's; see ``restoring``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlglot import exp
+
+from gateway.jobs import in_store, restoring
+from gateway.jobs.context import JobContext
+from gateway.jobs.in_spark import journal_of
+from journal.hive import cleaning, keeping
+from journal.jobs import backups
+from journal.jobs.backups import Backup, BackupKind, Naming
+from journal.jobs.contract import JobReport, Volume
+from journal.stores import sql_retired
+
+_READ_MAX = timedelta(days=1)
+"""How long a backup that is being restored is kept if the process ends meanwhile."""
+
+
+def keeper(context: JobContext) -> in_store.Keeper:
+    """How the store keeps backups of the table."""
+    journal, table = journal_of(context), context.table
+    return in_store.Keeper(
+        "the Hive store",
+        "copy the table with palimpsest export, or with tools of the file system",
+        lambda naming: keeping.make(journal, table, naming),
+        lambda naming: keeping.planned(journal, table, naming),
+        lambda: _reap(context, None),
+    )
+
+
+def _reap(context: JobContext, chosen: cleaning.Chosen | None) -> list[str]:
+    journal = journal_of(context)
+    with journal.store.connection() as connection:
+        return cleaning.reap(journal, connection, context.table.id, chosen)
+
+
+def backup(context: JobContext) -> JobReport:
+    """Give what the table consists of a name, or take the name away."""
+    return in_store.backup(context, keeper(context))
+
+
+def restore(context: JobContext) -> JobReport:
+    """Write the difference to a backup; what it replaces is kept as a backup first."""
+    keeper(context).refuse_elsewhere(context, "from")
+    journal, table = journal_of(context), context.table
+    where, chosen = restoring.condition(context), _chosen(context)
+    pin = _naming(context, "reading", context.moment + _READ_MAX)
+    with journal.store.connection() as connection:
+        with keeping.reading(journal, connection, table, chosen, pin) as found:
+            trash = None
+            if not context.dry_run:
+                naming = _naming(context, "trash", restoring.trash_expiry(context))
+                trash = keeping.make(journal, table, naming)
+            rows = restoring.retried(context, lambda: _write_once(context, found, where))
+    return restoring.report(context, found, rows, trash)
+
+
+def _naming(context: JobContext, what: str, expires_at: datetime) -> Naming:
+    name = f"{what}-{context.job_id}"
+    return Naming(name, BackupKind.TRASH, context.session.user, context.moment, expires_at)
+
+
+def _chosen(context: JobContext) -> Backup:
+    journal, table = journal_of(context), context.table
+    name = context.text("backup")
+    with journal.reading_session() as session:
+        found = backups.load(session, table.id)
+    if name is not None:
+        return backups.named(found, name, str(table.name))
+    _, committed = journal.look()
+    live = keeping.live_paths(committed.tables[table.id].manifest)
+    with journal.catalog.reading() as reading:
+        there = {r.path for r in sql_retired.load_retired(reading, table.id)}
+    return restoring.best(context, [b for b in found if b.paths <= there | live], live)
+
+
+def _write_once(context: JobContext, found: Backup, where: exp.Expr | None) -> int:
+    journal, table = journal_of(context), context.table
+    with restoring.transaction(context, found, keep=not context.dry_run, explicit=True) as begun:
+        shown, manifest = keeping.shown(table, journal.new_table_id(), found)
+        return restoring.write(context, begun, restoring.Difference(found, shown, manifest, where))
+
+
+def vacuum(context: JobContext) -> JobReport:
+    """Forget backups past their time, and drop what nothing needs.
+
+    That is what was retired, and what transactions left that never committed.
+    """
+    journal = journal_of(context)
+    wanted = in_store.due(context)
+    chosen = None if wanted is None else lambda found: in_store.chosen(found, wanted)
+    expired = in_store.expire(context)
+    if context.dry_run:
+        ignored = frozenset(expired)
+        due = cleaning.droppable(journal, context.table.id, chosen, ignored)
+        gone = [r.path for r in due]
+    else:
+        gone = _reap(context, chosen)
+        with journal.store.connection() as connection:
+            gone += cleaning.remove_forsaken(journal, connection)
+    details = {"backups_forgotten": expired, "dropped": gone}
+    return in_store.vacuumed(context, Volume(len(gone), 0, 0), details)
