@@ -83,7 +83,8 @@ def _chosen(context: JobContext) -> Backup:
 def _write_once(context: JobContext, found: Backup, where: exp.Expr | None) -> int:
     journal, table = journal_of(context), context.table
     with restoring.transaction(context, found, keep=not context.dry_run, explicit=True) as begun:
-        shown, manifest = keeping.shown(table, journal.new_table_id(), found)
+        masks = begun.snapshot.tables[table.id].manifest.masks
+        shown, manifest = keeping.shown(table, journal.new_table_id(), found, masks)
         return restoring.write(context, begun, restoring.Difference(found, shown, manifest, where))
 
 

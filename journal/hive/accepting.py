@@ -1,12 +1,12 @@
-"""Accepting a request to erase in a Hive store, which removes the rows before it returns.
+"""Accepting a request to erase in a Hive store: the rows are hidden, until a purge removes them.
 
     turn    the leases of all tables it is about: nobody else commits to them meanwhile
-    find    the keys of who is meant, in any version and layout
-    stage   each table that holds one
-    swap    all tables, suppressions, the request and its audit entries: one transaction
+    find    the keys of who is meant, in any version, layout and backup
+    hide    a list of the keys for each table that holds one
+    commit  manifests that name the lists, suppressions, the request and its audit entry: one
+            transaction
 
-Who a legal hold covers is not erased: the request is refused as a whole. Identifiers are held in
-memory, and go to the server as literals. A dry run writes nothing.
+Identifiers are held in memory, and go to the server as literals. A dry run writes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from journal import holds
 from journal.erasure import audit
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher
@@ -26,16 +25,16 @@ from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.errors import Code, PalimpsestError
-from journal.hive import erasing, keeping
+from journal.hive import erasing, keeping, masks
 from journal.hive.erasing import rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
-from journal.hive.rewriting import Staged, staging
+from journal.hive.rewriting import staging
 from journal.hive.session import HiveSession
-from journal.hive.statement import HiveStatement
+from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
 from journal.protocol import OpenStatement
-from journal.state import JournalState, TableState
+from journal.state import TableState
 from journal.stores import erasure_rows
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
@@ -43,8 +42,6 @@ from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive_text import rendered
 from journal.version import Version
 
-KEYS_MAX = 100_000
-"""How many keys of a table one erasure takes: they go to the server as a literal."""
 _PIECE = "erase_piece"
 _KEYS = "erase_keys"
 
@@ -56,7 +53,6 @@ class _Sought:
     aim: Aim
     state: TableState
     keys: pa.Table | None = None
-    staged: Staged | None = None
     target: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,36 +62,38 @@ class _Sought:
 
 
 def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
-    """Erase who is meant; the request, PURGED. Raises ERASURE when no table could hold them, HELD
-    when a legal hold keeps them, and what the server raises, with nothing changed.
+    """Hide who is meant, and record the request. Raises ERASURE when no table could hold them, and
+    what the server raises, with nothing changed.
     """
     wanted.check()
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
     with journal.leases.holding(names) as held, staging(journal) as made:
         with journal.statement(journal.begin(read_only=True)) as statement:
-            found = _search(journal, statement, wanted)
+            found = _search(statement, wanted)
             for sought in found:
                 if sought.keys is not None:
-                    _check_holds(journal, statement.session, sought)
-                    sought.staged = erasing.stage(
-                        *(journal, statement.session, sought.aim.table, sought.state),
-                        *(sought.keys, made),
+                    mask = masks.write(
+                        *(journal, statement.session, sought.aim.table, sought.keys, made)
                     )
+                    keys = sought.keys.num_rows
+                    sought.target = replace(sought.target, mask=mask, keys=keys)
         request = _write(journal, held, found, wanted, by)
-    for sought in found:
-        if sought.staged is not None:
-            journal.held.forget([s.files[0].path for s in sought.staged.replaced])
+    show(journal)
+    return request
+
+
+def show(journal: HiveJournal) -> None:
+    """Let the views say what is hidden now."""
     if journal.views is not None:
         _, state = journal.look()
         journal.views.refresh(state)
-    return request
 
 
 def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys and versions by table; nothing is written."""
     wanted.check()
     with journal.statement(journal.begin(read_only=True)) as statement:
-        found = _search(journal, statement, wanted)
+        found = _search(statement, wanted)
         for sought in found:
             if sought.keys is not None:
                 versions = _versions(journal, statement.session, sought)
@@ -106,9 +104,39 @@ def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
     return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, targets)
 
 
-def cancel(journal: HiveJournal, request: Request, _by: str) -> Request:
-    """Refused, as the rows are gone when a request is accepted."""
-    return request.moved(State.CANCELLED, journal.clock.now())
+def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
+    """Let the rows be seen again and written again; possible until they are purged."""
+    with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+        row, committed = journal.look_in(connection)
+        following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
+        with journal.recording(connection) as session:
+            found = map(Request.of_row, erasure_rows.load_erasures(session))
+            current = next(r for r in found if r.id == request.id)
+            if any(t.outcome is Outcome.ERASED for t in current.targets):
+                raise PalimpsestError(
+                    Code.ERASURE,
+                    f"rows of request {current.id} are purged already",
+                    advice="a request can be cancelled until its rows are purged",
+                )
+            bare = tuple(replace(t, mask=None) for t in current.targets)
+            done = current.moved(State.CANCELLED, journal.clock.now(), targets=bare)
+            erasure_rows.put_erasure(session, done.to_row())
+            erasure_rows.drop_suppressions(session, current.id)
+            audit.record(journal, session, by, "erase.cancel", current.id, {})
+            fence = load_fence(session)
+            session.commit()
+        states = {
+            t.table_id: masks.shown(
+                *(journal, connection, following.generation, t.table_id),
+                *(committed.tables[t.table_id], [t.mask]),
+            )
+            for t in current.targets
+            if t.mask is not None
+        }
+        rows_of.put_state(connection, following)
+    journal.keep(following, committed.with_tables(states, fence))
+    show(journal)
+    return done
 
 
 def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
@@ -130,7 +158,7 @@ def _aims(journal: HiveJournal, wanted: Wanted) -> list[Aim]:
         return aims(session, state, wanted)
 
 
-def _search(journal: HiveJournal, statement: HiveStatement, wanted: Wanted) -> list[_Sought]:
+def _search(statement: HiveStatement, wanted: Wanted) -> list[_Sought]:
     committed = statement.committed
     found = [
         _Sought(aim, committed.tables[aim.table.id])
@@ -156,85 +184,46 @@ def _distinct(found: Sequence[pa.Table]) -> pa.Table | None:
     if not keys:
         return None
     together = pa.concat_tables(keys, promote_options="permissive")
-    together = together.group_by(together.column_names).aggregate([])
-    if together.num_rows > KEYS_MAX:
-        raise PalimpsestError(
-            Code.ERASURE,
-            f"{together.num_rows:,} keys of a table are to be erased, at most {KEYS_MAX:,} are"
-            " taken at once",
-            advice="erase them in several requests",
-        )
-    return together
+    return together.group_by(together.column_names).aggregate([])
 
 
 def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> int:
+    """How many rows have one of the keys, which go to the server a piece at a time."""
     assert sought.keys is not None
-    session.show_arrow(erasing.ERASED, sought.keys)
-    count = 0
     searched = keeping.with_backups(session, sought.aim.table, sought.state)
-    for piece in pieces(searched.manifest.segments):
-        rows = rows_with(journal, sought.aim.table, piece, "SEMI").subquery("r")
-        query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
-        count += int(session.connection.run(rendered(query))[0][0])
+    count = 0
+    for start in range(0, sought.keys.num_rows, INLINE_ROWS_MAX):
+        session.show_arrow(erasing.ERASED, sought.keys.slice(start, INLINE_ROWS_MAX))
+        for piece in pieces(searched.manifest.segments):
+            rows = rows_with(journal, sought.aim.table, piece, "SEMI").subquery("r")
+            query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
+            count += int(session.connection.run(rendered(query))[0][0])
     return count
-
-
-def _check_holds(journal: HiveJournal, session: HiveSession, sought: _Sought) -> None:
-    """Raise HELD if a hold covers a version of a row that is to go."""
-    assert sought.keys is not None
-    table = sought.aim.table
-    for hold in holds.active(journal, table):
-        is_held = holds.whole_table([hold]) is not None
-        condition = None if is_held else holds.covered(journal, table, [hold])
-        if condition is not None:
-            session.show_arrow(erasing.ERASED, sought.keys)
-            searched = keeping.with_backups(session, table, sought.state)
-            for piece in pieces(searched.manifest.segments):
-                rows = rows_with(journal, table, piece, "SEMI").subquery("r")
-                query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(condition.copy())
-                found = session.connection.run(rendered(session.in_spark(query)))
-                is_held = is_held or bool(found[0][0])
-        if is_held:
-            raise PalimpsestError(
-                Code.HELD,
-                f"rows of {table.name} that are to be erased are kept by {hold.told()}",
-                advice="release the hold first; nothing was erased",
-            )
 
 
 def _write(
     journal: HiveJournal, held: Held, found: list[_Sought], wanted: Wanted, by: str
 ) -> Request:
-    """Swap all tables, and record suppressions, the request and its audit entries."""
+    """Name the lists in all manifests; record suppressions, the request and its audit entry."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         held.check(connection)
         row, committed = journal.look_in(connection)
         following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
         states: dict[int, TableState] = {}
-        with journal.recording(connection) as session:
-            for sought in found:
-                table, staged = sought.aim.table, sought.staged
-                if sought.keys is None or staged is None:
-                    continue
-                now = committed.tables[table.id]
-                if now.manifest != sought.state.manifest:
-                    raise PalimpsestError(
-                        Code.JOB_BUSY,
-                        f"{table.name} changed while rows were erased from it",
-                        advice="erase them again",
-                    )
-                keys = sought.keys.num_rows
-                sought.target = erasing.receipt(sought.target, now, keys, staged)
-                states[table.id] = erasing.swap(
-                    journal, connection, session, following.generation, table, now, staged
+        for sought in found:
+            if sought.target.mask is not None:
+                table_id = sought.aim.table.id
+                states[table_id] = masks.hidden(
+                    *(connection, following.generation, table_id),
+                    *(committed.tables[table_id], sought.target.mask),
                 )
+        with journal.recording(connection) as session:
             since = journal.clock.next()
             request = _recorded(journal, session, found, wanted, by, since)
             fence = load_fence(session)
             session.commit()
         rows_of.put_state(connection, following)
-    state: JournalState = committed.with_tables(states, fence)
-    journal.keep(following, state)
+    journal.keep(following, committed.with_tables(states, fence))
     return request
 
 
@@ -264,7 +253,5 @@ def _recorded(
         expires=expires,
     )
     audit.accepted(journal, session, accepted)
-    request = accepted.moved(State.PURGED, now)
-    erasure_rows.put_erasure(session, request.to_row())
-    audit.purged(journal, session, request, by)
-    return request
+    erasure_rows.put_erasure(session, accepted.to_row())
+    return accepted

@@ -45,6 +45,8 @@ def droppable(
     # A backup lists what is live when it is made, so none that is made now lists one of these.
     with journal.reading_session() as session:
         pinned = backups.pinned_paths(session, ignored)
+    # What hides rows goes after them.
+    found = sorted(found, key=lambda r: r.path.startswith(journal.names.masks))
     found = [r for r in found if r.path not in pinned]
     if chosen is not None:
         return chosen(found)
@@ -109,6 +111,7 @@ def forsaken(
         known = {r.path for r in sql_retired.load_retired(reading)}
     for state_of in state.tables.values():
         known |= {s.files[0].path for s in state_of.manifest.segments}
+        known |= set(state_of.manifest.masks)
     own = journal.names.own
     found = [
         name
@@ -116,7 +119,8 @@ def forsaken(
         if _made_us(name.removeprefix(journal.names.staging)) < before_us
     ]
     of = "" if table_id is None else f"t{table_id}_"
-    for name in connection.tables_of(own, f"{journal.names.journals}{of}*"):
+    names = connection.tables_of(own, f"{journal.names.journals}{of}*")
+    for name in (*names, *connection.tables_of(own, f"{journal.names.masks}{of}*")):
         for segment in connection.partitions_of(own, name):
             path = f"{name}/{segment}"
             if path not in known and _made_us(segment.lstrip("s")) < before_us:

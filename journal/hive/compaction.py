@@ -264,6 +264,9 @@ def _verify(
 def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, int]]:
     """Counts and sums over hashes: of the current rows, and of all versions in every layout."""
     table, found = run.asked.table, state.tables[run.asked.table.id]
+    # What is hidden may be shown again, so it is compared as well.
+    bare = replace(found, manifest=found.manifest.without_masks(found.manifest.masks))
+    state = state.with_tables({table.id: bare})
     layouts = {t.layout: t for t in (*found.layouts, table)}
     del layouts[table.layout]
     names = [c.physical for c in table.stored]

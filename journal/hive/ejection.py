@@ -66,7 +66,7 @@ def eject(journal: HiveJournal, name: TableName, author: Author, *, run: bool) -
 def _is_as_adopted(journal: HiveJournal, table: Table, state: TableState) -> bool:
     """True while a table is just the plain one it was made of."""
     segments = state.manifest.segments
-    if len(segments) != 1 or TAKEN not in dict(table.properties):
+    if len(segments) != 1 or state.manifest.masks or TAKEN not in dict(table.properties):
         return False
     as_it_was = segments[0].fields == tuple((c.physical, c.type) for c in table.columns)
     return as_it_was and layout.is_adopted(journal.names, segments[0].files[0].path)

@@ -1,63 +1,52 @@
-"""Erasing in a Hive store: partitions that hold a version of some keys are written anew without.
+"""Erasing in a Hive store: partitions that hold a version of hidden keys are written anew without.
 
-    stage   what holds one of the keys, in any tier and layout; compared
-    swap    the catalog lists the new partitions; their tables' manifests get another epoch, so that
-            transactions that began before cannot commit to them
+    turn    the table's lease: nobody else commits to it meanwhile
+    stage   what holds one of the keys, in any tier, layout and backup; compared
+    swap    the catalog lists the new partitions instead, under another epoch, and hides nothing
+            any more; receipts are written in the same transaction
     drop    what was replaced, now or by earlier jobs, past the file system's trash
 
-Whoever calls knows who is meant, and sees to it that nobody else commits to the tables meanwhile.
+Who is meant was decided when the request was accepted. Killed at any step, nothing or all of it
+happened; a later run does the rest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure import audit
+from journal.erasure import audit, held
 from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
-from journal.hive import cleaning, keeping, rewriting
+from journal.errors import Code, PalimpsestError
+from journal.hive import cleaning, keeping, masks, rewriting
 from journal.hive.journal import HiveJournal
-from journal.hive.pieces import Piece
+from journal.hive.pieces import Piece, pieces
 from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.hive.session import HiveSession
 from journal.jobs import backups
+from journal.jobs.contract import JobReport, Volume
 from journal.relations import column
 from journal.schema import Table
 from journal.state import TableState
 from journal.stores import erasure_rows, sql_retired
+from journal.stores import hive_layout as layout
+from journal.stores import sql_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive import HiveConnection
-from journal.stores.row_layout import present_keys
+from journal.stores.hive_text import rendered
+from journal.stores.row_layout import present_keys, rows_in_layout
 from journal.stores.sql_engine import CatalogConnection
 
 ERASED = "erased_keys"
 """What the relation of keys is called that go."""
-
-
-def stage(
-    journal: HiveJournal,
-    session: HiveSession,
-    table: Table,
-    state: TableState,
-    keys: pa.Table,
-    made: list[str],
-) -> Staged:
-    """Write what holds the keys anew without them, and compare; what is written is in ``made``."""
-    session.show_arrow(ERASED, keys)
-
-    def rows(kind: str) -> Rows:
-        return lambda piece: rows_with(journal, table, piece, kind)
-
-    both = (rows("SEMI"), rows("ANTI"))
-    kept = Kept(keeping.beside(session, table, state), keeping.listed_in(session, table))
-    return rewriting.rewrite(journal, session, table, state, both, made, kept)
 
 
 def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:
@@ -72,58 +61,206 @@ def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> ex
     return rows
 
 
-def _digest(state: TableState) -> str:
-    text = json.dumps(state.manifest.to_json(), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def purge(journal: HiveJournal, by: str, only: Sequence[str] | None) -> Erased:
+    """Remove what has been accepted (or ``only`` some requests), and complete what can be."""
+    run = Erased()
+    pending = [r for r in requests(journal) if only is None or r.id in only]
+    settled = held.settle_holds(
+        *(journal, pending, by, partial(_definition, journal), partial(_covers, journal))
+    )
+    accepted = {r.id for r in settled if r.state is State.ACCEPTED}
+    tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
+    for table_id in sorted(tables):
+        table = _definition(journal, table_id)
+        try:
+            run.reports.append(_purge(journal, table, accepted))
+        except PalimpsestError as error:
+            run.failures[str(table.name)] = error
+    for request in requests(journal):
+        if request.id in accepted and not request.masks:
+            _complete(journal, _purged(journal, request, by), by)
+        elif request.state is State.PURGED and (only is None or request.id in only):
+            _complete(journal, request, by)
+    after = {r.id: r for r in requests(journal)}
+    run.requests = [after[r.id] for r in pending]
+    return run
 
 
-def receipt(target: Target, state: TableState, keys: int, staged: Staged) -> Target:
-    """What was done to one table."""
-    return replace(
-        target,
-        outcome=Outcome.ERASED,
-        keys=keys,
-        files_searched=len(state.manifest.segments),
-        files_rewritten=len(staged.segments),
-        versions_removed=staged.removed,
-        manifest_before=_digest(state),
-        manifest_after=_digest(staged.in_place(state)),
-        others=f"{staged.kept} rows beside them are unchanged",
+def _definition(journal: HiveJournal, table_id: int) -> Table:
+    _, state = journal.look()
+    return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
+
+
+def _covers(journal: HiveJournal, table: Table, mask: str, condition: exp.Expr) -> bool:
+    """True if any version of the mask's rows meets a condition over physical columns."""
+    with journal.statement(journal.begin(read_only=True)) as statement:
+        session, state = statement.session, statement.committed.tables[table.id]
+        session.put_remote(ERASED, layout.masked_keys(journal.names, table, [mask]))
+        searched = keeping.with_backups(session, table, state)
+        for piece in pieces(searched.manifest.segments):
+            written = rows_with(journal, table, piece, "SEMI").subquery("h")
+            rows = rows_in_layout(table, written, piece.fields).subquery("r")
+            query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(condition.copy())
+            if int(session.connection.run(rendered(session.in_spark(query)))[0][0]):
+                return True
+    return False
+
+
+def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
+    """Remove the keys of all accepted requests from all a table has."""
+    started = time.monotonic()
+    with (
+        journal.leases.holding([f"table:{table.id}"]) as turn,
+        rewriting.staging(journal) as made,
+        journal.statement(journal.begin(read_only=True)) as statement,
+    ):
+        session, state = statement.session, statement.committed.tables[table.id]
+        targets = _targets(journal, table, accepted)
+        if not targets:
+            why = "the requests were cancelled"
+            return JobReport("", "purge", str(table.name), "nothing", why)
+        session.put_remote(ERASED, layout.masked_keys(journal.names, table, targets))
+
+        def rows(kind: str) -> Rows:
+            return lambda piece: rows_with(journal, table, piece, kind)
+
+        both = (rows("SEMI"), rows("ANTI"))
+        kept = Kept(keeping.beside(session, table, state), keeping.listed_in(session, table))
+        staged = rewriting.rewrite(journal, session, table, state, both, made, kept)
+        removed = dict.fromkeys(targets, staged.removed)
+        if len(targets) > 1:
+            removed = {mask: _count(journal, session, table, state, mask) for mask in targets}
+        with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+            turn.check(connection)
+            row, committed = journal.look_in(connection)
+            row = replace(row, generation=row.generation + 1)
+            now = committed.tables[table.id]
+            if now.manifest != state.manifest:
+                raise PalimpsestError(
+                    Code.JOB_BUSY,
+                    f"a request about {table.name} was cancelled, or another was accepted,"
+                    " while rows were erased",
+                    advice="run it again",
+                )
+            with journal.recording(connection) as records:
+                following = _swapped(
+                    journal, connection, records, row.generation, table, now, staged
+                )
+                following = masks.shown(
+                    *(journal, connection, row.generation, table.id, following, targets)
+                )
+                _record(records, targets, removed, _Receipts(now, following, staged))
+                records.commit()
+            rows_of.put_state(connection, row)
+        journal.keep(row, committed.with_tables({table.id: following}))
+    journal.held.forget([s.files[0].path for s in staged.replaced])
+    return JobReport(
+        *("", "purge", str(table.name), "done"),
+        read=Volume(len(staged.replaced), staged.removed + staged.kept),
+        written=Volume(len(staged.segments), staged.kept),
+        removed=Volume(0, staged.removed),
+        seconds={"purge": round(time.monotonic() - started, 3)},
     )
 
 
-def swap(
+def _targets(journal: HiveJournal, table: Table, accepted: set[str]) -> dict[str, Target]:
+    """What requests are about in a table, by the lists of its keys."""
+    return {
+        t.mask: t
+        for r in requests(journal)
+        if r.id in accepted
+        for t in r.targets
+        if t.mask is not None and t.table_id == table.id
+    }
+
+
+def _count(
+    journal: HiveJournal, session: HiveSession, table: Table, state: TableState, mask: str
+) -> int:
+    """How many rows of a list's keys there are, those of backups included."""
+    session.put_remote(ERASED, layout.masked_keys(journal.names, table, [mask]))
+    searched, count = keeping.with_backups(session, table, state), 0
+    for piece in pieces(searched.manifest.segments):
+        rows = rows_with(journal, table, piece, "SEMI").subquery("r")
+        query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
+        count += int(session.connection.run(rendered(query))[0][0])
+    return count
+
+
+def _swapped(
     journal: HiveJournal,
     connection: CatalogConnection,
-    session: DuckDBSession,
+    records: DuckDBSession,
     generation: int,
     table: Table,
     state: TableState,
     staged: Staged,
 ) -> TableState:
-    """List the new partitions, let backups follow, and the grace of all that was replaced end.
-
-    ``session`` writes records in the same transaction.
-    """
+    """List the new partitions, let backups follow, and the grace of all that was replaced end."""
     following, now = staged.in_place(state), journal.now()
     rewriting.swap(connection, generation, table, following, staged, Why("", now, now))
-    keeping.follow(session, connection, table, staged, now)
+    keeping.follow(records, connection, table, staged, now)
     return following
 
 
-def purge(journal: HiveJournal, by: str, only: Sequence[str] | None) -> Erased:
-    """Drop what erasures have replaced; requests are COMPLETED once nothing of it is left."""
-    done = Erased()
-    for request in requests(journal):
-        if only is None or request.id in only:
-            done.requests.append(_complete(journal, request, by))
-    return done
+@dataclass(frozen=True, slots=True)
+class _Receipts:
+    """What a purge has done to a table."""
+
+    before: TableState
+    after: TableState
+    staged: Staged
+
+    def of(self, target: Target, removed: int) -> Target:
+        """The receipt for one request."""
+        return replace(
+            target,
+            mask=None,
+            outcome=Outcome.ERASED,
+            files_searched=len(self.before.manifest.segments),
+            files_rewritten=len(self.staged.segments),
+            versions_removed=removed,
+            manifest_before=_digest(self.before),
+            manifest_after=_digest(self.after),
+            others=f"{self.staged.kept} rows beside them are unchanged",
+        )
+
+
+def _digest(state: TableState) -> str:
+    text = json.dumps(state.manifest.to_json(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _record(
+    session: DuckDBSession,
+    targets: Mapping[str, Target],
+    removed: Mapping[str, int],
+    receipts: _Receipts,
+) -> None:
+    """Write the receipts into the requests they are for."""
+    done = {mask: receipts.of(target, removed[mask]) for mask, target in targets.items()}
+    for request in map(Request.of_row, erasure_rows.load_erasures(session)):
+        if done.keys() & set(request.masks):
+            listed = tuple(done.get(t.mask or "", t) for t in request.targets)
+            erasure_rows.put_erasure(session, replace(request, targets=listed).to_row())
+
+
+def _purged(journal: HiveJournal, request: Request, by: str) -> Request:
+    with journal.exclusive_session() as session:
+        moved = request.moved(State.PURGED, journal.clock.now())
+        erasure_rows.put_erasure(session, moved.to_row())
+        audit.purged(journal, session, moved, by)
+        session.commit()
+    return moved
 
 
 def _complete(journal: HiveJournal, request: Request, by: str) -> Request:
     if request.state is not State.PURGED:
         return request
     left: list[str] = []
+    if journal.views is not None:
+        # They shall name nothing that goes now.
+        journal.views.refresh(journal.look()[1])
     with journal.store.connection() as connection:
         cleaning.reap(journal, connection)
         for target in request.targets:

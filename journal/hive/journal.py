@@ -252,10 +252,13 @@ class HiveJournal:
             self.ensure_database(connection)
             connection.execute(rendered(layout.create_journal(self.names, table, written, shape)))
             self._ready.add(name)
-        segment = f"s{self.now()}_{self._new_id()[:8]}"
-        path = layout.segment_path(self.names, table, written, segment, shape)
+        path = layout.segment_path(self.names, table, written, self.new_segment_id(), shape)
         self.staged.add(path)
         return path
+
+    def new_segment_id(self) -> str:
+        """A name for a partition, which tells when it was made."""
+        return f"s{self.now()}_{self._new_id()[:8]}"
 
     def ensure_database(self, connection: HiveConnection) -> None:
         """Make the store's own database, unless it is there."""

@@ -60,9 +60,11 @@ def _listed(committed: JournalState, table: Table, naming: Naming) -> Backup:
     return naming.backup(table, committed.tables[table.id].manifest.segments, committed.version)
 
 
-def shown(table: Table, table_id: int, backup: Backup) -> tuple[Table, Manifest]:
+def shown(
+    table: Table, table_id: int, backup: Backup, masks: tuple[str, ...]
+) -> tuple[Table, Manifest]:
     """A backup as a table of its own, of that id, with what it consists of."""
-    return replace(table, id=table_id), Manifest(0, (), segments_of(backup))
+    return replace(table, id=table_id), Manifest(0, (), segments_of(backup), masks)
 
 
 def segments_of(backup: Backup) -> tuple[Segment, ...]:

@@ -131,6 +131,8 @@ class HiveSession:
         segments = [s for _, tier in found if tier is not None for s in tier[1]]
         if self._places.reads_remote_rows(query):
             return None
+        if any(tier is not None and self._tiers.masks_of(name) for name, tier in found):
+            return None
         if sum(s.counts.total for s in segments) > limit:
             return None
         if any(f"{HELD}{name}" not in self._shown for name, _ in found):

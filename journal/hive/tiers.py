@@ -62,6 +62,13 @@ class SeenTiers:
         if found is None:
             return None
         table, segments = found
-        return layout.staged_rows(
+        rows = layout.staged_rows(
             self.names, table, [(s.files[0].path, s.fields) for s in segments]
         )
+        masks = self.masks_of(name)
+        return layout.unmasked(self.names, table, rows, masks) if masks else rows
+
+    def masks_of(self, name: str) -> tuple[str, ...]:
+        """The lists of keys whose rows nobody may see in a tier."""
+        manifest, _ = self.seen(*self.table_and_layout(name))
+        return manifest.masks

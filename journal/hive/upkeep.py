@@ -69,6 +69,10 @@ class HiveUpkeep:
                     told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
                     found.append(Problem("count", name, told))
             report.segments += self._check_backups(statement, table, state, found)
+            for mask in state.manifest.masks:
+                keys = layout.masked_keys(self._journal.names, table, [mask]).limit(1)
+                if not statement.session.connection.run(rendered(keys)):
+                    found.append(Problem("mask", name, f"the list of hidden keys {mask} is empty"))
             version = statement.committed.version
             for kind, message in row_checks(statement.session, table, state, version):
                 found.append(Problem(kind, name, message))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -84,6 +84,11 @@ class Names:
     def adopted(self) -> str:
         """What names of views begin with that show a plain table as a segment."""
         return f"a{self.store}_"
+
+    @property
+    def masks(self) -> str:
+        """What names of tables begin with that hold lists of keys nobody may see."""
+        return f"m{self.store}_"
 
     @property
     def staging(self) -> str:
@@ -170,29 +175,67 @@ def is_adopted(names: Names, path: str) -> bool:
 
 def create_journal(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> exp.Create:
     """Makes the table for rows with these columns, unless it is there."""
-    kinds = dict(journal_fields(table, fields))
+    target = names.table(journal_table(names, table, fields, shape))
+    made = _partitioned(target, dict(journal_fields(table, fields)), shape.by)
+    if shape.into:
+        buckets = exp.Literal.number(shape.buckets)
+        into = [column(c) for c in shape.into]
+        properties = made.args["properties"]
+        properties.append("expressions", exp.ClusteredByProperty(expressions=into, buckets=buckets))
+    return made
+
+
+def _partitioned(target: exp.Table, kinds: Mapping[str, str], more: Iterable[str]) -> exp.Create:
+    """Makes a Parquet table partitioned by segment, and by ``more`` columns."""
     columns = [
         exp.ColumnDef(this=ident(n), kind=exp.DataType.build(spark_type(k), dialect="spark"))
         for n, k in kinds.items()
     ]
     text = exp.DataType.build("string", dialect="spark")
     columns.append(exp.ColumnDef(this=ident(PARTITION), kind=text))
-    target = names.table(journal_table(names, table, fields, shape))
-    by = [ident(PARTITION), *(ident(c) for c in shape.by)]
+    by = [ident(PARTITION), *(ident(c) for c in more)]
     properties: list[exp.Expr] = [
         exp.FileFormatProperty(this=exp.Var(this="PARQUET")),
         exp.PartitionedByProperty(this=exp.Schema(expressions=by)),
     ]
-    if shape.into:
-        buckets = exp.Literal.number(shape.buckets)
-        into = [column(c) for c in shape.into]
-        properties.append(exp.ClusteredByProperty(expressions=into, buckets=buckets))
     return exp.Create(
         this=exp.Schema(this=target, expressions=columns),
         kind="TABLE",
         exists=True,
         properties=exp.Properties(expressions=properties),
     )
+
+
+def mask_table(names: Names, table: Table) -> str:
+    """The name of the store's table for lists of a table's keys."""
+    text = repr([(name, table.by_physical(name).type) for name in table.key])
+    return f"{names.masks}t{table.id}_{zlib.crc32(text.encode()):08x}"
+
+
+def create_mask(names: Names, table: Table) -> exp.Create:
+    """Makes the table for lists of keys, partitioned as journals are, unless it is there."""
+    kinds = {name: table.by_physical(name).type for name in table.key}
+    return _partitioned(names.table(mask_table(names, table)), kinds, ())
+
+
+def masked_keys(names: Names, table: Table, masks: Iterable[str]) -> exp.Query:
+    """The keys in lists that are given like paths of segments."""
+    found: list[exp.Query] = []
+    for _, group in groupby(sorted(masks), key=lambda path: path.partition("/")[0]):
+        query = rows_of(names, group)
+        query.set("expressions", [column(name) for name in table.key])
+        found.append(query)
+    return union_all(found)
+
+
+def unmasked(names: Names, table: Table, rows: exp.Query, masks: Iterable[str]) -> exp.Query:
+    """Rows in the present columns of a table without those of the keys in lists."""
+    keys = masked_keys(names, table, masks).subquery("m")
+    same = [exp.EQ(this=column(n, "j"), expression=column(n, "m")) for n in table.key]
+    shown = [column(n, "j") for n, _ in journal_fields(table, fields_of(table))]
+    found = exp.select(*shown).from_(rows.subquery("j"))
+    found.append("joins", exp.Join(this=keys, kind="ANTI", on=exp.and_(*same)))
+    return found
 
 
 def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:

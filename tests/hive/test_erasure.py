@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ from journal.erasure import audit
 from journal.erasure.access import gather
 from journal.erasure.wanted import Wanted, find_request
 from journal.errors import PalimpsestError
-from journal.hive import accepting, rewriting
+from journal.hive import cleaning, rewriting, statement
 from journal.hive.journal import HiveJournal
 from journal.jobs.contract import silent
 from journal.stores.erasure_rows import AuditRow, load_audit
@@ -118,16 +121,17 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
     tried = {t.table: t.keys for t in eraser.dry_run(wanted).targets}
     assert tried == {"main.t": 3, "main.visits": 1, "main.other": 0}
     con.execute("CALL system.hold('t', where => 'k = 2', reason => 'matter 1')")
-    with pytest.raises(PalimpsestError, match="are kept by hold"):
-        eraser.accept(wanted, "me")
-    held = con.execute("SELECT id FROM system.holds").fetchall()[0][0]
-    con.execute(f"CALL system.release('{held}')")
     _, told = gather(_journal(con), eraser.sight, wanted.subjects)
     assert {f.table: f.rows for f in told} == {"main.t": 4, "main.visits": 1, "main.other": 0}
     request = eraser.accept(wanted, "me")
     outcomes = {t.table: (t.outcome.value, t.keys) for t in request.targets}
-    assert outcomes["main.t"] == ("ERASED", 3)
-    assert outcomes["main.visits"] == ("ERASED", 1)
+    assert outcomes["main.t"] == ("PENDING", 3)
+    assert outcomes["main.visits"] == ("PENDING", 1)
+    (held,) = eraser.purge(None, "me", [request.id], silent).requests
+    assert (held.state.value, "hold" in held.waits_for) == ("ON_HOLD", True)
+    assert con.execute("SELECT k FROM t").fetchall() == [(3,)]
+    (hold,) = con.execute("SELECT id FROM system.holds").fetchall()
+    con.execute(f"CALL system.release('{hold[0]}')")
     (done,) = eraser.purge(None, "me", [request.id], silent).requests
     assert done.state.value == "COMPLETED", done.waits_for
     assert traces(con, tmp_path / "catalog.db") == []
@@ -137,8 +141,11 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
         con.execute(f"INSERT INTO t VALUES (5, '{WHO}', NULL, NULL)")
     con.execute("INSERT INTO t VALUES (5, 'e', NULL, NULL)")
     found = [row.action for row in _audit(con)]
-    assert found[-3:] == ["erase.accept", "erase.purge", "erase.complete"]
-    with pytest.raises(PalimpsestError, match="cannot become CANCELLED"):
+    assert found[-5:] == [
+        "erase.accept",
+        *(f"erase.{w}" for w in ("hold", "release", "purge", "complete")),
+    ]
+    with pytest.raises(PalimpsestError, match="purged already"):
         eraser.cancel(done, "me")
 
 
@@ -183,7 +190,7 @@ def test_adopted_tables_forget_too(con: Connection, tmp_path: Path, kind: str) -
     assert con.execute("SELECT * FROM people").fetchall() == [(2, "b", "Rome")]
 
 
-def test_what_cannot_be_compared_changes_nothing(
+def test_what_cannot_be_compared_is_removed_by_the_next_purge(
     con: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
@@ -193,7 +200,8 @@ def test_what_cannot_be_compared_changes_nothing(
     with pytest.raises(gateway.Error, match="would change others"):
         con.execute("ERASE FROM t WHERE k = 1")
     monkeypatch.undo()
-    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    assert con.execute("SELECT * FROM t").fetchall() == [(2,)]
+    assert "COMPLETED" in str(con.execute("CALL system.purge('t')").fetchall())
     assert con.session.executor.sealer.verify().is_clean
 
 
@@ -217,10 +225,77 @@ def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None
     assert "COMPLETED" in str(done)
 
 
-def test_too_many_keys_are_refused(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
-    con.execute("INSERT INTO t VALUES (1), (2)")
-    monkeypatch.setattr(accepting, "KEYS_MAX", 1)
-    with pytest.raises(gateway.Error, match="at most 1") as raised:
-        con.execute("ERASE FROM t WHERE k > 0")
-    assert isinstance(raised.value.__cause__, PalimpsestError)
+def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
+    con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement, "INLINE_ROWS_MAX", 40)
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail')")
+    con.execute(f"INSERT INTO t SELECT i, '{WHO}' FROM range(100) r(i)")
+    con.execute("INSERT INTO t VALUES (100, 'b'), (101, 'c')")
+    then = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0][0]
+    con.execute("UPDATE t SET mail = 'new' WHERE k = 3")
+    asked = (
+        "SELECT * FROM t ORDER BY k",
+        f"SELECT * FROM t FOR SYSTEM_VERSION AS OF {then} ORDER BY k",
+        "SELECT * FROM t_journal ORDER BY k, version_number, subsequent_version_number",
+        "SELECT count(*), max(mail) FROM t WHERE k = 3",
+    )
+    before = [con.execute(sql).fetchall() for sql in asked]
+    eraser = eraser_of(con.session)
+    request = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    assert (request.state.value, request.targets[0].keys) == ("ACCEPTED", 100)
+    hidden = [con.execute(sql).fetchall() for sql in asked]
+    assert [len(rows) for rows in hidden] == [2, 2, 2, 1]
+    assert hidden[3] == [(0, None)]
+    assert _outside(con) == [(100, "b"), (101, "c")]
+    con.execute("CALL system.compact('t')")
+    assert con.execute(asked[0]).fetchall() == hidden[0]
+    with pytest.raises(gateway.IntegrityError):
+        con.execute("INSERT INTO t VALUES (3, 'back')")
+    cancelled = eraser.cancel(request, "me")
+    assert (cancelled.state.value, cancelled.masks) == ("CANCELLED", [])
+    assert [con.execute(sql).fetchall() for sql in asked[:2]] == before[:2]
+    assert _outside(con) == before[0]
+    con.execute("UPDATE t SET mail = 'changed' WHERE k = 3")
+    assert con.session.executor.sealer.verify().is_clean
+    again = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    (done,) = eraser.purge(None, "me", [again.id], silent).requests
+    assert (done.state.value, done.targets[0].keys) == ("COMPLETED", 100)
+    assert con.execute(asked[0]).fetchall() == [(100, "b"), (101, "c")]
+    assert _outside(con) == [(100, "b"), (101, "c")]
+    assert traces(con, tmp_path / "catalog.db") == []
+    journal = _journal(con)
+    with journal.store.connection() as connection:
+        for name in connection.tables_of(journal.names.own, f"{journal.names.masks}*"):
+            assert connection.partitions_of(journal.names.own, name) == []
+
+
+def _outside(con: Connection) -> list[tuple[object, ...]]:
+    """What others read through the view."""
+    con.execute("CALL system.flush('t')")
+    journal = _journal(con)
+    with journal.store.connection() as connection:
+        found = connection.run(f"SELECT * FROM {journal.names.schema('main')}.t ORDER BY k")
+    return [tuple(row) for row in found]
+
+
+def test_a_purge_that_was_killed_is_finished_by_the_next(
+    con: Connection, url: str, tmp_path: Path
+) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail')")
+    con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b')")
+    eraser = eraser_of(con.session)
+    request = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    for step in ("swap", "after swap"):
+        words = [sys.executable, "-m", "tests.hive.killed_purge", url, step]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert con.execute("SELECT * FROM t").fetchall() == [(2, "b")]
+        assert con.session.executor.sealer.verify().is_clean
+    (finished,) = eraser.purge(None, "me", [request.id], silent).requests
+    assert finished.state.value == "PURGED", "what the killed ones wrote may be somebody's"
+    with _journal(con).store.connection() as connection:
+        cleaning.remove_forsaken(_journal(con), connection, 0)
+    (finished,) = eraser.purge(None, "me", [request.id], silent).requests
+    assert finished.state.value == "COMPLETED"
+    assert traces(con, tmp_path / "catalog.db") == []

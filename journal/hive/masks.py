@@ -1,0 +1,76 @@
+"""Lists of keys whose rows nobody may see, in the store: written, and taken off manifests again.
+
+Every read of a journal leaves out the rows of the lists that its manifest names. A list lies in a
+partition of its own and is named like a segment. Who is hidden, and until when, is decided above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pyarrow as pa
+
+from journal.hive.journal import HiveJournal
+from journal.hive.session import HiveSession
+from journal.hive.statement import write_held
+from journal.schema import Table
+from journal.segment import Manifest, RowCounts
+from journal.state import TableState
+from journal.stores import hive_layout as layout
+from journal.stores import sql_catalog as rows_of
+from journal.stores import sql_retired
+from journal.stores.catalog_format import JournalRow
+from journal.stores.hive_text import rendered
+from journal.stores.sql_engine import CatalogConnection
+from journal.stores.sql_retired import Retired
+
+
+def write(
+    journal: HiveJournal, session: HiveSession, table: Table, keys: pa.Table, made: list[str]
+) -> str:
+    """Write a list of a table's keys; its path, which is added to ``made``."""
+    journal.ensure_database(session.connection)
+    session.connection.execute(rendered(layout.create_mask(journal.names, table)))
+    path = f"{layout.mask_table(journal.names, table)}/{journal.new_segment_id()}"
+    journal.staged.add(path)
+    made.append(path)
+    kinds = tuple((name, table.by_physical(name).type) for name in table.key)
+    write_held(session, journal.names, session.typed(keys, kinds), path)
+    return path
+
+
+def hidden(
+    connection: CatalogConnection, generation: int, table_id: int, state: TableState, mask: str
+) -> TableState:
+    """Hide the rows of a list, also from transactions that began before."""
+    return _listed(connection, generation, table_id, state, state.manifest.with_mask(mask))
+
+
+def shown(
+    journal: HiveJournal,
+    connection: CatalogConnection,
+    generation: int,
+    table_id: int,
+    state: TableState,
+    masks: Iterable[str],
+) -> TableState:
+    """Show the rows of lists again, if they are there still; the lists go."""
+    listed, now = list(masks), journal.now()
+    sql_retired.retire(connection, [Retired(m, table_id, now, now, "") for m in listed])
+    return _listed(connection, generation, table_id, state, state.manifest.without_masks(listed))
+
+
+def _listed(
+    connection: CatalogConnection,
+    generation: int,
+    table_id: int,
+    state: TableState,
+    manifest: Manifest,
+) -> TableState:
+    following = replace(state, manifest=replace(manifest, epoch=state.manifest.epoch + 1))
+    listed = JournalRow(table_id, following.manifest, following.last_version, RowCounts())
+    rows_of.put_journal(connection, listed, generation)
+    # What a claim is checked against may be hidden; the epoch tells who is late.
+    rows_of.forget_claims_of(connection, table_id)
+    return following

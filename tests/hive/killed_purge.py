@@ -1,0 +1,26 @@
+"""A process that purges a store and kills itself before or after the swap; words: URL, step."""
+
+from __future__ import annotations
+
+import sys
+
+import gateway
+from journal.hive import erasing
+from journal.hive.journal import HiveJournal
+from tests.support.killed_job import die, dying_after
+
+
+def main(url: str, step: str) -> None:
+    """Run it."""
+    with gateway.connect(url, autocommit=True) as con:
+        journal = con.session.journal
+        assert isinstance(journal, HiveJournal)
+        if step == "swap":
+            erasing._swapped = lambda *_: die()  # type: ignore[assignment,return-value]
+        else:
+            journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
+        erasing.purge(journal, "killed", None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
