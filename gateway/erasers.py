@@ -54,7 +54,7 @@ def eraser_of(session: Session) -> Eraser:
     from journal.database.journal import DatabaseJournal
 
     if isinstance(session.journal, DatabaseJournal):
-        return _in_database(session.journal)
+        return _in_database(session, session.journal)
     on_hive = hive(session.journal)
     if on_hive is not None:
         return _on_hive(on_hive)
@@ -91,8 +91,8 @@ def _embedded(journal: Journal) -> Eraser:
     )
 
 
-def _in_database(journal: DatabaseJournal) -> Eraser:
-    """The server writes its tables anew by itself."""
+def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
+    """The server writes its tables anew by itself, or Spark does through JDBC."""
     from journal.database import acceptance
     from journal.database.erasing import erase
     from journal.erasure.access import Sight
@@ -100,7 +100,12 @@ def _in_database(journal: DatabaseJournal) -> Eraser:
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
     ) -> Erased:
-        return erase(journal, by, only=only, progress=progress)
+        settings, chosen = session.settings, None
+        if settings.job_engine.lower() == "spark":
+            from gateway.jobs.engines import ENGINES
+
+            chosen = ENGINES.jdbc(settings.spark_master)
+        return erase(journal, by, only=only, progress=progress, engine=chosen)
 
     return Eraser(
         journal,

@@ -1,4 +1,4 @@
-"""Compaction of a database's journal on Spark: rows are read and written through JDBC.
+"""Compaction and purge of a database's journal on Spark: rows are read and written through JDBC.
 
 Every value travels as the server's own text, so that each type comes back as it was. Rows are read
 in parts by a hash of their key; open and closing rows meet on the executors. What is written no
@@ -33,11 +33,24 @@ def fill(cluster: Cluster, task: Mapping[str, Json], _progress: Progress) -> Jso
     if task["archived"]:
         parts.append(_read(cluster, task, task["archived"], task["columns"][0]))
     for rows in parts:
-        names = ["`" + name.replace("`", "``") + "`" for name in task["columns"]]
-        rows.select(*names).write.jdbc(
-            task["url"], task["target"], mode="append", properties=_properties(task)
-        )
+        _write(task, rows)
     return len(parts)
+
+
+def without(cluster: Cluster, task: Mapping[str, Json], _progress: Progress) -> Json:
+    """Fill a table with the rows of a query whose keys are not among the erased; 1."""
+    keys = task["keys"]
+    rows = _read(cluster, task, [task["rows"]], keys[0])
+    erased = _read(cluster, task, [task["erased"]], keys[0])
+    _write(task, rows.join(erased.hint("broadcast"), keys, "left_anti"))
+    return 1
+
+
+def _write(task: Mapping[str, Json], rows: Any) -> None:
+    names = ["`" + name.replace("`", "``") + "`" for name in task["columns"]]
+    rows.select(*names).write.jdbc(
+        task["url"], task["target"], mode="append", properties=_properties(task)
+    )
 
 
 def _read(cluster: Cluster, task: Mapping[str, Json], queries: list[str], column: str) -> Any:

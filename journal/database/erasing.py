@@ -24,12 +24,13 @@ from sqlglot import exp
 
 from journal.database import acceptance, flat_jobs, keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
+from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport, Progress, Volume, silent
+from journal.jobs.contract import Engine, JobReport, Progress, Volume, silent
 from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
@@ -54,8 +55,12 @@ def erase(
     *,
     only: Iterable[str] | None = None,
     progress: Progress = silent,
+    engine: Engine | None = None,
 ) -> Erased:
-    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be.
+
+    With an ``engine`` Spark writes the rows that stay, but those of adopted journals.
+    """
     run = Erased()
     wanted = None if only is None else set(only)
     pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
@@ -67,7 +72,7 @@ def erase(
     for done, table_id in enumerate(sorted(tables)):
         table = _definition(journal, table_id)
         try:
-            run.reports.append(_purge(journal, table, accepted))
+            run.reports.append(_purge(journal, table, accepted, engine))
         except PalimpsestError as error:
             run.failures[str(table.name)] = error
         progress("purge", done + 1, len(tables))
@@ -108,7 +113,9 @@ def _fields(table: Table) -> Fields:
     return tuple((c.physical, c.type) for c in table.stored)
 
 
-def _purge(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobReport:
+def _purge(
+    journal: DatabaseJournal, table: Table, accepted: set[str], engine: Engine | None
+) -> JobReport:
     """Remove the keys of all accepted requests from all a table has."""
     if is_flat(table):
         return _rewrite_adopted(journal, table, accepted)
@@ -116,7 +123,7 @@ def _purge(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobRep
         replacing.remove_litter(session, journal, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                return _once(journal, session, table, accepted)
+                return _once(journal, session, table, accepted, engine)
             except replacing.Replan:
                 session.rollback()
         raise PalimpsestError(
@@ -127,7 +134,11 @@ def _purge(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobRep
 
 
 def _once(
-    journal: DatabaseJournal, session: PostgresSession, table: Table, accepted: set[str]
+    journal: DatabaseJournal,
+    session: PostgresSession,
+    table: Table,
+    accepted: set[str],
+    engine: Engine | None,
 ) -> JobReport:
     started = time.monotonic()
     settled = replacing.settle(journal, table)
@@ -135,13 +146,18 @@ def _once(
     masks = _masks(journal, table, accepted)
     session.begin()
     erased, removed = _show_keys(session, table, masks), _count(session, table, state, masks)
+    copy: rewriting.Copy = rewriting.by_server
+    if engine is not None:
+        again = partial(_show_keys, session, table, masks)
+        copy = keeping_by_spark(engine, silent, list(masks), again)
     staged = rewriting.rewrite(
         *(session, table, state),
         lambda source, fields: pieces.erased_rows(table, source, fields, erased),
         lambda source, fields: pieces.kept_rows(table, source, fields, erased),
         settled.version,
+        copy,
     )
-    kept = keeping.purge(session, table, state, erased, settled.version)
+    kept = keeping.purge(session, table, state, erased, settled.version, copy)
     session.commit()
     read, written = staged.read + kept.read, staged.written + kept.written
     done = _Purged(journal, table, masks, state, removed, read, written, staged.moved, kept.moved)

@@ -234,7 +234,12 @@ class Purged:
 
 
 def purge(
-    session: PostgresSession, table: Table, state: TableState, erased: exp.Table, version: Version
+    session: PostgresSession,
+    table: Table,
+    state: TableState,
+    erased: exp.Table,
+    version: Version,
+    copy: rewriting.Copy = rewriting.by_server,
 ) -> Purged:
     """Write what backups list besides live tables anew without the rows of some keys."""
     moved: dict[str, Segment | None] = {}
@@ -245,6 +250,7 @@ def purge(
             lambda source, fields: pieces.erased_rows(table, source, fields, erased),
             lambda source, fields: pieces.kept_rows(table, source, fields, erased),
             version,
+            copy,
         )
         if done is not None:
             moved[piece.id] = done.made

@@ -169,6 +169,11 @@ def all_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
 
 
+def keyed_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
+    """The same, and their keys as the table has them now, under ``key_names``."""
+    return all_rows(table, source, fields).select(*_keys(table, source, fields))
+
+
 def erased_rows(table: Table, source: exp.Expr, fields: Fields, erased: exp.Expr) -> exp.Select:
     """Those whose keys stand in relation ``erased``, under the names that the table has."""
     return _joined(table, source, fields, erased, "SEMI")

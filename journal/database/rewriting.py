@@ -29,6 +29,27 @@ Rows = Callable[[exp.Table, Fields], exp.Query]
 
 
 @dataclass(frozen=True, slots=True)
+class Copying:
+    """A table to write anew, the rows of it that stay, and the table that takes them."""
+
+    table: Table
+    source: exp.Table
+    fields: Fields
+    target: exp.Table
+    stays: Rows
+
+
+Copy = Callable[[PostgresSession, Copying], None]
+"""Fills a target that the session's transaction has made."""
+
+
+def by_server(session: PostgresSession, copying: Copying) -> None:
+    """Let the server do it, in the same transaction."""
+    kept = copying.stays(copying.source, copying.fields)
+    session.run(layout.insert_fields(copying.table, copying.target, copying.fields, kept))
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """Tables that take the place of others; ``head_counts`` are of the heads among the inputs.
 
@@ -59,6 +80,7 @@ def rewrite(
     goes: Rows,
     stays: Rows,
     version: Version,
+    copy: Copy = by_server,
 ) -> Rewritten:
     """Write what holds rows that go anew without them; the last head, which may grow, is left."""
     settled: list[Head | Segment] = [*state.manifest.heads[:-1], *state.manifest.segments]
@@ -66,7 +88,7 @@ def rewrite(
     touched: list[Head | Segment] = []
     head_counts, read, written = RowCounts(), Volume(), Volume()
     for number, piece in enumerate(settled):
-        done = rewrite_piece(session, table, piece, number, goes, stays, version)
+        done = rewrite_piece(session, table, piece, number, goes, stays, version, copy)
         if done is None:
             continue
         touched.append(piece)
@@ -89,6 +111,7 @@ def rewrite_piece(
     goes: Rows,
     stays: Rows,
     version: Version,
+    copy: Copy = by_server,
 ) -> Piece | None:
     """Write one table anew without the rows that go; None if it holds none of them.
 
@@ -103,8 +126,7 @@ def rewrite_piece(
         create_sealed(session, table, target, piece.fields, [source])
     else:
         layout.create_rows(session, table, target, piece.fields)
-    kept = stays(source, piece.fields)
-    session.run(layout.insert_fields(table, target, piece.fields, kept))
+    copy(session, Copying(table, source, piece.fields, target, stays))
     left = _left(session, table, source, target, piece.fields, gone)
     read = Volume(1, gone[0] + left, pieces.size(session, source))
     if not left:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.database import pieces
 from journal.database.pieces import Inputs
+from journal.database.rewriting import Copy, Copying
 from journal.jobs.contract import Engine, Json, Progress
 from journal.relations import column, ident
 from journal.schema import Table, fold
 from journal.segment import Fields, Tier
+from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_layout import insert_fields
 from journal.stores.postgres_text import shortened
 
 FUNCTION = "spark_compaction.jdbc:fill"
+WITHOUT = "spark_compaction.jdbc:without"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,42 @@ def by_spark(engine: Engine, progress: Progress) -> Fill:
         session.begin()
 
     return fill
+
+
+def keeping_by_spark(
+    engine: Engine, progress: Progress, masks: Sequence[str], again: Callable[[], object]
+) -> Copy:
+    """Let Spark write the rows whose keys stand in no mask.
+
+    The target is committed first, and ``again`` called for what only the transaction knew.
+    """
+
+    def copy(session: PostgresSession, copying: Copying) -> None:
+        table, fields = copying.table, copying.fields
+        names = [*(n for n, _ in fields), *pieces.ends(table)]
+        keys = layout.masked_keys(table, masks)
+        erased = exp.select(
+            *[exp.alias_(column(k, "m"), n) for k, n in zip(table.key, _keys(table), strict=True)]
+        ).from_(keys.subquery("m"))
+        rows = pieces.keyed_rows(table, copying.source, fields)
+        task: dict[str, Json] = {
+            "target": session.rendered(copying.target).sql,
+            "columns": [shortened(fold(n)) for n in names],
+            "keys": _keys(table),
+            "rows": session.rendered(_as_text(rows)).sql,
+            "erased": session.rendered(_as_text(erased)).sql,
+            **session.jdbc(),
+        }
+        session.commit()
+        engine.run(WITHOUT, task, progress)
+        session.begin()
+        again()
+
+    return copy
+
+
+def _keys(table: Table) -> list[str]:
+    return pieces.key_names(table)
 
 
 def _task(session: PostgresSession, filling: Filling) -> dict[str, Json]:

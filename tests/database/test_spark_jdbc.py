@@ -1,4 +1,4 @@
-"""Compaction of a database's journal on Spark through JDBC, with the real driver."""
+"""Compaction and purge of a database's journal on Spark through JDBC, with the real driver."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.jobs.engines import ENGINES, JDBC_JAR
-from journal.database.spark_filling import FUNCTION
+from journal.database.acceptance import accept
+from journal.database.journal import DatabaseJournal
+from journal.database.spark_filling import FUNCTION, WITHOUT
+from journal.erasure.wanted import Wanted
 from spark_compaction.functions import load_function
-from spark_compaction.jdbc import fill
+from spark_compaction.jdbc import fill, without
+from tests.database.test_erasing import everything
+from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
 
+TOKEN = "qz7-unmistakable-xk9"
 _PLACES = ("/usr/share/java/postgresql.jar", "/usr/share/java/postgresql-jdbc4.jar")
 
 
@@ -68,8 +74,44 @@ def test_a_compaction_on_spark_changes_no_answer(con: Connection, driver: str) -
     assert con.session.executor.sealer.verify().is_clean
 
 
-def test_the_worker_finds_the_function() -> None:
-    assert load_function(FUNCTION) is fill
+@pytest.mark.timeout(300)
+def test_a_purge_on_spark_leaves_nothing_and_others_as_they_were(
+    con: Connection, driver: str, cluster: Cluster, database: str
+) -> None:
+    con.execute(
+        "CREATE TABLE t (a INTEGER, s VARCHAR, d DECIMAL(20, 6), b BLOB, l INTEGER[],"
+        " ts TIMESTAMPTZ, PRIMARY KEY (a, s)) WITH (erasure = 's')"
+    )
+    con.execute(
+        "INSERT INTO t SELECT i, 'k''é ' || i, i / 7.0, 'ab', [i, NULL],"
+        " TIMESTAMPTZ '2024-01-01 00:00:00.123456+02' + i * INTERVAL '1' HOUR FROM range(60) r(i)"
+    )
+    con.execute(f"INSERT INTO t (a, s) VALUES (1, '{TOKEN}'), (2, '{TOKEN}')")
+    con.execute("CALL system.backup('t', name => 'good')")
+    con.execute("UPDATE t SET d = 1 WHERE a < 30")
+    con.execute("OPTIMIZE t")
+    con.execute("ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 7")
+    con.execute(f"DELETE FROM t WHERE s = '{TOKEN}'")
+    ever = f"SELECT * FROM t FOR SYSTEM_TIME ALL WHERE s <> '{TOKEN}' ORDER BY a, s, version_number"
+    asked = ("SELECT * FROM t ORDER BY a, s", ever)
+    before = [_rows(con, sql) for sql in asked]
+    con.execute("SET job_engine = 'spark'")
+    journal = con.session.journal
+    assert isinstance(journal, DatabaseJournal)
+    accept(journal, Wanted({"s": [TOKEN]}), "tester")
+    (row,) = _rows(con, "CALL system.purge('t')")
+    assert (row[3], row[6] > 0) == ("SUCCEEDED", True)
+    assert TOKEN not in everything(cluster, database)
+    assert [_rows(con, sql) for sql in asked] == before
+    con.execute("SET job_engine = 'auto'")
+    con.execute("DELETE FROM t")
+    con.execute("CALL system.restore('t', backup => 'good')")
+    assert _rows(con, "SELECT count(*) FROM t") == [(60,)]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_the_worker_finds_the_functions() -> None:
+    assert [load_function(name) for name in (FUNCTION, WITHOUT)] == [fill, without]
 
 
 def test_without_a_driver_it_says_what_to_do(
