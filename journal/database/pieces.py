@@ -97,9 +97,9 @@ def size(session: PostgresSession, table: exp.Table) -> int:
     """Bytes of a table with its partitions and indexes."""
     name = session.rendered(table).sql
     ((found,),) = session.text(
-        "SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint"
-        " FROM pg_partition_tree(?::regclass)",
-        [name],
+        "SELECT pg_total_relation_size(?::regclass) + coalesce(sum(pg_total_relation_size(relid)),"
+        " 0)::bigint FROM pg_partition_tree(?::regclass) WHERE relid <> ?::regclass",
+        [name, name, name],
     )
     return int(found)
 
