@@ -45,13 +45,21 @@ def _refused(what: str, advice: str) -> PalimpsestError:
 
 
 def _name_sources(holder: exp.Expr) -> None:
-    """PostgreSQL before 16 wants a name for every subquery in FROM."""
+    """PostgreSQL before 16 wants a name for every subquery in FROM, and numbers VALUES from 1."""
     number = 0
     for node in holder.find_all(exp.Subquery):
         source = isinstance(node.parent, exp.From | exp.Join)
         if source and not node.alias and node.arg_key == "this":
             number += 1
             node.set("alias", exp.TableAlias(this=exp.to_identifier(f"unnamed_{number}")))
+    for number, rows in enumerate(holder.find_all(exp.Values)):
+        if not isinstance(rows.parent, exp.From | exp.Join):
+            continue
+        alias = rows.args.get("alias") or exp.TableAlias(this=exp.to_identifier(f"rows_{number}"))
+        if not alias.columns and rows.expressions:
+            width = len(rows.expressions[0].unalias().expressions)
+            alias.set("columns", [exp.to_identifier(f"col{place}") for place in range(width)])
+        rows.set("alias", alias)
 
 
 def _unname_rows(holder: exp.Expr) -> None:
