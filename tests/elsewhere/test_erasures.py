@@ -133,6 +133,21 @@ def test_without_filters_every_file_is_read(gone: Client, server: Server, bucket
     assert (target.keys, target.copies_searched, target.copies_skipped) == (1, 4, 0)
 
 
+def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
+    gone: Client, server: Server, bucket: str, tmp_path: Path
+) -> None:
+    """Files without a list are no backup: nobody restores them, and nobody else removes them."""
+    server.client().delete_object(Bucket=bucket, Key="b/main.visits/far/backup.json")
+    assert len(_there(server, bucket, tmp_path / "before")) == 1
+    _submit(gone, "name")
+    (target,) = _request(gone).targets
+    assert (target.outcome, target.copies_searched) == ("SEARCHED_NONE", 0)
+    assert objects(server, bucket) == []
+    assert gone("SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(0,)]
+    gone("CALL system.purge('visits')")
+    assert _request(gone).state is State.COMPLETED
+
+
 def test_a_copy_that_cannot_be_searched_keeps_a_request_from_being_accepted(
     gone: Client, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
