@@ -212,6 +212,18 @@ def _slice(tokens: list[Token], index: int) -> None:
             tokens.insert(index + 1, _like(tokens[index], TokenType.NUMBER, "1"))
 
 
+def _in_list(tokens: list[Token], index: int) -> None:
+    """``x IN [..]`` asks whether a list has x, and is never NULL for a NULL in it."""
+    place = index + 1
+    if _kind(tokens, place) is TokenType.L_BRACKET:
+        close = _end(tokens, place) - 1
+        tokens[close] = _like(tokens[close], TokenType.R_PAREN, ")")
+        tokens[place : place + 1] = [
+            _like(tokens[place], TokenType.VAR, "list_value"),
+            _like(tokens[place], TokenType.L_PAREN, "("),
+        ]
+
+
 def _row(tokens: list[Token], index: int) -> None:
     """``ROW(a, 1)`` is a value; a type names its fields."""
     if _kind(tokens, index + 3) in (TokenType.COMMA, TokenType.R_PAREN):
@@ -258,6 +270,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     **_IN_BOTH,
     TokenType.ARROW: _arrow,
     TokenType.L_BRACKET: _slice,
+    TokenType.IN: _in_list,
     **dict.fromkeys(("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep),
     **dict.fromkeys(("APPLY", "APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep),
     **dict.fromkeys(("DATETRUNC", "DATE_DIFF", "DATEDIFF"), _keep_computed_unit),
