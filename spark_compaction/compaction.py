@@ -36,11 +36,13 @@ from journal.version import Version
 from journal.warehouse import ROWS_PER_FILE
 from spark_compaction import planner
 from spark_compaction.compaction_unit import Sums
-from spark_compaction.key_ranges import KeyColumn, Places
+from spark_compaction.key_ranges import KeyColumn, Places, reaches
 from spark_compaction.planner import Piece, Slo, Stretch
 
 UNIT = "spark_compaction.compaction_unit:compact_unit"
 MODES = ("auto", "minor", "major")
+_Source = tuple[int, SegmentFile, bool]
+"""A file, with the layout it is in, and whether it holds changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +216,8 @@ class _Draft:
         """One unit for a range of keys, or several where it holds many rows."""
         for piece in pieces:
             self.taken.setdefault(piece.segment, []).append(piece.file)
-        sources = [(p.layout, p.file.path, False) for p in pieces]
-        sources += [(self._layout(s), f.path, True) for s in deltas for f in s.files]
+        sources = [(p.layout, p.file, False) for p in pieces]
+        sources += [(self._layout(s), f, True) for s in deltas for f in s.files]
         rows = sum(p.file.rows for p in pieces) + changes
         used = [s for s in sources if changes or not s[2]]
         self._cut(used, rows, low, high, minor=False, tier=Tier.BASE)
@@ -223,13 +225,13 @@ class _Draft:
     def _merge(self, segments: Sequence[Segment], tier: Tier) -> None:
         for segment in segments:
             self.taken[segment.id] = list(segment.files)
-        sources = [(self._layout(s), f.path, tier is Tier.DELTA) for s in segments for f in s.files]
+        sources = [(self._layout(s), f, tier is Tier.DELTA) for s in segments for f in s.files]
         rows = sum(s.counts.total for s in segments)
         self._cut(sources, rows, None, None, minor=tier is Tier.DELTA, tier=tier)
 
     def _cut(
         self,
-        sources: Sequence[tuple[int, str, bool]],
+        sources: Sequence[_Source],
         rows: int,
         low: str | None,
         high: str | None,
@@ -241,7 +243,7 @@ class _Draft:
         target = self._rows_target()
         ends = [low, high]
         if self.keys is not None and rows > 2 * target:
-            paths = [path for _, path, _ in sources]
+            paths = [file.path for _, file, _ in sources]
             ends = [low, *self.keys.cuts(paths, low, high, -(-rows // target)), high]
         for first, last in pairwise(ends):
             if first is None or first != last:
@@ -249,13 +251,16 @@ class _Draft:
 
     def _unit(
         self,
-        sources: Sequence[tuple[int, str, bool]],
+        sources: Sequence[_Source],
         low: str | None,
         high: str | None,
         *,
         minor: bool,
         tier: Tier,
     ) -> None:
+        # Of a union that has an empty part DuckDB does not know which columns have no NULL.
+        newest = self.state.layouts[-1]
+        sources = [s for s in sources if reaches(newest, s[1], low, high)] or sources
         layouts = list(dict.fromkeys(layout for layout, _, _ in sources))
         tables = [self._table(layout) for layout in layouts]
         folders = {}
@@ -265,8 +270,8 @@ class _Draft:
                 folders[f"{written.value}:{place}"] = folder
         self.folders += folders.values()
         grouped: dict[tuple[int, bool], list[str]] = {}
-        for layout, path, of_changes in sources:
-            grouped.setdefault((layouts.index(layout), of_changes), []).append(path)
+        for layout, file, of_changes in sources:
+            grouped.setdefault((layouts.index(layout), of_changes), []).append(file.path)
         self.units.append(
             {
                 "root": str(self.journal.root),

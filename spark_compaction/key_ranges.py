@@ -36,6 +36,13 @@ class Places:
         return self.texts.get(place, str(place))
 
 
+def reaches(table: Table, file: SegmentFile, low: str | None, high: str | None) -> bool:
+    """False only if no key of a file is at least ``low`` and under ``high``, by its bounds."""
+    if bounded_key(table) is None or file.key_low is None or file.key_high is None:
+        return True
+    return (low is None or file.key_high >= int(low)) and (high is None or file.key_low < int(high))
+
+
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
     """The first key column of a table, in files under ``root``."""

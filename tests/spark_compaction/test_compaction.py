@@ -166,6 +166,25 @@ def test_many_rows_are_cut_into_units(run: Client) -> None:
     assert _is_whole(run)
 
 
+def test_files_outside_the_range_of_a_unit_hide_nothing(run: Client) -> None:
+    run("CREATE TABLE t (k BIGINT PRIMARY KEY, v VARCHAR)")
+    for start in (-1000, 0, 1000):
+        run(f"INSERT INTO t SELECT i, 'x' FROM range({start}, {start + 1000}) r(i)")
+        run("CALL system.flush('t')")
+    for low, high in ((-1000, -900), (0, 10), (-1000, 2000)):
+        run(f"UPDATE t SET v = v || 'y' WHERE k >= {low} AND k < {high} AND k % 7 = 0")
+        run("CALL system.flush('t')")
+    before = _answers(run)
+    report = _compact(run, rows_max=250, small_files_min=2)
+    assert report.details["units"] > 6
+    assert _answers(run) == before
+    assert _is_whole(run)
+    for segment in _journal(run).state.tables[1].manifest.in_tier(Tier.BASE):
+        for file in segment.files:
+            schema = pq.read_schema(run.root / file.path)
+            assert [f.nullable for f in schema] == [False, False, False, True]
+
+
 def test_layouts_are_kept_apart(run: Client) -> None:
     run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, w INTEGER)")
     run("INSERT INTO t SELECT i, 'x', i FROM range(100) r(i)")
