@@ -31,6 +31,7 @@ SPARK_COPY = "spark copy"
 DELTA_RS = "delta-rs merge, optimize"
 _LIMITS = {1: 1.3, 10: 1.6}
 _READ_LIMIT = 1.05
+_READS_MIN = 5
 _JUDGED_FROM_MS = 20.0
 
 
@@ -45,6 +46,9 @@ def copy(cluster: Any, task: dict[str, Any], _progress: Any) -> float:
 def measure(options: Options) -> Report:
     """Load, change in steps, and after each compare compaction with a copy."""
     report = Report("compaction", options.rows)
+    if options.cpu:
+        report.clock = time.process_time
+        report.notes.append("reads by processor time of all threads, jobs by time that passes")
     source = lineitem.lineitem_file(options.work, options.rows)
     conf = {"spark.driver.memory": "2g"}
     engine = SparkEngine(SparkOptions(master=f"local[{len(os.sched_getaffinity(0))}]", conf=conf))
@@ -210,7 +214,7 @@ def _reads(report: Report, options: Options, folder: Path, percent: int) -> None
                 PARQUET: _reading(lambda: store.sql(wanted).to_arrow_table()),  # noqa: B023
                 OURS: _reading(lambda: ours.arrow(asked)),  # noqa: B023
             }
-            report.compare(name, contenders, max(3, options.repeats))
+            report.compare(name, contenders, max(_READS_MIN, options.repeats))
             if report.median_ms(name, PARQUET) >= _JUDGED_FROM_MS:
                 report.judge_times(name, Promise(PARQUET, _READ_LIMIT))
     finally:
