@@ -97,6 +97,8 @@ class _Unit:
         self._rows_per_file = int(unit["rows_per_file"])
         self._folders: Mapping[str, str] = unit["folders"]
         self._sources: list[Mapping[str, Any]] = unit["sources"]
+        self._changed = {f for s in self._sources if s["changes"] for f in s["files"]}
+        self._open: dict[str, bool] = {}
         form = self._tables[0].format
         self._start, self._end = form.version_column, form.subsequent_column
         self._row = (*self._key, self._start)
@@ -287,10 +289,24 @@ class _Unit:
         return [column(name, of) for name in self._names(layout)]
 
     def _opens(self, layout: int) -> exp.Select:
-        rows = self._read(self._files(layout), self._names(layout))
+        files, names = self._files(layout), self._names(layout)
+        found = [f for f in files if f not in self._changed or self._has_open(f)]
+        if not found:
+            return self._read(files[:1], names).where(exp.false())
+        rows = self._read(found, names)
         # A base holds open rows only; of changes the others are left out.
         has_changes = any(s["changes"] for s in self._sources if s["layout"] == layout)
         return self._in_range(rows.where(self._is_open()) if has_changes else rows)
+
+    def _has_open(self, file: str) -> bool:
+        """Whether a file of changes has open rows; an empty part of a union hides what is NULL."""
+        if file not in self._open:
+            rows = self._read([file], [self._end]).where(self._is_open()).limit(1)
+            (count,) = self._session.row(
+                Query(exp.select(_count()).from_(rows.subquery("o")), ()), {}
+            )
+            self._open[file] = bool(count)
+        return self._open[file]
 
     def _files(self, layout: int) -> list[str]:
         return [f for s in self._sources if s["layout"] == layout for f in s["files"]]
