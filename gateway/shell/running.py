@@ -24,6 +24,8 @@ class _Work(threading.Thread, Generic[T]):
         self._call = call
         self.value: list[T] = []
         self.error: BaseException | None = None
+        # A join that Ctrl-C interrupts takes the thread for ended.
+        self.ended = threading.Event()
 
     def run(self) -> None:
         """Make the call."""
@@ -31,6 +33,8 @@ class _Work(threading.Thread, Generic[T]):
             self.value.append(self._call())
         except BaseException as error:  # noqa: BLE001 - handed on to the thread that waits
             self.error = error
+        finally:
+            self.ended.set()
 
 
 def cancellable(connection: Connection, call: Callable[[], T], advance: Advance | None = None) -> T:
@@ -42,15 +46,17 @@ def cancellable(connection: Connection, call: Callable[[], T], advance: Advance 
     with _watched(connection, advance) as look:
         work.start()
         cancels = 0
-        while work.is_alive():
+        while not work.ended.is_set():
             try:
-                work.join(None if advance is None else _LOOK_S)
+                if cancels:
+                    # Again and again: the statement may not have begun, and be deaf while it does.
+                    connection.cancel()
+                work.ended.wait(None if advance is None and not cancels else _LOOK_S)
                 look()
             except KeyboardInterrupt:
                 cancels += 1
                 if cancels > _CANCELS_MAX:
                     raise
-                connection.cancel()
     if work.error is not None:
         raise work.error
     return work.value[0]
