@@ -119,14 +119,14 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
 
 
 def _on_hive(journal: HiveJournal) -> Eraser:
-    """Rows go when a request is accepted; what is left to purge are partitions."""
+    """Lists of keys hide rows until the partitions that hold them are written anew."""
     from journal.erasure.access import Sight
     from journal.hive import accepting, erasing
 
     def purge(
-        _engine: OpenEngine | None, by: str, only: Sequence[str] | None, _progress: Progress
+        _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
     ) -> Erased:
-        return erasing.purge(journal, by, only)
+        return erasing.erase(journal, by, only=only, progress=progress)
 
     return Eraser(
         journal,

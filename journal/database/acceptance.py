@@ -28,7 +28,6 @@ from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
-from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.protocol import OpenStatement
 from journal.relations import column, ident, union_all, version_value
@@ -137,14 +136,7 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
         current = next(
             r for r in map(Request.of_row, rows_of.load_erasures(session)) if r.id == request.id
         )
-        if any(t.outcome is Outcome.ERASED for t in current.targets):
-            raise PalimpsestError(
-                Code.ERASURE,
-                f"rows of request {current.id} are purged already",
-                advice="a request can be cancelled until its rows are purged",
-            )
-        bare = tuple(replace(t, mask=None) for t in current.targets)
-        done[:] = [current.moved(State.CANCELLED, journal.clock.now(), targets=bare)]
+        done[:] = [current.cancelled(journal.clock.now())]
         rows_of.put_erasure(session, done[0].to_row())
         rows_of.drop_suppressions(session, current.id)
         audit.record(journal, session, by, "erase.cancel", current.id, {})

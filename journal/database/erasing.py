@@ -27,6 +27,7 @@ from journal.database.journal import DatabaseJournal
 from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
+from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
@@ -61,29 +62,15 @@ def erase(
 
     With an ``engine`` Spark writes the rows that stay, but those of adopted journals.
     """
-    run = Erased()
-    wanted = None if only is None else set(only)
-    pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
-    settled = held.settle_holds(
-        *(journal, pending, by, partial(_definition, journal), partial(_covers, journal))
-    )
-    accepted = {r.id for r in settled if r.state is State.ACCEPTED}
-    tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
-    for done, table_id in enumerate(sorted(tables)):
-        table = _definition(journal, table_id)
-        try:
-            run.reports.append(_purge(journal, table, accepted, engine))
-        except PalimpsestError as error:
-            run.failures[str(table.name)] = error
-        progress("purge", done + 1, len(tables))
-    for request in requests(journal):
-        if request.id in accepted and not request.masks:
-            complete(journal, _purged(journal, request, by), by)
-        elif request.state is State.PURGED and (wanted is None or request.id in wanted):
-            complete(journal, request, by)
-    after = {r.id: r for r in requests(journal)}
-    run.requests = [after[r.id] for r in pending]
-    return run
+    definition = partial(_definition, journal)
+    return Purging(
+        partial(requests, journal),
+        lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
+        definition,
+        lambda table, accepted: _purge(journal, table, accepted, engine),
+        lambda request: _purged(journal, request, by),
+        lambda request: complete(journal, request, by),
+    ).run(only, progress)
 
 
 def _definition(journal: DatabaseJournal, table_id: int) -> Table:

@@ -109,6 +109,17 @@ class Request:
             )
         return replace(self, state=state, updated=now, **changes)
 
+    def cancelled(self, now: Version) -> Request:
+        """The request taken back; once rows of it are purged it raises ERASURE."""
+        if any(t.outcome is Outcome.ERASED for t in self.targets):
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"rows of request {self.id} are purged already",
+                advice="a request can be cancelled until its rows are purged",
+            )
+        bare = tuple(replace(t, mask=None) for t in self.targets)
+        return self.moved(State.CANCELLED, now, targets=bare)
+
     @property
     def masks(self) -> list[str]:
         """The lists of keys that hide its rows."""

@@ -24,7 +24,6 @@ from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
-from journal.errors import Code, PalimpsestError
 from journal.hive import erasing, keeping, masks
 from journal.hive.erasing import rows_with
 from journal.hive.journal import HiveJournal
@@ -112,14 +111,7 @@ def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
         with journal.recording(connection) as session:
             found = map(Request.of_row, erasure_rows.load_erasures(session))
             current = next(r for r in found if r.id == request.id)
-            if any(t.outcome is Outcome.ERASED for t in current.targets):
-                raise PalimpsestError(
-                    Code.ERASURE,
-                    f"rows of request {current.id} are purged already",
-                    advice="a request can be cancelled until its rows are purged",
-                )
-            bare = tuple(replace(t, mask=None) for t in current.targets)
-            done = current.moved(State.CANCELLED, journal.clock.now(), targets=bare)
+            done = current.cancelled(journal.clock.now())
             erasure_rows.put_erasure(session, done.to_row())
             erasure_rows.drop_suppressions(session, current.id)
             audit.record(journal, session, by, "erase.cancel", current.id, {})

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from journal.erasure import audit, held
 from journal.erasure.erased import Erased
+from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
@@ -32,7 +33,7 @@ from journal.hive.pieces import Piece, pieces
 from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.hive.session import HiveSession
 from journal.jobs import backups
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.contract import JobReport, Progress, Volume, silent
 from journal.relations import column
 from journal.schema import Table
 from journal.state import TableState
@@ -61,29 +62,23 @@ def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> ex
     return rows
 
 
-def purge(journal: HiveJournal, by: str, only: Sequence[str] | None) -> Erased:
-    """Remove what has been accepted (or ``only`` some requests), and complete what can be."""
-    run = Erased()
-    pending = [r for r in requests(journal) if only is None or r.id in only]
-    settled = held.settle_holds(
-        *(journal, pending, by, partial(_definition, journal), partial(_covers, journal))
-    )
-    accepted = {r.id for r in settled if r.state is State.ACCEPTED}
-    tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
-    for table_id in sorted(tables):
-        table = _definition(journal, table_id)
-        try:
-            run.reports.append(_purge(journal, table, accepted))
-        except PalimpsestError as error:
-            run.failures[str(table.name)] = error
-    for request in requests(journal):
-        if request.id in accepted and not request.masks:
-            _complete(journal, _purged(journal, request, by), by)
-        elif request.state is State.PURGED and (only is None or request.id in only):
-            _complete(journal, request, by)
-    after = {r.id: r for r in requests(journal)}
-    run.requests = [after[r.id] for r in pending]
-    return run
+def erase(
+    journal: HiveJournal,
+    by: str,
+    *,
+    only: Iterable[str] | None = None,
+    progress: Progress = silent,
+) -> Erased:
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    definition = partial(_definition, journal)
+    return Purging(
+        partial(requests, journal),
+        lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
+        definition,
+        lambda table, accepted: _purge(journal, table, accepted),
+        lambda request: _purged(journal, request, by),
+        lambda request: _complete(journal, request, by),
+    ).run(only, progress)
 
 
 def _definition(journal: HiveJournal, table_id: int) -> Table:
