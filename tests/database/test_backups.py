@@ -21,7 +21,7 @@ from journal.erasure.requests import State
 from journal.erasure.wanted import Wanted
 from tests.database.test_adopt import CLASSIC, admin, journal
 from tests.database.test_erasing import everything
-from tests.support import aged, kept
+from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.postgres import Cluster
 
@@ -58,28 +58,11 @@ def test_a_backup_brings_back_what_was_there_and_can_be_undone(
     table: Connection, outside: psycopg.Connection[Any]
 ) -> None:
     before = rows(table, ALL)
-    planned = call(table, "backup('t', name => 'good', dry_run => true)")
-    made = call(table, "backup('t', name => 'good')")
-    assert planned["details"]["holds"]["rows"] == made["details"]["holds"]["rows"] > 60
-    version = _journal(table).state.version
-    spoil(table, _drop_retired)
-    spoilt = rows(table, ALL)
-    then = "SELECT * FROM t FOR SYSTEM_VERSION AS OF {} ORDER BY a"
-    assert rows(table, then.format(version)) == before
-    planned = call(table, "restore('t', backup => 'good', dry_run => true)")
-    done = call(table, "restore('t', backup => 'good')")
-    assert planned["written"]["rows"] == done["written"]["rows"] > 20
-    assert rows(table, ALL) == before
-    assert outside.execute(ALL).fetchall() == before
-    assert rows(table, then.format(version)) == before
-    call(table, f"restore('t', backup => '{done['details']['trash']}')")
-    assert rows(table, ALL) == spoilt
-    assert rows(table, "SELECT kind, name FROM system.backups WHERE kind <> 'trash'") == [
-        ("named", "good")
-    ]
+    kept.check_brings_back(table, _drop_retired, lambda con: _journal(con).state.version)
     ((state, *_),) = rows(table, "SELECT state FROM system.jobs WHERE kind = 'backup' LIMIT 1")
     assert state == "PLANNED"
-    assert is_whole(table)
+    call(table, "restore('t', backup => 'good')")
+    assert outside.execute(ALL).fetchall() == before
 
 
 def test_rows_by_condition_and_by_key(table: Connection) -> None:
@@ -107,17 +90,7 @@ def test_a_restore_of_many_rows(con: Connection, outside: psycopg.Connection[Any
 
 
 def test_retention_leaves_a_backup(con: Connection) -> None:
-    aged.make(con)
-    aged.set_policy(con, "RETENTION = 30 DAYS ON COLUMN ds, BACKUP = 7 DAYS")
-    before = aged.rows(con, "SELECT * FROM t ORDER BY id")
-    assert aged.retain(con)[3] == "SUCCEEDED"
-    assert aged.rows(con, "SELECT * FROM t ORDER BY id") != before
-    assert [k for (k,) in aged.rows(con, "SELECT kind FROM system.backups")] == ["auto"]
-    call(con, "restore('t')")
-    assert aged.rows(con, "SELECT * FROM t ORDER BY id") == before
-    assert is_whole(con)
-    _drop_retired(con)
-    assert "auto" not in [k for (k,) in aged.rows(con, "SELECT kind FROM system.backups")]
+    kept.check_retention_leaves_a_backup(con, _drop_retired)
 
 
 def test_backups_go_by_age_by_count_and_by_name(

@@ -12,6 +12,7 @@ from gateway.jobs import runs as jobs
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
 from journal.stores.elsewhere import Folder
+from tests.support import visits
 from tests.support.client import Client
 from tests.support.relay import Relay
 from tests.support.s3 import Server, let_in, objects
@@ -24,20 +25,7 @@ MAIL = f"{TOKEN}@example.org"
 @pytest.fixture
 def gone(run: Client, bucket: str) -> Client:
     """A table whose rows of January, somebody's among them, are in a copy and nowhere else."""
-    run("SET job_engine = 'local'")
-    run(
-        "CREATE TABLE visits (id INTEGER PRIMARY KEY, email VARCHAR, day DATE)"
-        " WITH (erasure = 'email LOWER')"
-    )
-    for month in range(1, 5):
-        run(
-            "INSERT INTO visits SELECT ?::INTEGER * 100 + i, 'u' || ? || i || '@x.example',"
-            " make_date(2024, ?, 1 + i::INTEGER % 28) FROM range(50) t(i)",
-            *(month, month, month),
-        )
-        if month == 1:
-            run("INSERT INTO visits VALUES (7, ?, DATE '2024-01-07')", MAIL)
-        run("CALL system.flush('visits')")
+    visits.fill(run, 4, MAIL)
     run(f"CALL system.backup('visits', name => 'far', to => 's3://{bucket}/b')")
     run("ALTER TABLE visits SET POLICY (RETENTION = 60 DAYS ON COLUMN day, BACKUP = 1 MINUTE)")
     run("CALL system.retain('visits', now => '2024-04-15')")

@@ -21,7 +21,7 @@ from journal.jobs.contract import silent
 from journal.stores import sql_retired
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_erasure import WHO, traces
-from tests.support import aged, kept
+from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 
 pytestmark = pytest.mark.timeout(1800)
@@ -65,28 +65,9 @@ def _listed(con: Connection) -> set[str]:
 
 
 def test_a_backup_brings_back_what_was_there_and_can_be_undone(table: Connection) -> None:
-    before = rows(table, ALL)
-    planned = call(table, "backup('t', name => 'good', dry_run => true)")
-    made = call(table, "backup('t', name => 'good')")
-    assert planned["details"]["holds"]["rows"] == made["details"]["holds"]["rows"] > 60
     there = _partitions(table)
-    version = _journal(table).state.version
-    spoil(table, _drop_retired)
-    spoilt = rows(table, ALL)
+    kept.check_brings_back(table, _drop_retired, lambda con: _journal(con).state.version)
     assert there <= _partitions(table), "nothing was copied, and nothing was dropped"
-    then = "SELECT * FROM t FOR SYSTEM_VERSION AS OF {} ORDER BY a"
-    assert rows(table, then.format(version)) == before
-    planned = call(table, "restore('t', backup => 'good', dry_run => true)")
-    assert rows(table, ALL) == spoilt
-    done = call(table, "restore('t', backup => 'good')")
-    assert planned["written"]["rows"] == done["written"]["rows"] > 20
-    assert rows(table, ALL) == before
-    assert rows(table, then.format(version)) == before
-    call(table, f"restore('t', backup => '{done['details']['trash']}')")
-    assert rows(table, ALL) == spoilt
-    named = "SELECT kind, name FROM system.backups WHERE kind <> 'trash'"
-    assert rows(table, named) == [("named", "good")]
-    assert is_whole(table)
 
 
 def test_rows_by_condition_and_by_key(table: Connection) -> None:
@@ -98,19 +79,10 @@ def test_a_backup_outlasts_a_column(table: Connection) -> None:
 
 
 def test_retention_leaves_a_backup(con: Connection) -> None:
-    aged.make(con)
-    aged.set_policy(con, "RETENTION = 30 DAYS ON COLUMN ds, BACKUP = 7 DAYS")
-    before = aged.rows(con, "SELECT * FROM t ORDER BY id")
-    assert aged.retain(con)[3] == "SUCCEEDED"
-    assert aged.rows(con, "SELECT * FROM t ORDER BY id") != before
-    assert rows(con, "SELECT kind FROM system.backups") == [("auto",)]
-    call(con, "restore('t')")
-    assert aged.rows(con, "SELECT * FROM t ORDER BY id") == before
-    _drop_retired(con)
+    kept.check_retention_leaves_a_backup(con, _drop_retired)
     assert rows(con, "SELECT kind FROM system.backups") == [("trash",)]
     with pytest.raises(gateway.Error, match="nothing to restore"):
         con.execute("CALL system.restore('t')")
-    assert is_whole(con)
 
 
 def test_backups_go_by_age_by_count_and_by_name(con: Connection) -> None:

@@ -15,6 +15,7 @@ from journal.journal import Journal
 from journal.verification import verify
 from spark_compaction.erasing import erase
 from spark_compaction.local import LocalEngine
+from tests.support import visits
 from tests.support.client import Client
 from tests.support.traces import holders
 
@@ -38,20 +39,7 @@ def _purge(run: Client) -> Request:
 
 def _visits(run: Client, action: str = "DELETE") -> None:
     """Visits of 2024, of which one, in January, is of somebody who goes by the token."""
-    run("SET job_engine = 'local'")
-    run(
-        "CREATE TABLE visits (id INTEGER PRIMARY KEY, email VARCHAR, day DATE)"
-        " WITH (erasure = 'email LOWER')"
-    )
-    for month in range(1, 7):
-        run(
-            "INSERT INTO visits SELECT ?::INTEGER * 100 + i, 'u' || ? || i || '@x.example',"
-            " make_date(2024, ?, 1 + i::INTEGER % 28) FROM range(50) t(i)",
-            *(month, month, month),
-        )
-        if month == 1:
-            run("INSERT INTO visits VALUES (7, ?, DATE '2024-01-07')", MAIL)
-        run("CALL system.flush('visits')")
+    visits.fill(run, 6, MAIL)
     run(
         f"ALTER TABLE visits SET POLICY (RETENTION = 90 DAYS ON COLUMN day ACTION = {action},"
         " BACKUP = 30 DAYS)"

@@ -52,6 +52,14 @@ def _interleaved(run: Client, other: Client, order: str, mine: str, theirs: str)
     return [ends["m"], ends["t"]]
 
 
+def _afresh(connect: Callable[..., Client]) -> tuple[Client, Client]:
+    """Two connections to the tables as they are at first."""
+    run, other = connect(), connect()
+    for statement in ("DROP TABLE IF EXISTS c, free, p", *SETUP):
+        run(statement)
+    return run, other
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [
@@ -68,9 +76,7 @@ def test_of_parent_and_child_one_commits(
     connect: Callable[..., Client], mine: str, theirs: str
 ) -> None:
     for order in _orders(3, 3):
-        run, other = connect(), connect()
-        for statement in ("DROP TABLE IF EXISTS c, free, p", *SETUP):
-            run(statement)
+        run, other = _afresh(connect)
         ends = _interleaved(run, other, order, mine, theirs)
         assert ends.count("ok") == 1, (order, ends)
         # Who begins when the other has committed sees what is wrong; else it comes second.
@@ -96,9 +102,7 @@ def test_what_touches_no_reference_commits_beside(
     connect: Callable[..., Client], mine: str, theirs: str
 ) -> None:
     for order in _orders(3, 3):
-        run, other = connect(), connect()
-        for statement in ("DROP TABLE IF EXISTS c, free, p", *SETUP):
-            run(statement)
+        run, other = _afresh(connect)
         assert _interleaved(run, other, order, mine, theirs) == ["ok", "ok"], order
         assert run(DANGLING) == [(0,)]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.dbapi.connection import Connection
+from tests.support import aged
 
 Drop = Callable[[Connection], None]
 ALL = "SELECT * FROM t ORDER BY a"
@@ -79,3 +80,43 @@ def check_outlasts_a_column(table: Connection) -> None:
     table.execute("DELETE FROM t")
     call(table, "restore('t', backup => 'good')")
     assert rows(table, "SELECT count(*), min(e) FROM t") == [(60, "e")]
+
+
+def check_brings_back(
+    table: Connection, drop: Drop, version: Callable[[Connection], object]
+) -> None:
+    """A restore brings back what was there, leaves the past alone, and can itself be undone."""
+    before = rows(table, ALL)
+    planned = call(table, "backup('t', name => 'good', dry_run => true)")
+    made = call(table, "backup('t', name => 'good')")
+    assert planned["details"]["holds"]["rows"] == made["details"]["holds"]["rows"] > 60
+    then = f"SELECT * FROM t FOR SYSTEM_VERSION AS OF {version(table)} ORDER BY a"
+    spoil(table, drop)
+    spoilt = rows(table, ALL)
+    assert rows(table, then) == before
+    planned = call(table, "restore('t', backup => 'good', dry_run => true)")
+    assert rows(table, ALL) == spoilt
+    done = call(table, "restore('t', backup => 'good')")
+    assert planned["written"]["rows"] == done["written"]["rows"] > 20
+    assert rows(table, ALL) == before
+    assert rows(table, then) == before
+    call(table, f"restore('t', backup => '{done['details']['trash']}')")
+    assert rows(table, ALL) == spoilt
+    named = "SELECT kind, name FROM system.backups WHERE kind <> 'trash'"
+    assert rows(table, named) == [("named", "good")]
+    assert is_whole(table)
+
+
+def check_retention_leaves_a_backup(con: Connection, drop: Drop) -> None:
+    """What a retention takes away can be restored for as long as the policy says."""
+    aged.make(con)
+    aged.set_policy(con, "RETENTION = 30 DAYS ON COLUMN ds, BACKUP = 7 DAYS")
+    before = rows(con, "SELECT * FROM t ORDER BY id")
+    assert aged.retain(con)[3] == "SUCCEEDED"
+    assert rows(con, "SELECT * FROM t ORDER BY id") != before
+    assert rows(con, "SELECT kind FROM system.backups") == [("auto",)]
+    call(con, "restore('t')")
+    assert rows(con, "SELECT * FROM t ORDER BY id") == before
+    assert is_whole(con)
+    drop(con)
+    assert ("auto",) not in rows(con, "SELECT kind FROM system.backups")
