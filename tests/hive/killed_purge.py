@@ -19,7 +19,7 @@ def main(url: str, step: str) -> None:
             erasing._swapped = lambda *_: die()  # type: ignore[assignment,return-value]
         else:
             journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
-        erasing.purge(journal, "killed", None)
+        erasing.erase(journal, "killed")
 
 
 if __name__ == "__main__":
