@@ -313,8 +313,9 @@ class DatabaseJournal:
     @contextmanager
     def exclusive_session(self) -> Iterator[PostgresSession]:
         """A session inside a transaction beside which nobody else commits; commit it."""
-        session, _ = self.store.begun(BEGIN_SECTION, rows_of.TAKE_LOCK)
+        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
         with self._lent(session):
+            rows_of.state_row(rows)
             yield session
 
     @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
@@ -35,7 +36,11 @@ _SECRET_BYTES = 32
 LOCK = 5283_1905_7734
 """The advisory lock that commit sections of one database take turns by."""
 TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
-STATE = "SELECT generation, version, settled, catalog, fence FROM _palimpsest.state"
+STATE = (
+    "SELECT generation, version, settled, catalog, fence,"
+    " (SELECT value FROM _palimpsest.meta WHERE key = 'format') FROM _palimpsest.state"
+)
+"""With the format, so that no statement goes on in a catalog that another version has upgraded."""
 _EARLY = (
     "SELECT to_regnamespace('main') IS NULL AND EXISTS (SELECT 1 FROM _palimpsest.catalog_log"
     """ WHERE change LIKE '%"schema": "main"%')"""
@@ -170,8 +175,8 @@ def secret(session: PostgresSession) -> str:
     return found
 
 
-def state_row(rows: Iterable[tuple[int, ...]]) -> StateRow:
-    """The state a query of ``STATE`` has found."""
+def state_row(rows: Iterable[tuple[Any, ...]]) -> StateRow:
+    """The state a query of ``STATE`` has found; raises WAREHOUSE_FORMAT for another format."""
     found = list(rows)
     if len(found) != 1:
         raise PalimpsestError(
@@ -179,7 +184,9 @@ def state_row(rows: Iterable[tuple[int, ...]]) -> StateRow:
             "the catalog of the store is damaged: _palimpsest.state must hold one row",
             advice="restore schema _palimpsest from a backup",
         )
-    return StateRow(*found[0])
+    *numbers, format_now = found[0]
+    check_format([(format_now,)], FORMAT, "the database's catalog")
+    return StateRow(*numbers)
 
 
 def load_changes(session: PostgresSession, after: Version) -> list[tuple[Version, CatalogChange]]:

@@ -104,3 +104,25 @@ def test_one_that_called_the_public_schema_by_another_name_is_refused(
     with pytest.raises(gateway.Error, match="was called main") as raised:
         gateway.connect(url)
     assert raised.value.code == "PAL-502"
+
+
+def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
+    url: str, admin: psycopg.Connection[Any]
+) -> None:
+    _made(url)
+    with gateway.connect(url, autocommit=True) as con, gateway.connect(url) as other:
+        other.execute("UPDATE t SET b = 'deux' WHERE a = 2")
+        con.execute("SELECT * FROM t").fetchall()
+        admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
+        for attempt in (
+            other.commit,
+            lambda: con.execute("INSERT INTO t VALUES (4, 'vier')"),
+            lambda: con.execute("SELECT * FROM t"),
+            lambda: con.execute("OPTIMIZE t"),
+            lambda: con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')"),
+        ):
+            with pytest.raises(gateway.Error, match="upgrade palimpsest") as raised:
+                attempt()
+            assert raised.value.code == "PAL-502"
+        admin.execute("UPDATE _palimpsest.meta SET value = '4' WHERE key = 'format'")
+        assert con.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]
