@@ -38,7 +38,6 @@ from journal.stores import erasure_rows
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession
-from journal.stores.hive_text import rendered
 from journal.version import Version
 
 _PIECE = "erase_piece"
@@ -189,7 +188,7 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
         for piece in pieces(searched.manifest.segments):
             rows = rows_with(journal, sought.aim.table, piece, "SEMI").subquery("r")
             query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
-            count += int(session.connection.run(rendered(query))[0][0])
+            count += int(session.connection.run(query)[0][0])
     return count
 
 

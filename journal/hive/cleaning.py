@@ -17,7 +17,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import hive_plain, sql_retired
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 from journal.stores.sql_retired import Retired
 
 REAPING = "reaping"
@@ -94,7 +93,7 @@ def remove_forsaken(
             journal.drop_segment(connection, name)
         else:
             drop = exp.Drop(tables=[journal.names.table(name)], kind="TABLE", exists=True)
-            connection.execute(rendered(drop))
+            connection.execute(drop)
         gone.append(name)
     return gone
 

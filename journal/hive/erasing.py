@@ -42,7 +42,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import present_keys, rows_in_layout
 from journal.stores.sql_engine import CatalogConnection
 
@@ -96,7 +95,7 @@ def _covers(journal: HiveJournal, table: Table, mask: str, condition: exp.Expr) 
             written = rows_with(journal, table, piece, "SEMI").subquery("h")
             rows = rows_in_layout(table, written, piece.fields).subquery("r")
             query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(condition.copy())
-            if int(session.connection.run(rendered(session.in_spark(query)))[0][0]):
+            if int(session.connection.run(session.in_spark(query))[0][0]):
                 return True
     return False
 
@@ -178,7 +177,7 @@ def _count(
     for piece in pieces(searched.manifest.segments):
         rows = rows_with(journal, table, piece, "SEMI").subquery("r")
         query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
-        count += int(session.connection.run(rendered(query))[0][0])
+        count += int(session.connection.run(query)[0][0])
     return count
 
 

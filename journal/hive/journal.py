@@ -44,7 +44,6 @@ from journal.stores.catalog_format import StateRow
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_file import DuckDBStore
 from journal.stores.hive import HiveConnection, HiveStore
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.stores.sql_engine import CatalogConnection, CatalogDatabase
 from journal.transaction import Transaction
@@ -217,7 +216,7 @@ class HiveJournal:
         if layout.is_adopted(self.names, path):
             hive_plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
         else:
-            connection.purge(rendered(layout.drop_rows(self.names, path)))
+            connection.purge(layout.drop_rows(self.names, path))
 
     def drop_tables(self, names: Iterable[str]) -> None:
         """Drop tables of staged rows."""
@@ -228,7 +227,7 @@ class HiveJournal:
             for name in listed:
                 table = self.names.table(name)
                 drop = exp.Drop(tables=[table], kind="TABLE", exists=True)
-                connection.execute(rendered(drop))
+                connection.execute(drop)
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""
@@ -250,7 +249,7 @@ class HiveJournal:
         name = layout.journal_table(self.names, table, written, shape)
         if name not in self._ready:
             self.ensure_database(connection)
-            connection.execute(rendered(layout.create_journal(self.names, table, written, shape)))
+            connection.execute(layout.create_journal(self.names, table, written, shape))
             self._ready.add(name)
         path = layout.segment_path(self.names, table, written, self.new_segment_id(), shape)
         self.staged.add(path)
@@ -264,14 +263,14 @@ class HiveJournal:
         """Make the store's own database, unless it is there."""
         if "" not in self._ready:
             made = exp.Table(db=exp.to_identifier(self.names.own, quoted=True))
-            connection.execute(rendered(exp.Create(this=made, kind="SCHEMA", exists=True)))
+            connection.execute(exp.Create(this=made, kind="SCHEMA", exists=True))
             self._ready.add("")
 
     def count_rows(self, connection: HiveConnection, table: Table, path: str) -> RowCounts:
         """Rows of each kind in a partition."""
         rows = layout.rows_of(self.names, [path])
         rows.set("expressions", layout.kinds_of(table))
-        ((total, opens, tombstones),) = connection.run(rendered(rows))
+        ((total, opens, tombstones),) = connection.run(rows)
         return RowCounts(opens, total - opens - tombstones, tombstones)
 
     def commit(

@@ -21,7 +21,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores import sql_retired
 from journal.stores.catalog_format import JournalRow
-from journal.stores.hive_text import rendered
 from journal.stores.sql_engine import CatalogConnection
 from journal.stores.sql_retired import Retired
 
@@ -31,7 +30,7 @@ def write(
 ) -> str:
     """Write a list of a table's keys; its path, which is added to ``made``."""
     journal.ensure_database(session.connection)
-    session.connection.execute(rendered(layout.create_mask(journal.names, table)))
+    session.connection.execute(layout.create_mask(journal.names, table))
     path = f"{layout.mask_table(journal.names, table)}/{journal.new_segment_id()}"
     journal.staged.add(path)
     made.append(path)

@@ -14,7 +14,6 @@ from journal.plan import STORE_SCHEMA
 from journal.schema import fold
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 
 NOT_FOUND = frozenset({Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN})
 
@@ -48,7 +47,7 @@ def explained(
 def _columns(connection: HiveConnection, names: layout.Names, table: str) -> set[str]:
     """The columns of a table of the store's own; none if it is not there."""
     try:
-        rows = connection.run(rendered(exp.Describe(this=names.table(table))))
+        rows = connection.run(exp.Describe(this=names.table(table)))
     except PalimpsestError as error:
         if error.code not in NOT_FOUND:
             raise

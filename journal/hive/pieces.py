@@ -12,7 +12,6 @@ from journal.relations import column
 from journal.segment import Fields, RowCounts, Segment, Tier
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +71,5 @@ def fingerprint(
     total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
     assert isinstance(rows, exp.Query)
     query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
-    ((count, summed),) = connection.run(rendered(query))
+    ((count, summed),) = connection.run(query)
     return int(count), int(summed)

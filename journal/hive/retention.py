@@ -35,7 +35,6 @@ from journal.policy import Action, Policy
 from journal.relations import Reader, column
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 
@@ -101,8 +100,8 @@ def _planned(asked: Asked, found: Expiry, statement: HiveStatement) -> JobReport
     state = statement.committed.tables[found.table.id]
     rows = Reader(found.table, state.tiers).journal().subquery("r")
     counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(found.goes("r"))
-    text = rendered(statement.session.in_spark(counted))
-    ((count,),) = statement.session.connection.run(text)
+    session = statement.session
+    ((count,),) = session.connection.run(session.in_spark(counted))
     if not count:
         return _nothing(asked, "nothing is past its time")
     name, removed = str(asked.table.name), Volume(0, int(count))

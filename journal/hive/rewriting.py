@@ -27,7 +27,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores import sql_retired
 from journal.stores.catalog_format import JournalRow
-from journal.stores.hive_text import rendered
 from journal.stores.sql_engine import CatalogConnection
 from journal.stores.sql_retired import Retired
 from journal.version import Version
@@ -169,8 +168,8 @@ def _rewritten(
 def _holding(session: HiveSession, rows: exp.Select) -> frozenset[str]:
     """The segments of a piece in which there are such rows."""
     rows.set("expressions", [column(layout.PARTITION, "p")])
-    text = rendered(session.in_spark(rows.distinct()))
-    return frozenset(str(row[0]) for row in session.connection.run(text))
+    query = session.in_spark(rows.distinct())
+    return frozenset(str(row[0]) for row in session.connection.run(query))
 
 
 def _compared(

@@ -38,7 +38,6 @@ from journal.stores import sql_catalog as rows_of
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.duckdb_rows import show_rows, together
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.stores.sql_engine import CatalogConnection
 from journal.transaction import Transaction
@@ -285,7 +284,7 @@ class _Attempt:
             source = layout.rows_of(self._journal.names, [path])
             query = restamp_query(source, table, self._mapping)
             insert = layout.insert_rows(self._journal.names, new, query)
-            self._statement.session.connection.execute(rendered(insert))
+            self._statement.session.connection.execute(insert)
             path = new
         return self._segment(path, rows.fields, rows.counts)
 

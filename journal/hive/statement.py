@@ -28,7 +28,6 @@ from journal.stores import hive_layout as layout
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive_rows import held_relation
-from journal.stores.hive_text import rendered
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
 from journal.version import Version
@@ -127,7 +126,7 @@ class HiveStatement:
             expression=session.in_spark(query.ast),
         )
         self._journal.ensure_database(session.connection)
-        session.connection.execute(rendered(create, parameters))
+        session.connection.execute(create, parameters)
         session.put_remote(step.name, exp.select("*").from_(target.copy()))
         return None
 
@@ -179,7 +178,7 @@ class HiveStatement:
         path = journal.new_segment(table, session.connection)
         source = _in_its_types(table, session.in_spark(query.ast))
         insert = layout.insert_rows(journal.names, path, source)
-        session.connection.execute(rendered(insert, parameters))
+        session.connection.execute(insert, parameters)
         counts = journal.count_rows(session.connection, table, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
@@ -234,7 +233,7 @@ def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: 
         local.hide(_INCOMING)
     for start in range(0, len(held.rows), INLINE_ROWS_MAX):
         part = held.slice(start, INLINE_ROWS_MAX).query()
-        session.connection.execute(rendered(layout.insert_rows(names, path, part)))
+        session.connection.execute(layout.insert_rows(names, path, part))
 
 
 def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:

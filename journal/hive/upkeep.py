@@ -14,7 +14,6 @@ from journal.segment import RowCounts, Segment
 from journal.state import TableState
 from journal.stores import hive_layout as layout
 from journal.stores.base import Progress
-from journal.stores.hive_text import rendered
 from journal.verification import Problem, Verification
 
 
@@ -71,7 +70,7 @@ class HiveUpkeep:
             report.segments += self._check_backups(statement, table, state, found)
             for mask in state.manifest.masks:
                 keys = layout.masked_keys(self._journal.names, table, [mask]).limit(1)
-                if not statement.session.connection.run(rendered(keys)):
+                if not statement.session.connection.run(keys):
                     found.append(Problem("mask", name, f"the list of hidden keys {mask} is empty"))
             version = statement.committed.version
             for kind, message in row_checks(statement.session, table, state, version):
@@ -100,7 +99,7 @@ class HiveUpkeep:
     ) -> dict[str, RowCounts]:
         counted: dict[str, RowCounts] = {}
         for query in layout.counts(self._journal.names, table, state.manifest):
-            for name, total, opens, tombstones in statement.session.connection.run(rendered(query)):
+            for name, total, opens, tombstones in statement.session.connection.run(query):
                 counted[name] = RowCounts(opens, total - opens - tombstones, tombstones)
         return counted
 

@@ -9,7 +9,6 @@ from journal.schema import Table
 from journal.segment import Fields
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered
 
 
 def write(
@@ -32,5 +31,5 @@ def write(
         insert = layout.insert_rows(journal.names, path, rows)
     else:
         insert = layout.insert_shaped(journal.names, path, table, fields, rows)
-    connection.execute(rendered(insert))
+    connection.execute(insert)
     return path

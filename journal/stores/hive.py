@@ -14,14 +14,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyhive import exc, hive
-from sqlglot import exp as expressions
+from pyhive import exc as errors
+from pyhive import hive
+from sqlglot import exp
 from TCLIService import ttypes
 from thrift.Thrift import TException
 from thrift.transport import TSocket, TSSLSocket, TTransport
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.base import Parameters
 from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
+from journal.stores.hive_text import rendered
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
@@ -81,13 +84,13 @@ class HiveConnection:
     def _mapped(self) -> Iterator[None]:
         try:
             yield
-        except exc.OperationalError as error:
+        except errors.OperationalError as error:
             raise self._told(error) from error
         except _LOST as error:
             self.is_usable = False
             raise lost(str(error) or type(error).__name__) from error
 
-    def _told(self, error: exc.OperationalError) -> PalimpsestError:
+    def _told(self, error: errors.OperationalError) -> PalimpsestError:
         if self._asked_to_stop.is_set():
             return cancelled()
         status = getattr(error.args[0], "status", None) if error.args else None
@@ -97,12 +100,13 @@ class HiveConnection:
             return lost(said)
         return translate(said)
 
-    def execute(self, sql: str) -> None:
-        """Run a statement to its end; its rows are fetched later.
+    def execute(self, statement: str | exp.Expr, parameters: Parameters | None = None) -> None:
+        """Run a statement, a tree or its text, to its end; its rows are fetched later.
 
         Raises CANCELLED after ``interrupt`` or the statement's time, STORE_LOST when the server is
-        gone.
+        gone, NOT_SUPPORTED for a tree that the server's language cannot say.
         """
+        sql = statement if isinstance(statement, str) else rendered(statement, parameters)
         self._asked_to_stop.clear()
         with self._mapped():
             self._cursor.execute(sql, async_=True)
@@ -155,14 +159,14 @@ class HiveConnection:
         with self._mapped():
             return list(self._cursor.fetchall()) if self._cursor.description else []
 
-    def run(self, sql: str) -> list[Row]:
+    def run(self, statement: str | exp.Expr, parameters: Parameters | None = None) -> list[Row]:
         """Run a statement and hold its rows."""
-        self.execute(sql)
+        self.execute(statement, parameters)
         return self.fetch_all()
 
-    def purge(self, drop: str) -> None:
+    def purge(self, drop: exp.Expr) -> None:
         """Run a DROP so that files go at once, and not to the file system's trash."""
-        self.execute(f"{drop} PURGE")
+        self.execute(f"{rendered(drop)} PURGE")
 
     def has_relation(self, database: str, name: str) -> bool:
         """True if a database has a table or view of that name."""
@@ -193,7 +197,7 @@ class HiveConnection:
 
     def _cancel_elsewhere(self, operation: Any) -> None:
         """Have a statement stopped over another connection: this one is in use, or is no more."""
-        with contextlib.suppress(PalimpsestError, exc.Error, *_LOST):
+        with contextlib.suppress(PalimpsestError, errors.Error, *_LOST):
             other = _connected(self._server)
             try:
                 other.client.CancelOperation(ttypes.TCancelOperationReq(operation))
@@ -204,7 +208,7 @@ class HiveConnection:
         """Close the session."""
         self.is_usable = False
         try:
-            with contextlib.suppress(exc.Error, *_LOST):
+            with contextlib.suppress(errors.Error, *_LOST):
                 self._connection.close()
         finally:
             # Where the server is gone the driver leaves its end open.
@@ -216,7 +220,7 @@ def _quoted(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    return expressions.Literal.string(value).sql(dialect="spark")
+    return exp.Literal.string(value).sql(dialect="spark")
 
 
 def _connected(server: Server) -> Any:
@@ -231,7 +235,7 @@ def _connected(server: Server) -> Any:
         # A statement may take long; whether the peer is there is what TCP finds out.
         socket.setTimeout(None)
         return found
-    except exc.OperationalError as error:
+    except errors.OperationalError as error:
         status = getattr(error.args[0], "status", None) if error.args else None
         found = translate(getattr(status, "errorMessage", None) or str(error))
         if found.code is Code.UNKNOWN_SCHEMA:

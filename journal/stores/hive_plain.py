@@ -22,7 +22,7 @@ from journal.relations import column, ident, version_type, version_value
 from journal.schema import Table
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_text import rendered, written
+from journal.stores.hive_text import written
 from journal.stores.hive_types import DIALECT, kind_of, spark_type
 from journal.version import Version
 
@@ -128,7 +128,7 @@ def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> tupl
     empty = exp.or_(*[exp.Is(this=column(k), expression=exp.Null()) for k in key])
     keys = exp.Count(this=exp.Distinct(expressions=[column(k) for k in key]))
     query = exp.select(exp.Count(this=exp.Star()), keys, exp.CountIf(this=empty))
-    ((rows, distinct, nulls),) = connection.run(rendered(query.from_(plain.place)))
+    ((rows, distinct, nulls),) = connection.run(query.from_(plain.place))
     return int(rows), int(distinct), int(nulls)
 
 
@@ -144,20 +144,20 @@ def strays(connection: HiveConnection, plain: Plain) -> int:
     ]
     query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
     query = query.where(exp.Not(this=exp.paren(exp.or_(*inside))))
-    return int(connection.run(rendered(query))[0][0])
+    return int(connection.run(query)[0][0])
 
 
 def count(connection: HiveConnection, plain: Plain) -> int:
     """How many rows a table has."""
     query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
-    return int(connection.run(rendered(query))[0][0])
+    return int(connection.run(query)[0][0])
 
 
 def rename(connection: HiveConnection, database: str, old: str, new: str) -> None:
     """Give a table another name; the files of an external one stay where they are."""
     action = exp.AlterRename(this=table(database, new))
     place = table(database, old)
-    connection.execute(rendered(exp.Alter(this=place, kind="TABLE", actions=[action])))
+    connection.execute(exp.Alter(this=place, kind="TABLE", actions=[action]))
 
 
 def mark(connection: HiveConnection, plain: exp.Table, name: str | None) -> None:
@@ -174,7 +174,7 @@ def over_folder(connection: HiveConnection, database: str, name: str, folder: st
     parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
     where = exp.LocationProperty(this=exp.Literal.string(folder))
     properties = exp.Properties(expressions=[parquet, where])
-    connection.execute(rendered(exp.Create(this=place, kind="TABLE", properties=properties)))
+    connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
     found = find(connection, database, name)
     if found is not None and found.partitioned:
         connection.execute(f"MSCK REPAIR TABLE {written(place)}")
@@ -189,14 +189,12 @@ def table_as(
         by = exp.Schema(expressions=[ident(c) for c in partitioned])
         properties.append(exp.PartitionedByProperty(this=by))
     kept = exp.Properties(expressions=properties)
-    connection.execute(
-        rendered(exp.Create(this=target, kind="TABLE", properties=kept, expression=rows))
-    )
+    connection.execute(exp.Create(this=target, kind="TABLE", properties=kept, expression=rows))
 
 
 def drop(connection: HiveConnection, target: exp.Table, kind: str = "TABLE") -> None:
     """Drop a table or view, if it is there; of an external table the files stay."""
-    connection.execute(rendered(exp.Drop(tables=[target], kind=kind, exists=True)))
+    connection.execute(exp.Drop(tables=[target], kind=kind, exists=True))
 
 
 def all_rows(plain: Plain) -> exp.Select:
@@ -220,7 +218,7 @@ def show_segment(
     database, _, plain = dict(taken.properties)[TAKEN].partition(".")
     body = exp.select(*outputs).from_(table(database, plain))
     connection.execute(
-        rendered(exp.Create(this=names.table(name), kind="VIEW", replace=True, expression=body))
+        exp.Create(this=names.table(name), kind="VIEW", replace=True, expression=body)
     )
 
 
