@@ -79,7 +79,7 @@ class DatabaseJournal:
     @property
     def can_fail(self) -> bool:
         """Whether queries can fail on purpose."""
-        return False
+        return True
 
     @property
     def in_memory(self) -> None:

@@ -32,8 +32,6 @@ from journal.stores.postgres_types import arrow_name, sql_type, stored_type, typ
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
-
-
 _Output = tuple[str, int, int]
 """Name, type and modifier of a result column."""
 
@@ -233,7 +231,7 @@ class PostgresSession:
         described = self._cursor.description or []
         names = self._names or ("",) * len(described)
         return [
-            (name or d.name, d.type_code, _modifier(self._cursor, i))
+            (name or d.name, d.type_code, self._cursor.modifier(i))
             for i, (d, name) in enumerate(zip(described, names, strict=False))
         ]
 
@@ -280,6 +278,7 @@ class PostgresSession:
             lambda: _temporary(name, self.rendered(query.ast)),
         )
         self.put(text, parameters)
+        self._know_size(name)
         if isinstance(query.ast, exp.Query):
             self._staged[name.casefold()] = list(result_names(query.ast, self._staged) or ())
 
@@ -321,6 +320,12 @@ class PostgresSession:
         )
         given = {p: c.values for p, c in zip(places, columns, strict=True)}
         self.put(Text(sql, tuple(places)), given)
+        self._know_size(name)
+
+    def _know_size(self, name: str) -> None:
+        """Or the server would guess at thousands of rows, and read whole journals for a few."""
+        with _mapped():
+            self._plain(f"ANALYZE {ident(name.casefold()).sql(dialect='postgres')}")
 
     def hide(self, *names: str) -> None:
         """Take back what ``show_arrow`` made readable."""
@@ -386,11 +391,6 @@ class PostgresSession:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-
-def _modifier(cursor: ChunkCursor, index: int) -> int:
-    result = cursor.pgresult
-    return -1 if result is None else int(result.fmod(index))
 
 
 def _temporary(name: str, text: Text) -> Text:

@@ -43,6 +43,10 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
                 if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
                     self._leave()
 
+    def modifier(self, index: int) -> int:
+        """What narrows the type of a result column (precision, length); -1 if nothing does."""
+        return -1 if self.pgresult is None else int(self.pgresult.fmod(index))
+
     def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
         """The next chunk; None at the end.
 
