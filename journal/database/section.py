@@ -353,11 +353,9 @@ def write_direct(
         i: counts if committed.tables[i].manifest.heads else RowCounts()
         for i, counts in appended.items()
     }
-    rows_of.touch_journals(session, added, version, following.generation)
     _refresh(session, committed, committed.catalog, tables)
     found = direct_row(version, digest, message, author, committed.catalog, appended)
-    rows_of.add_transaction(session, found)
-    rows_of.put_state(session, following)
+    rows_of.record_direct(session, added, found, following)
     return Written(following, committed.committed(version, committed.catalog, tables))
 
 

@@ -41,6 +41,18 @@ STATE = (
     " (SELECT value FROM _palimpsest.meta WHERE key = 'format') FROM _palimpsest.state"
 )
 """With the format, so that no statement goes on in a catalog that another version has upgraded."""
+_ADD_TRANSACTION = "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_STATE = (
+    "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?, fence = ?"
+)
+_RECORD_DIRECT = (
+    "WITH grown AS (UPDATE _palimpsest.journals AS j SET changed = ?, last_version = ?,"  # noqa: S608
+    " open_rows = j.open_rows + a.open_rows, closing_rows = j.closing_rows + a.closing_rows,"
+    " tombstones = j.tombstones + a.tombstones"
+    " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])"
+    " AS a (table_id, open_rows, closing_rows, tombstones) WHERE j.table_id = a.table_id),"
+    f" recorded AS ({_ADD_TRANSACTION}) {_PUT_STATE}"
+)
 _EARLY = (
     "SELECT to_regnamespace('main') IS NULL AND EXISTS (SELECT 1 FROM _palimpsest.catalog_log"
     """ WHERE change LIKE '%"schema": "main"%')"""
@@ -242,26 +254,39 @@ def put_journal(session: PostgresSession, row: JournalRow, generation: int) -> N
     )
 
 
-def touch_journals(
-    session: PostgresSession, added: Mapping[int, RowCounts], version: Version, generation: int
+def record_direct(
+    session: PostgresSession,
+    added: Mapping[int, RowCounts],
+    transaction: TransactionRow,
+    state: StateRow,
 ) -> None:
-    """Note appended rows of journals whose manifests stay as they are."""
-    for table_id, counts in added.items():
-        session.text(
-            "UPDATE _palimpsest.journals SET changed = ?, last_version = ?,"
-            " open_rows = open_rows + ?, closing_rows = closing_rows + ?,"
-            " tombstones = tombstones + ? WHERE table_id = ?",
-            [generation, version, counts.open, counts.closing, counts.tombstone, table_id],
-        )
+    """Record a commit that left manifests as they are: journals, transaction, state; one trip.
+
+    ``added`` are the rows it has appended, by table.
+    """
+    counts = list(added.values())
+    session.text(
+        _RECORD_DIRECT,
+        [
+            state.generation,
+            state.version,
+            list(added),
+            [c.open for c in counts],
+            [c.closing for c in counts],
+            [c.tombstone for c in counts],
+            *_transaction_values(transaction),
+            *_state_values(state),
+        ],
+    )
 
 
 def put_state(session: PostgresSession, row: StateRow) -> None:
     """Replace the state."""
-    session.text(
-        "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?,"
-        " fence = ?",
-        [row.generation, row.version, row.settled, row.catalog, row.fence],
-    )
+    session.text(_PUT_STATE, _state_values(row))
+
+
+def _state_values(row: StateRow) -> list[Any]:
+    return [row.generation, row.version, row.settled, row.catalog, row.fence]
 
 
 def settle(session: PostgresSession, version: Version) -> None:
@@ -297,21 +322,22 @@ def skip_past(session: PostgresSession, table_id: int, column: str, value: int, 
 
 def add_transaction(session: PostgresSession, row: TransactionRow) -> None:
     """Record a commit."""
-    session.text(
-        "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            row.version,
-            row.first_version,
-            to_datetime(row.version),
-            row.user,
-            row.application,
-            row.statements,
-            row.digest,
-            row.message,
-            list(row.tables),
-            row.rows,
-        ],
-    )
+    session.text(_ADD_TRANSACTION, _transaction_values(row))
+
+
+def _transaction_values(row: TransactionRow) -> list[Any]:
+    return [
+        row.version,
+        row.first_version,
+        to_datetime(row.version),
+        row.user,
+        row.application,
+        row.statements,
+        row.digest,
+        row.message,
+        list(row.tables),
+        row.rows,
+    ]
 
 
 def was_committed(session: PostgresSession, version: Version) -> bool:
