@@ -46,13 +46,15 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
     every 24. Tables that have become slow to read are compacted, and what jobs have replaced is
     removed when its grace ends.
 
-    One process opens a warehouse: to serve it meanwhile, run the scheduler inside the program that
-    does (docs/jobs.md).
+    One process opens an embedded warehouse: to serve it meanwhile, run the scheduler inside the
+    program that does (docs/jobs.md). On a database or a Hive store several may run: each takes what
+    no other has begun, and takes over from one that was killed.
 
     \b
     Examples:
       palimpsest scheduler
       palimpsest scheduler --once --json
+      palimpsest scheduler -w palimpsest+postgresql://me@localhost:5432/company
     """
     with connected(access, "scheduler", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():

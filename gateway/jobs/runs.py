@@ -1,7 +1,8 @@
 """Runs of jobs: table after table or side by side, each with its row in ``system.jobs``.
 
     asked --> RUNNING --> SUCCEEDED | NOTHING | PLANNED | FAILED | CANCELLED
-                 (the process ends)--> INTERRUPTED, noted when the warehouse is opened again
+                 (the process ends)--> INTERRUPTED, noted by the next run, or when a warehouse is
+                                       opened again
 
 One failing table never stops the others. Tables whose last run failed come first; one that failed
 as often as its policy allows is left alone until it is asked for by name.
@@ -13,14 +14,16 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import kinds
+from gateway.jobs.alone import Alone, alone_on, one_of
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
-from gateway.jobs.slots import SLOTS
+from gateway.jobs.interrupted import name_of, note_interrupted
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress, silent
 from journal.policy import policy_of
@@ -93,6 +96,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     """Run a kind on each table; never raises for what a table's run raises."""
     kind = kinds.find(request.kind)
     _check_options(kind, request)
+    note_interrupted(session.journal, alone_on(session.journal), {t.id for t in tables})
     last = last_states(session.journal, request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
     runs: list[Run] = []
@@ -150,8 +154,21 @@ def _check_options(kind: JobKind, request: Request) -> None:
 
 def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
     """Run a kind on one table and record it."""
+    job_id, alone = uuid.uuid4().hex[:12], alone_on(session.journal)
+    with alone(name_of(job_id)):
+        return _run_alone(session, kind, request, table, attempt, job_id, alone)
+
+
+def _run_alone(
+    session: Session,
+    kind: JobKind,
+    request: Request,
+    table: Table,
+    attempt: int,
+    job_id: str,
+    alone: Alone,
+) -> Run:
     journal = session.journal
-    job_id = uuid.uuid4().hex[:12]
     log: list[str] = []
 
     def tell(line: str) -> None:
@@ -172,8 +189,9 @@ def run_one(session: Session, kind: JobKind, request: Request, table: Table, att
         request.now,
     )
     tell(f"{kind.name} of {table.name}, attempt {attempt}")
+    most = context.policy.concurrency
     try:
-        with SLOTS.hold(journal.place, table.id, context.policy.concurrency):
+        with nullcontext() if most is None else one_of(alone, table.id, most):
             report = kind.on(journal)(context)
     except PalimpsestError as error:
         found = error

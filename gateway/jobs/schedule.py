@@ -4,24 +4,33 @@ cron line of the policy     kind and table as the line says
 retention without a line    at once, then every 6 h under a day, else every 24 h
 trigger                     reads have become dear: compact; erasures wait: purge;
                             the grace of something has ended: vacuum
+
+What has its turn is looked at once more before it runs: another scheduler may have run it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateway.erasers import eraser_of
+from gateway.jobs.overdue import overdue
 from journal.holds import active
-from journal.jobs import backups, retired
-from journal.journal import Journal
+from journal.jobs import backups
 from journal.policy import policy_of
+from journal.protocol import OpenJournal
 from journal.schema import Table
-from journal.version import from_datetime
+from journal.state import JournalState
+from journal.version import Version, from_datetime
 
 if TYPE_CHECKING:
+    from gateway.session import Session
     from journal.erasure.requests import Request
+
+_PAUSE_US = 600 * 1_000_000
+_JITTER = timedelta(minutes=5)
 
 LastRuns = Mapping[tuple[str, int], datetime]
 """When the latest run of a kind on a table began."""
@@ -42,6 +51,19 @@ class Planned:
     def key(self) -> str:
         """What tells it from others, its timing included."""
         return f"{self.kind} {self.table_id} {self.cron or self.every}"
+
+    def is_due(self, last: LastRuns, now: datetime) -> bool:
+        """True unless somebody has run it since it became due."""
+        ran = last.get((self.kind, self.table_id))
+        if ran is None:
+            return True
+        if self.every is not None:
+            return ran + self.every - min(_JITTER, self.every / 10) <= now
+        from apscheduler.triggers.cron import CronTrigger
+
+        assert self.cron is not None
+        following = CronTrigger.from_crontab(self.cron, timezone=UTC).get_next_fire_time(None, ran)
+        return following is not None and following <= now
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,40 +92,82 @@ def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Plan
     return found
 
 
-def triggered(journal: Journal) -> list[Due]:
+def triggered(session: Session, last: LastRuns) -> list[Due]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
-    from journal.erasure.requests import State
     from journal.erasure.wanted import requests
     from spark_compaction import planner
 
-    now = journal.clock.now()
-    state = journal.state
-    with journal.reading_session() as session:
-        over = {r.table_id for r in retired.load(session) if retired.is_over(r, now)}
-        for backup in backups.load(session):
-            expires = backup.expires_at
-            if expires is not None and from_datetime(expires) <= now:
-                over.add(backup.table_id)
-    found_requests = requests(journal)
-    waiting = _tables_of(r for r in found_requests if r.state in {State.ACCEPTED, State.PURGED})
-    on_hold = _tables_of(r for r in found_requests if r.state is State.ON_HOLD)
+    journal = eraser_of(session).journal
+    now, state = journal.clock.now(), committed_now(journal)
+    over = overdue(journal) | _expired(journal)
+    wanted = Wanted.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
     found: list[Due] = []
     for table in state.catalog.tables():
         lines = dict(policy_of(table).schedules)
         of_table = state.tables[table.id]
         if "compact" not in lines:
             slo = planner.Slo.of(table)
-            wanted = planner.due(of_table.manifest, slo, now, of_table.head_counts)
-            if wanted is not None:
-                found.append(Due("compact", table, wanted.why, {"mode": "auto"}))
+            due = planner.due(of_table.manifest, slo, now, of_table.head_counts)
+            if due is not None:
+                found.append(Due("compact", table, due.why, {"mode": "auto"}))
         # What is on hold is taken up again once nothing holds any of the table's rows.
-        released = table.id in on_hold and not active(journal, table)
-        if (table.id in waiting or released) and "purge" not in lines:
+        released = table.id in wanted.on_hold and not active(journal, table)
+        if (table.id in wanted.waiting or released) and "purge" not in lines:
             found.append(Due("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
             found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
     return found
 
 
-def _tables_of(found: Iterable[Request]) -> set[int]:
-    return {t.table_id for r in found for t in r.targets if t.mask is not None}
+def committed_now(journal: OpenJournal) -> JournalState:
+    """What is committed, by whichever process."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            return statement.committed
+    finally:
+        journal.rollback(transaction)
+
+
+def _expired(journal: OpenJournal) -> set[int]:
+    """The tables of backups past their time."""
+    now = journal.clock.now()
+    with journal.reading_session() as session:
+        found = backups.load(session)
+    return {
+        b.table_id for b in found if b.expires_at is not None and from_datetime(b.expires_at) <= now
+    }
+
+
+def _is_old(ran: datetime | None, now: Version) -> bool:
+    return ran is None or from_datetime(ran) + _PAUSE_US <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The tables whose rows wait to be purged, and those whose requests are on hold."""
+
+    waiting: frozenset[int]
+    on_hold: frozenset[int]
+
+    @staticmethod
+    def of(found: Iterable[Request], may_again: Callable[[int], bool]) -> Wanted:
+        """What requests ask for.
+
+        One whose rows are gone, but that cannot be completed yet, is looked at in one of its tables
+        every now and then, as ``may_again`` says.
+        """
+        from journal.erasure.requests import Outcome, State
+
+        waiting: set[int] = set()
+        on_hold: set[int] = set()
+        for request in found:
+            masked = {t.table_id for t in request.targets if t.mask is not None}
+            erased = {t.table_id for t in request.targets if t.outcome is Outcome.ERASED}
+            if request.state is State.ACCEPTED:
+                waiting |= masked
+            elif request.state is State.ON_HOLD:
+                on_hold |= masked
+            elif request.state is State.PURGED:
+                waiting |= {i for i in sorted(masked | erased)[:1] if may_again(i)}
+        return Wanted(frozenset(waiting), frozenset(on_hold))

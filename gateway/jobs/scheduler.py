@@ -4,7 +4,9 @@ It keeps no schedule of its own. Every minute it reads the policies again, so th
 takes effect by itself, and looks whether a trigger asks for anything. Runs of one kind on one table
 never overlap; one that comes late is run once. A failure is a row in ``system.jobs`` and is tried
 again with the next run, as often as the policy allows. It works inside the process that owns the
-warehouse: the command ``palimpsest scheduler``, or any program that holds a connection.
+warehouse, or any that is connected to a server: the command ``palimpsest scheduler``, or a program
+that holds a connection. Of several schedulers on one store each run is had by one: whoever is alone
+with the kind and the table looks at the record of runs first.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import kinds
+from gateway.jobs.alone import alone_on
 from gateway.jobs.runs import Request, Run, last_runs, run_all
-from gateway.jobs.schedule import Planned, planned, triggered
-from gateway.procedures import embedded
+from gateway.jobs.schedule import Due, LastRuns, Planned, committed_now, planned, triggered
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table
 from journal.version import to_datetime
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("palimpsest.scheduler")
 CHECK_S = 60
+_NAME_MAX = 64
+"""How long the name of a lease may be."""
 Sessions = Callable[[], "Session"]
 Told = Callable[[Run], None]
 
@@ -44,7 +48,8 @@ class Scheduler:
         told: Told = lambda _run: None,
     ) -> None:
         self._sessions = sessions
-        self._journal = embedded(sessions(), "the scheduler")
+        self._journal = sessions().journal
+        self._alone = alone_on(self._journal)
         self._parallel = parallel
         self._check_s = check_s
         self._told = told
@@ -58,7 +63,7 @@ class Scheduler:
         runs: list[Run] = []
         for entry in planned(self._tables().values(), self._last(), now):
             if entry.first is not None and entry.first <= now:
-                runs += self._run(entry.kind, entry.table_id, "schedule", {})
+                runs += self._scheduled(entry)
         return runs + self._trigger()
 
     def start(self) -> None:
@@ -107,11 +112,11 @@ class Scheduler:
         from apscheduler.triggers.cron import CronTrigger
         from apscheduler.triggers.interval import IntervalTrigger
 
-        call = [entry.kind, entry.table_id, "schedule", {}]
         if entry.cron is None:
             assert entry.every is not None
             trigger = IntervalTrigger(seconds=entry.every.total_seconds(), timezone=UTC)
-            self._scheduler.add_job(self._run, trigger, call, id=key, next_run_time=entry.first)
+            first = entry.first
+            self._scheduler.add_job(self._scheduled, trigger, [entry], id=key, next_run_time=first)
             return True
         try:
             trigger = CronTrigger.from_crontab(entry.cron, timezone=UTC)
@@ -119,7 +124,7 @@ class Scheduler:
             _LOG.warning("%s of %s: %s is no cron line: %s", entry.kind, entry.table,
                          entry.cron, error)  # fmt: skip
             return False
-        self._scheduler.add_job(self._run, trigger, call, id=key)
+        self._scheduler.add_job(self._scheduled, trigger, [entry], id=key)
         return True
 
     def _tick(self) -> None:
@@ -131,21 +136,49 @@ class Scheduler:
 
     def _trigger(self) -> list[Run]:
         runs: list[Run] = []
-        for due in triggered(self._journal):
-            if due.kind in kinds.names():
-                runs += self._run(due.kind, due.table.id, "trigger", due.options)
+        for due in self._triggered():
+            runs += self._run(
+                *(due.kind, due.table.id, "trigger", due.options),
+                lambda kind, table: any(
+                    (d.kind, d.table.id) == (kind, table.id) for d in self._triggered()
+                ),
+            )
         return runs
 
-    def _run(self, kind: str, table_id: int, cause: str, options: Mapping[str, Any]) -> list[Run]:
-        table = self._tables().get(table_id)
-        if table is None:
-            return []
-        request = Request(kind, options, cause=cause, named=False)
+    def _triggered(self) -> list[Due]:
+        found = triggered(self._sessions(), self._last())
+        return [due for due in found if due.kind in kinds.names()]
+
+    def _scheduled(self, entry: Planned) -> list[Run]:
+        return self._run(
+            *(entry.kind, entry.table_id, "schedule", {}),
+            lambda _kind, _table: entry.is_due(self._last(), self._now()),
+        )
+
+    def _run(
+        self,
+        kind: str,
+        table_id: int,
+        cause: str,
+        options: Mapping[str, Any],
+        is_due: Callable[[str, Table], bool],
+    ) -> list[Run]:
+        """Run a kind on a table, unless another scheduler is at it, or it is not due any more."""
         try:
-            runs = run_all(self._sessions(), request, [table])
+            with self._alone(f"job:{table_id}:{kind}"[:_NAME_MAX]) as is_mine:
+                table = self._tables().get(table_id)
+                if not is_mine or table is None or not is_due(kind, table):
+                    return []
+                return self._run_now(kind, table, cause, options)
         except PalimpsestError as error:
-            _LOG.warning("%s of %s did not run: %s", kind, table.name, error)
-            return [Run("", kind, str(table.name), "FAILED", 0, error=error)]
+            _LOG.warning("%s of table %s did not run: %s", kind, table_id, error)
+            return [Run("", kind, str(table_id), "FAILED", 0, error=error)]
+
+    def _run_now(
+        self, kind: str, table: Table, cause: str, options: Mapping[str, Any]
+    ) -> list[Run]:
+        request = Request(kind, options, cause=cause, named=False)
+        runs = run_all(self._sessions(), request, [table])
         for run in runs:
             if run.error is not None and run.error.code is not Code.JOB_BUSY:
                 _LOG.warning("%s of %s: %s", kind, run.table, run.error)
@@ -153,9 +186,9 @@ class Scheduler:
         return runs
 
     def _tables(self) -> dict[int, Table]:
-        return {t.id: t for t in self._journal.state.catalog.tables()}
+        return {t.id: t for t in committed_now(self._journal).catalog.tables()}
 
-    def _last(self) -> dict[tuple[str, int], datetime]:
+    def _last(self) -> LastRuns:
         return last_runs(self._journal)
 
     def _now(self) -> datetime:

@@ -187,13 +187,13 @@ Chosen = Callable[[list[rows_of.Retired]], list[rows_of.Retired]]
 
 def retired(
     journal: DatabaseJournal,
-    table_id: int,
+    table_id: int | None = None,
     chosen: Chosen | None = None,
     ignored: frozenset[str] = frozenset(),
 ) -> list[rows_of.Retired]:
     """The retired tables whose grace has ended, or those ``chosen``, less those of backups.
 
-    Backups of names that are ``ignored`` keep none.
+    Of a journal, or of all. Backups of names that are ``ignored`` keep none.
     """
     now = journal.clock.now()
     with journal.reading_session() as session:
@@ -276,6 +276,5 @@ def remove_litter(session: PostgresSession, journal: DatabaseJournal, table_id: 
     litter = [n for n in rows_of.relations(session, "r") if shape.match(n) and n not in state]
     for name in litter:
         layout.drop_rows(session, exp.table_(name, db=STORE_SCHEMA))
-    rows_of.interrupt(session, table_id)
     session.commit()
     return litter

@@ -340,7 +340,7 @@ class HiveJournal:
 
     @contextmanager
     def exclusive_session(self) -> Iterator[DuckDBSession]:
-        """A session that may write to the records, and to this process's runs of jobs."""
+        """A session that may write to the records, in a transaction of the catalog."""
         with self.catalog.writing(rows_of.RECORDS) as connection:
             with self.recording(connection) as session:
                 yield session

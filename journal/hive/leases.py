@@ -51,6 +51,14 @@ class Held:
                 advice="roll back and run the transaction again",
             )
 
+    def take_if_free(self, name: str) -> bool:
+        """Take one more lease, unless somebody else has it."""
+        token = self._leases.take(name, self.id)
+        if token is not None:
+            with self._lock:
+                self._tokens[name] = token
+        return token is not None
+
     def renew(self) -> bool:
         """Let the leases last longer; False once one of them is lost."""
         with self._lock:
@@ -58,14 +66,14 @@ class Held:
         with self._leases.catalog.writing() as connection:
             return rows_of.renew_leases(connection, held, self._leases.until())
 
-    def release(self) -> None:
-        """Give them all back."""
+    def release(self, *, forget: bool = False) -> None:
+        """Give them all back; ``forget`` them where nobody goes by their tokens."""
         with self._lock:
             held, self._tokens = dict(self._tokens), {}
         if held:
             with self._leases.catalog.writing() as connection:
                 for name, token in held.items():
-                    rows_of.release_lease(connection, name, token)
+                    rows_of.release_lease(connection, name, token, forget=forget)
 
 
 class Leases:
@@ -85,12 +93,16 @@ class Leases:
         """When a lease taken now ends, in microseconds since 1970."""
         return self._wall_us() + int(self._duration_s * 1e6)
 
+    def take(self, name: str, holder: str) -> int | None:
+        """Take a lease that is free or has ended; its fencing token, None if it is another's."""
+        with self.catalog.writing(rows_of.LEASES) as connection:
+            now = self._wall_us()
+            return rows_of.take_lease(connection, name, holder, now, self.until())
+
     def wait_for(self, name: str, holder: str) -> int:
         """Take a lease as soon as it is free or has ended; its fencing token."""
         while True:
-            with self.catalog.writing(rows_of.LEASES) as connection:
-                now = self._wall_us()
-                token = rows_of.take_lease(connection, name, holder, now, self.until())
+            token = self.take(name, holder)
             if token is not None:
                 return token
             time.sleep(random.uniform(*_PAUSE_S))  # noqa: S311
@@ -99,19 +111,37 @@ class Leases:
     def holding(self, names: Iterable[str]) -> Iterator[Held]:
         """Hold leases, and renew them from a thread of their own."""
         held = Held(self)
-        done = threading.Event()
         try:
             for name in sorted(names):
                 held.take(name)
-            keeper = threading.Thread(target=self._keep, args=(held, done), daemon=True)
-            keeper.start()
-            try:
+            with self._renewed(held):
                 yield held
-            finally:
-                done.set()
-                keeper.join()
         finally:
             held.release()
+
+    @contextmanager
+    def trying(self, name: str) -> Iterator[bool]:
+        """Hold a lease if nobody else does, and renew it; it is forgotten afterwards."""
+        held = Held(self)
+        try:
+            if not held.take_if_free(name):
+                yield False
+                return
+            with self._renewed(held):
+                yield True
+        finally:
+            held.release(forget=True)
+
+    @contextmanager
+    def _renewed(self, held: Held) -> Iterator[None]:
+        done = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(held, done), daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            done.set()
+            keeper.join()
 
     def _keep(self, held: Held, done: threading.Event) -> None:
         while not done.wait(self._duration_s / 3):

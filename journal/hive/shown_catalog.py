@@ -1,7 +1,6 @@
 """The catalog of a Hive store as relations of a local session, for statements that name them.
 
-Commits and records are the catalog's; runs of jobs are this process's own. Filled inside the
-transaction of the session that is given, which forgets them again.
+Filled inside the transaction of the session that is given, which forgets them again.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def show(catalog: CatalogDatabase, local: DuckDBSession, until: Version) -> None
     """Fill them with what the catalog says; of commits those up to a version."""
     with catalog.reading() as connection:
         found = rows_of.load_transactions(connection, 0)
-        records.load(local, connection)
+        records.load(local, connection, all_runs=True)
     rows = [r for r in found if r.version <= until]
     shown = pa.table(
         {

@@ -112,6 +112,21 @@ def interrupt_jobs(session: DuckDBSession, at: datetime) -> None:
     )
 
 
+def running_jobs(session: StoreSession) -> list[tuple[str, int]]:
+    """Id and table of the runs that are on record as under way."""
+    rows = session.text("SELECT id, table_id FROM _palimpsest.jobs WHERE state = 'RUNNING'")
+    return [(job_id, table_id) for job_id, table_id in rows]
+
+
+def interrupt_job(session: StoreSession, id: str, at: datetime) -> None:  # noqa: A002
+    """Record that the process of a run ended before the run did."""
+    session.text(
+        "UPDATE _palimpsest.jobs SET state = 'INTERRUPTED', ended_at = ?,"
+        " error = 'the process that ran it ended' WHERE id = ? AND state = 'RUNNING'",
+        [at, id],
+    )
+
+
 def last_runs(session: StoreSession) -> list[tuple[Any, ...]]:
     """Kind, table id, state, attempt and times of the latest real run of each kind and table."""
     return session.text(

@@ -16,6 +16,8 @@ from journal.version import Version
 
 _TURNS = 5283_1905_7735 << 16
 """Where the advisory locks begin that jobs take turns by, one for each table."""
+_ALONE = 1905_5283
+"""The first half of the advisory locks that go by names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,16 @@ def end_turn(session: PostgresSession, table_id: int) -> None:
     session.text("SELECT pg_advisory_unlock(?::bigint)", [_TURNS + table_id])
 
 
+def try_alone(session: PostgresSession, name: str) -> bool:
+    """Whether this session is the only one of that name, until ``end_alone`` or its own end."""
+    return bool(session.text("SELECT pg_try_advisory_lock(?, hashtext(?))", [_ALONE, name])[0][0])
+
+
+def end_alone(session: PostgresSession, name: str) -> None:
+    """Let others have the name."""
+    session.text("SELECT pg_advisory_unlock(?, hashtext(?))", [_ALONE, name])
+
+
 def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, size: int) -> None:
     """Record that a table is not listed any more, in the transaction that makes it so."""
     session.text(
@@ -59,21 +71,21 @@ def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, siz
     )
 
 
-def retired(session: PostgresSession, table_id: int) -> list[Retired]:
-    """The retired tables of a journal, oldest first.
+def retired(session: PostgresSession, table_id: int | None = None) -> list[Retired]:
+    """The retired tables of a journal or of all, oldest first.
 
     Snapshots of other roles are not shown to everybody; those count as ended.
     """
     rows = session.text(
-        "SELECT name, epoch, since, until, bytes, job_id, job_kind, EXISTS (SELECT 1"
+        "SELECT name, table_id, epoch, since, until, bytes, job_id, job_kind, EXISTS (SELECT 1"
         " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         " AND age(backend_xmin) >= age(r.replaced_by)) FROM _palimpsest.retired AS r"
-        " WHERE table_id = ? ORDER BY since, name",
-        [table_id],
+        " WHERE ?::bigint IS NULL OR table_id = ? ORDER BY since, name",
+        [table_id, table_id],
     )
     return [
-        Retired(n, table_id, e, s, u, b, in_use=used, job_id=job, job_kind=kind)
-        for n, e, s, u, b, job, kind, used in rows
+        Retired(n, i, e, s, u, b, in_use=used, job_id=job, job_kind=kind)
+        for n, i, e, s, u, b, job, kind, used in rows
     ]
 
 
@@ -136,14 +148,4 @@ def was_erased(session: PostgresSession, table_id: int, after: int) -> bool:
             "SELECT 1 FROM _palimpsest.epochs WHERE table_id = ? AND epoch > ? AND erased LIMIT 1",
             [table_id, after],
         )
-    )
-
-
-def interrupt(session: PostgresSession, table_id: int) -> None:
-    """Runs of a table whose turn nobody had were interrupted; the caller's own began later."""
-    session.text(
-        "UPDATE _palimpsest.jobs SET state = 'INTERRUPTED', ended_at = now(),"
-        " error = 'the process that ran it ended' WHERE state = 'RUNNING' AND table_id = ?"
-        " AND started_at < (SELECT max(started_at) FROM _palimpsest.jobs WHERE table_id = ?)",
-        [table_id, table_id],
     )

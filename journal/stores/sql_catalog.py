@@ -346,10 +346,11 @@ def renew_leases(connection: Connection, held: Sequence[tuple[str, int]], until_
     return True
 
 
-def release_lease(connection: Connection, name: str, token: int) -> None:
-    """Give a lease back, if it is still held under that token."""
+def release_lease(connection: Connection, name: str, token: int, *, forget: bool = False) -> None:
+    """Give a lease back, if it is still held under that token; ``forget`` that there was one."""
     mine = (LEASES.c.name == name) & (LEASES.c.token == token)
-    connection.execute(sa.update(LEASES).where(mine).values(holder=None))
+    freed = sa.delete(LEASES) if forget else sa.update(LEASES).values(holder=None)
+    connection.execute(freed.where(mine))
 
 
 def _put(

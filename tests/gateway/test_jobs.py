@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from gateway.cli import main
 from gateway.jobs import kinds
+from gateway.jobs.alone import alone_on, one_of
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.runs import Request, run_all
-from gateway.jobs.slots import Slots
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport
 from journal.recovery import unlisted_files
@@ -228,13 +228,13 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
     monkeypatch.setattr(kinds, "entry_points", lambda group: [entry] if group else [])
 
 
-def test_so_many_at_once_and_no_more() -> None:
-    slots = Slots()
-    with slots.hold("here", 1, 2), slots.hold("here", 1, 2), slots.hold("here", 2, 1):
-        with pytest.raises(PalimpsestError) as raised, slots.hold("here", 1, 2, wait_s=0.01):
+def test_so_many_at_once_and_no_more(run: Client) -> None:
+    alone = alone_on(run.connection.session.journal)
+    with one_of(alone, 1, 2), one_of(alone, 1, 2), one_of(alone, 2, 1):
+        with pytest.raises(PalimpsestError) as raised, one_of(alone, 1, 2, wait_s=0.01):
             pass
         assert raised.value.code is Code.JOB_BUSY
-    with slots.hold("here", 1, 1):
+    with one_of(alone, 1, 1):
         pass
 
 

@@ -58,6 +58,18 @@ def test_after_a_restart_retention_goes_on_where_it_was() -> None:
     assert planned([table], ran, NOW)[0].first == NOW
 
 
+def test_what_another_scheduler_has_run_is_not_due_any_more() -> None:
+    hourly = Planned("compact", 1, "t", cron="0 * * * *")
+    daily = Planned("retain", 1, "t", every=timedelta(hours=24), first=NOW)
+    for planned_, kind in ((hourly, "compact"), (daily, "retain")):
+        assert planned_.is_due({}, NOW)
+        assert planned_.is_due({(kind, 1): NOW - timedelta(days=1)}, NOW)
+        assert not planned_.is_due({(kind, 1): NOW + timedelta(seconds=1)}, NOW)
+    assert hourly.is_due({("compact", 1): NOW - timedelta(seconds=1)}, NOW)
+    # A run begins a moment after it is due, and the next must not be left out for that.
+    assert daily.is_due({("retain", 1): NOW - timedelta(hours=24) + timedelta(seconds=9)}, NOW)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Client]:
     client = Client(tmp_path / "warehouse")
@@ -70,11 +82,11 @@ def run(tmp_path: Path) -> Iterator[Client]:
 
 
 def test_triggers(run: Client) -> None:
-    journal = run.connection.session.journal
-    assert triggered(journal) == []
+    session = run.connection.session
+    assert triggered(session, {}) == []
     run("UPDATE t SET n = 1")
     run("CALL system.flush()")
-    (due,) = triggered(journal)
+    (due,) = triggered(session, {})
     assert (due.kind, due.table.name.name, due.options) == ("compact", "t", {"mode": "auto"})
     scheduler = Scheduler(lambda: run.connection.session)
     assert [(r.kind, r.state) for r in scheduler.once()] == [("compact", "SUCCEEDED")]

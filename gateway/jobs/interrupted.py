@@ -1,0 +1,31 @@
+"""Runs whose process has ended: told from those that go on, and noted as interrupted.
+
+Whoever runs a job is alone under the name of the run as long as it lasts. So one that is on record
+as under way, and that nobody holds, is over. Decides nothing about running it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gateway.jobs.alone import Alone
+from journal.protocol import OpenJournal
+from journal.stores import duckdb_maintenance as rows_of
+from journal.version import to_datetime
+
+
+def name_of(job_id: str) -> str:
+    """The name that a run is held under."""
+    return f"run:{job_id}"
+
+
+def note_interrupted(journal: OpenJournal, alone: Alone, table_ids: Collection[int]) -> None:
+    """Note what became of the runs on some tables that no process works on any more."""
+    with journal.reading_session() as session:
+        found = [job for job, table_id in rows_of.running_jobs(session) if table_id in table_ids]
+    for job_id in found:
+        with alone(name_of(job_id)) as is_over:
+            if is_over:
+                with journal.exclusive_session() as session:
+                    rows_of.interrupt_job(session, job_id, to_datetime(journal.clock.now()))
+                    session.commit()
