@@ -19,6 +19,7 @@ from sqlglot import exp
 from journal import dialects
 from journal.erasure.fence import P_SECRET, digest, digest_of
 from journal.erasure.seam import ErasureJournal
+from journal.erasure.secret import lasting_secret
 from journal.errors import Code, PalimpsestError
 from journal.relations import column, ident
 from journal.schema import Table, fold
@@ -71,7 +72,9 @@ class Hold:
 
 def subject_hash(journal: ErasureJournal, subject_column: str, value: str) -> str:
     """The form in which a hold names a person: without the warehouse's secret it says nothing."""
-    return digest_of(journal.make_secret(), _kind(subject_column), value)
+    with journal.reading_session() as session:
+        secret = lasting_secret(journal, session)
+    return digest_of(secret, _kind(subject_column), value)
 
 
 def _kind(subject_column: str) -> str:

@@ -26,6 +26,7 @@ from journal.erasure import audit
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.plan import Query
@@ -312,7 +313,7 @@ def _write(
     """Masks, suppressions, the request and its audit entry."""
     request_id, now = uuid.uuid4().hex[:12], journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
-    entries = Suppressor(session, request_id, now, expires, journal.make_secret())
+    entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     states: dict[int, TableState] = {}
     targets = []
     for sought in found:

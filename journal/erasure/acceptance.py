@@ -20,7 +20,7 @@ from journal.erasure.holdings import holdings
 from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.requests import Outcome, Request, State, Target
-from journal.erasure.secret import PRIVATE
+from journal.erasure.secret import PRIVATE, lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
 from journal.jobs import retired
@@ -212,7 +212,7 @@ def _write(
     request_id = journal.new_segment_id()[:12]
     now = journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
-    entries = Suppressor(session, request_id, now, expires, journal.make_secret())
+    entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     writer = _Writer(journal, session, entries)
     try:
         targets = tuple(writer.target(s) for s in found)

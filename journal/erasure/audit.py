@@ -16,6 +16,7 @@ from typing import Any
 
 from journal.erasure.requests import Outcome, Request
 from journal.erasure.seam import ErasureJournal
+from journal.erasure.secret import lasting_secret
 from journal.stores import erasure_rows as rows_of
 from journal.stores.base import StoreSession
 from journal.stores.erasure_rows import AuditRow
@@ -39,7 +40,7 @@ def record(
     row = AuditRow(seq, journal.clock.now(), actor, action, what, text, previous, "")
     chained = AuditRow(
         *(row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous),
-        _hash(journal.make_secret(), row),
+        _hash(lasting_secret(journal, session), row),
     )
     rows_of.add_audit(session, chained)
     return chained

@@ -10,13 +10,33 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from journal.errors import Code, PalimpsestError
+from journal.stores import duckdb_maintenance as holds_of
+from journal.stores import erasure_rows as rows_of
+from journal.stores.base import StoreSession
+
+if TYPE_CHECKING:
+    from journal.erasure.seam import ErasureJournal
 
 PRIVATE = "_palimpsest"
 """Folder of the warehouse for what is neither catalog nor segment."""
 _FILE = "secret.key"
 _BYTES = 32
+
+
+def lasting_secret(journal: ErasureJournal, session: StoreSession) -> str:
+    """The secret to hash with; made only while nothing depends on one.
+
+    One that got lost is never replaced by itself: with another, whoever was erased could be
+    written again, and nobody would be told.
+    """
+    value = holds_of.HOLD.index("subject_value")
+    held = any(row[value] is not None for row in holds_of.holds(session))
+    if held or rows_of.last_audit(session) is not None:
+        return journal.read_secret()
+    return journal.make_secret()
 
 
 def make_secret(root: Path) -> str:

@@ -22,6 +22,7 @@ from journal.erasure import audit
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.hive import erasing, keeping, masks
@@ -228,7 +229,7 @@ def _recorded(
 ) -> Request:
     request_id = uuid.uuid4().hex[:12]
     expires = None if wanted.expires_us is None else now + wanted.expires_us
-    entries = Suppressor(session, request_id, now, expires, journal.make_secret())
+    entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     for sought in found:
         if sought.keys is not None:
             shown = f"{_KEYS}_{sought.aim.table.id}"

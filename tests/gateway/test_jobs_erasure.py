@@ -126,3 +126,12 @@ def test_access_is_a_job_too(run: Client, tmp_path: Path, monkeypatch: pytest.Mo
     assert report(run, call.replace("'t'", "'plain'") + ")")["state"] == "nothing"
     assert run.error(call.replace(str(packages), str(run.root)) + ")")[0] == "PAL-507"
     assert run.error("CALL system.access('t')")[0] == "PAL-222"
+
+
+def test_a_lost_key_is_never_replaced_by_another(run: Client) -> None:
+    run(f"ERASE FROM t WHERE email = '{TOKEN}'")
+    (run.root / "_palimpsest" / "secret.key").unlink()
+    for sql in ("ERASE FROM t WHERE id = 1", "PLACE HOLD FOR SUBJECT email = 'p1' REASON 'm'"):
+        assert run.error(sql)[0] == "PAL-502"
+    assert run.error(f"INSERT INTO t VALUES (101, NULL, '{TOKEN}')")[0] == "PAL-502"
+    assert run("SELECT count(*) FROM t WHERE id = 1") == [(1,)]
