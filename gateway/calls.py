@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from gateway import holds
 from gateway.jobs import kinds
+from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.calls import call_job
-from gateway.procedures import database, find_tables, take
+from gateway.procedures import database, named_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
 from rewriter.statement import Call
@@ -24,7 +25,11 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
     """Run a procedure; raises UNKNOWN_FUNCTION for others than those of this module."""
     name = call.procedure.lower()
     procedure = PROCEDURES.get(name)
-    given = {k: _value(v, parameters) for k, v in call.arguments}
+    given: dict[str, Any] = {}
+    for key, node in call.arguments:
+        if key in given:
+            raise wrong(f"the argument {key} was given twice", "give it once")
+        given[key] = _value(key, node, parameters)
     if procedure is not None:
         return procedure(session, given)
     schema, _, kind = name.rpartition(".")
@@ -38,22 +43,37 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
     return call_job(session, kind, given)
 
 
-def _value(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
-    if isinstance(node, exp.Placeholder):
-        return parameters[node.name]
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return int(node.name) if node.name.isdigit() else float(node.name)
-    if isinstance(node, exp.Boolean | exp.Null):
-        return node.this if isinstance(node, exp.Boolean) else None
-    if isinstance(node, exp.Column):
-        return ".".join(part.name for part in node.parts)
-    return node.name or node.sql(dialect="duckdb")
+def _value(name: str, node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
+    """A constant; nothing is computed, so that no part of an expression is taken for the whole."""
+    match node:
+        case exp.Placeholder():
+            return parameters[node.name]
+        case exp.Literal(is_string=False):
+            return int(node.name) if node.name.isdigit() else float(node.name)
+        case exp.Literal():
+            return node.name
+        case exp.Neg(this=exp.Literal(is_string=False) as number):
+            return -_value(name, number, parameters)
+        case exp.Where():
+            return node.this
+        case exp.Boolean() | exp.Null():
+            return node.this if isinstance(node, exp.Boolean) else None
+        case exp.Column():
+            return ".".join(part.name for part in node.parts)
+        case exp.Cast(this=exp.Literal() as text) if node.is_type(*exp.DataType.TEMPORAL_TYPES):
+            return text.name
+        case exp.Interval(this=exp.Literal() as count, unit=exp.Var() as unit):
+            return f"{count.name} {unit.name}"
+    shown = name if not name.isdigit() else f"argument {int(name) + 1}"
+    raise wrong(
+        f"{shown} cannot be {node.sql(dialect='duckdb')}", "write a constant, or give a parameter"
+    )
 
 
 def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
-    name = take("system.flush", arguments, ("table",)).get("table")
+    given = take("system.flush", arguments, ("table",))
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
-    for table in find_tables(session, name):
+    for table in named_tables(session, given):
         session.cancellation.check()
         for segment in session.executor.sealer.seal(table.id):
             rows["table"].append(str(table.name))
@@ -70,9 +90,9 @@ def _create_index(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     from journal.database.indexing import index
 
     given = take("system.create_index", arguments, ("table", "dry_run"))
-    make = str(given.get("dry_run", False)).lower() not in {"true", "1"}
+    make = not Arguments(given).flag("dry_run")
     journal = database(session)
-    found = [index(journal, t, make=make) for t in find_tables(session, given.get("table"))]
+    found = [index(journal, t, make=make) for t in named_tables(session, given)]
     shown = [(str(p.table.name), p.state, p.statement) for p in found if p is not None]
     names = ("table", "state", "statement")
     columns = {n: [row[i] for row in shown] for i, n in enumerate(names)}

@@ -7,14 +7,17 @@ the files when the request has been purged. Runs outside transactions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from gateway.erasers import eraser_of
+from gateway.procedures import no_table
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
@@ -48,7 +51,8 @@ def erase_rows(
     """ERASE FROM: accept the request, and show it."""
     from journal.erasure.wanted import Wanted
 
-    if session.transaction is not None and session.transaction.writes:
+    transaction = session.transaction
+    if transaction is not None and (transaction.writes or transaction.explicit):
         raise PalimpsestError(
             Code.ACTIVE_TRANSACTION,
             "ERASE cannot be part of a transaction: it cannot be rolled back",
@@ -116,11 +120,7 @@ def _table(session: Session, node: exp.Table) -> Table:
             advice=f"delete its rows; to erase from a table that it hides, write {name}",
         )
     if not isinstance(found, Table):
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="check the spelling; SHOW TABLES lists what there is",
-        )
+        raise no_table(name, is_view=found is not None)
     return found
 
 
@@ -162,12 +162,9 @@ def names_of(session: Session, tables: list[str]) -> frozenset[tuple[str, str]] 
     for text in tables:
         schema, _, bare = text.rpartition(".")
         name = TableName(schema or session.settings.schema, bare)
-        if session.journal.state.catalog.get(name) is None:
-            raise PalimpsestError(
-                Code.UNKNOWN_TABLE,
-                f"table {name} does not exist",
-                advice="check the spelling; SHOW TABLES lists what there is",
-            )
+        relation = session.journal.state.catalog.get(name)
+        if not isinstance(relation, Table):
+            raise no_table(name, is_view=relation is not None)
         found.add(name.key)
     return frozenset(found) or None
 
@@ -184,14 +181,8 @@ def subjects_of(given: list[str], lines: list[str]) -> dict[str, list[str]]:
                 advice="--subject email=a@b.example",
             )
         found.setdefault(fold(name.strip()), []).append(value)
-    if lines:
-        import csv
-
-        rows = csv.DictReader(lines)
-        for row in rows:
-            for name, value in row.items():
-                if name and value and value.strip():
-                    found.setdefault(fold(name.strip()), []).append(value)
+    for name, value in _in_csv(lines):
+        found.setdefault(fold(name), []).append(value)
     if not found:
         raise PalimpsestError(
             Code.ERASURE,
@@ -199,3 +190,37 @@ def subjects_of(given: list[str], lines: list[str]) -> dict[str, list[str]]:
             advice="give --subject type=value, or a CSV file whose header names the types",
         )
     return {name: list(dict.fromkeys(values)) for name, values in found.items()}
+
+
+def read_subjects(path: Path) -> list[str]:
+    """The lines of a CSV file of identifiers; raises FILE_ACCESS for one that is no text."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS, f"cannot read {path}: {error}", advice="save it as CSV in UTF-8"
+        ) from error
+
+
+def _in_csv(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Type and value of every identifier; a value that no header names is refused, not left out."""
+    rows = csv.reader(lines, strict=True)
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        for row in rows:
+            for place, value in enumerate(row):
+                if not value.strip():
+                    continue
+                if place >= len(header) or not header[place]:
+                    raise _unreadable(rows.line_num, "it has more values than the header names")
+                yield header[place], value
+    except csv.Error as error:
+        raise _unreadable(rows.line_num, str(error)) from error
+
+
+def _unreadable(line: int, why: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.ERASURE,
+        f"line {line} of the file of identifiers cannot be read: {why}",
+        advice="write a header that names the types, and below it one value for each, or none",
+    )

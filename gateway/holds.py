@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
 
+from gateway.conditions import read_condition
 from gateway.erasers import eraser_of
 from gateway.procedures import find_tables, take
 from gateway.results import Outcome
@@ -25,7 +24,6 @@ from journal.plan import Query
 from journal.relations import Reader
 from journal.schema import Table
 from journal.version import to_datetime
-from rewriter.parsing import DIALECTS
 
 if TYPE_CHECKING:
     from gateway.session import Session
@@ -44,7 +42,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     if table is None and subject is None:
         raise _wrong("a hold needs a table or a person", "name a table, or FOR SUBJECT email = ..")
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
-    predicate = _predicate(session, table, str(where)) if where is not None and table else None
+    predicate = _predicate(session, table, where) if where is not None and table else None
     scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
     journal = eraser_of(session).journal
     hashed = None if named is None else holds.subject_hash(journal, named, value or "")
@@ -95,16 +93,9 @@ def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str
     return named, value
 
 
-def _predicate(session: Session, table: Table, text: str) -> str:
-    """A condition in the client's dialect, looked at by the store before it is believed."""
-    try:
-        condition = sqlglot.parse_one(text, read=DIALECTS[session.dialect])
-    except ParseError as error:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            f'the condition "{text}" cannot be read',
-            advice="write it as behind WHERE",
-        ) from error
+def _predicate(session: Session, table: Table, where: object) -> str:
+    """A condition, or a text of one, looked at by the store before it is believed."""
+    condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
     predicate = holds.physical_predicate(condition, table)
     rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
     looked = exp.select("*").from_(rows.subquery("t"))

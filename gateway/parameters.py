@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,6 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import USER_PARAMETER
 from rewriter.parsing import Parsed
-from rewriter.statement import SqlStatement
 
 Given = Sequence[Any] | Mapping[str, Any] | None
 _EXACT_IN_DOUBLE = 2**53
@@ -99,11 +99,22 @@ def _wrong(message: str) -> PalimpsestError:
 
 def refuse_placeholders(statements: Iterable[Parsed]) -> None:
     """Without parameters ``%s`` may be text; ``?`` and ``$1`` can only be an oversight."""
-    for parsed in statements:
-        if isinstance(parsed.statement, SqlStatement):
-            if parsed.statement.ast.find(exp.Placeholder, exp.Parameter) is not None:
-                raise PalimpsestError(
-                    Code.PARAMETERS,
-                    "the statement has placeholders, and no parameters were given",
-                    advice="give one value for each placeholder",
-                )
+    for tree in (t for parsed in statements for t in _trees(parsed.statement)):
+        if tree.find(exp.Placeholder, exp.Parameter) is not None:
+            raise PalimpsestError(
+                Code.PARAMETERS,
+                "the statement has placeholders, and no parameters were given",
+                advice="give one value for each placeholder",
+            )
+
+
+def _trees(value: object) -> Iterator[exp.Expr]:
+    """The expressions of a statement, which is a value of values."""
+    if isinstance(value, exp.Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _trees(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _trees(getattr(value, field.name))

@@ -28,12 +28,40 @@ def find_tables(session: Session, name: str | None) -> list[Table]:
     schema, _, bare = name.rpartition(".")
     found = catalog.get(TableName(schema or session.settings.schema, bare))
     if not isinstance(found, Table):
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="check the spelling; SHOW TABLES lists what there is",
-        )
+        raise no_table(name, is_view=found is not None)
     return [found]
+
+
+def no_table(name: object, *, is_view: bool) -> PalimpsestError:
+    """The error of a name that stands for no table."""
+    if is_view:
+        return PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{name} is a view, which keeps no rows of its own",
+            advice="name the tables it reads; SHOW CREATE TABLE shows them",
+        )
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {name} does not exist",
+        advice="check the spelling; SHOW TABLES lists what there is",
+    )
+
+
+def named_tables(session: Session, given: dict[str, Any]) -> list[Table]:
+    """The table among the arguments of a procedure, which is taken out; all if it is not there.
+
+    NULL is refused, because a value that is missing must not stand for everything.
+    """
+    if "table" not in given:
+        return find_tables(session, None)
+    name = given.pop("table")
+    if name is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            "the argument table is NULL",
+            advice="name a table; leave the argument out for all of them",
+        )
+    return find_tables(session, str(name))
 
 
 def embedded(session: Session, what: str) -> Journal:

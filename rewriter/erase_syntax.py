@@ -27,12 +27,18 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     like = tokens[where]
     select = Token(TokenType.SELECT, "SELECT", like.line, like.col, like.start, like.end)
     star = Token(TokenType.STAR, "*", like.line, like.col, like.start, like.end)
-    query = parse([select, star, *tokens[1:where]])
-    table = query.find(exp.Table)
-    if table is None or query.args.get("joins") or query.find(exp.Subquery):
+    query = parse([select, star, *tokens[1:end]])
+    table = query.args["from_"].this
+    if not isinstance(table, exp.Table) or _more(table, "this", "db", "catalog", "alias"):
         raise _unexpected(tokens[2], "ERASE FROM needs one table")
-    condition = parse([select, *tokens[where + 1 : end]]).expressions[0]
-    return Erase(table, condition, reason)
+    # A LIMIT, or whatever else a query may have, would erase other rows than it seems to.
+    if _more(query, "expressions", "from_", "where"):
+        raise _unexpected(tokens[where], "ERASE takes nothing behind its condition but REASON")
+    return Erase(table, query.args["where"].this, reason)
+
+
+def _more(node: exp.Expr, *known: str) -> bool:
+    return any(value for name, value in node.args.items() if name not in known)
 
 
 def _unexpected(token: Token, message: str) -> PalimpsestError:

@@ -57,14 +57,19 @@ def place(tokens: list[Token], parse: Parse) -> Call | None:
     words = [t.text.upper() for t in tokens]
     if words[1:2] != ["HOLD"]:
         return None
-    if "REASON" not in words or words.index("REASON") + 2 != len(words):
+    if words[-2:-1] != ["REASON"] or tokens[-1].token_type is not TokenType.STRING:
         raise _unexpected(tokens[-1], "PLACE HOLD needs REASON and a text in quotes at its end")
     arguments: dict[str, exp.Expr] = {"reason": exp.Literal.string(tokens[-1].text)}
     rest, words = tokens[2:-2], words[2:-2]
     if "WHERE" in words:
         start = words.index("WHERE")
-        condition = parse([_like(tokens[0], "SELECT"), *rest[start + 1 :]]).expressions[0]
-        arguments["where"] = exp.Literal.string(condition.sql(dialect="duckdb"))
+        if not rest[start + 1 :]:
+            raise _unexpected(rest[start], "WHERE needs a condition")
+        query = parse([_like(tokens[0], "SELECT"), *rest[start:]])
+        if any(value for name, value in query.args.items() if name != "where"):
+            raise _unexpected(rest[start], "one condition was expected")
+        # As it was read: a text would be read once more, in the client's dialect.
+        arguments["where"] = query.args["where"]
         rest, words = rest[:start], words[:start]
     subject = next((i for i, w in enumerate(words) if words[i : i + 2] == ["FOR", "SUBJECT"]), None)
     if subject is not None:

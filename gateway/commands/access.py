@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-from gateway.commands.connecting import Access, access_options, connected
-from gateway.commands.failure import fail, failing
+from gateway.commands.connecting import Access, connected, upkeep_options
+from gateway.commands.failure import failing
 from gateway.commands.places import LocalFolder, Place
-from gateway.errors import mapped, mapping
-from journal.errors import PalimpsestError
+from gateway.errors import mapping
+from journal.errors import Code, PalimpsestError
 from journal.stores.elsewhere import read_file, write_file
 
-PASSPHRASE = click.option(
-    "--passphrase",
-    envvar="PALIMPSEST_PASSPHRASE",
-    show_envvar=True,
-    prompt=True,
-    hide_input=True,
-    help="Locks the package; send it another way than the package.",
-)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _passphrase(twice: bool) -> Callable[[F], F]:
+    def asked(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+        if value is None and not sys.stdin.isatty():
+            raise click.UsageError(
+                "a passphrase is needed, and there is no terminal to ask at:"
+                " set PALIMPSEST_PASSPHRASE"
+            )
+        if value is None:
+            value = click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice)
+        return str(value)
+
+    return click.option(
+        "--passphrase",
+        envvar="PALIMPSEST_PASSPHRASE",
+        show_envvar=True,
+        callback=asked,
+        help="Locks the package; send it another way than the package.",
+    )
 
 
 @click.group("access")
@@ -38,9 +55,15 @@ def command() -> None:
 @command.command("create")
 @click.argument("file", type=Place())
 @click.option("--subject", multiple=True, required=True, metavar="TYPE=VALUE", help="Who.")
-@click.option("--days", default=30, show_default=True, help="How long it can be opened.")
-@PASSPHRASE
-@access_options
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36_500),
+    default=30,
+    show_default=True,
+    help="How long it can be opened.",
+)
+@_passphrase(twice=True)
+@upkeep_options
 def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, access: Access) -> None:
     """Write a package of JSON and Parquet to FILE, all versions of all rows that name somebody.
 
@@ -66,7 +89,8 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
                 expires,
                 connection.session.user or "somebody",
             )
-            write_file(file, data)
+            with _using(file):
+                write_file(file, data)
     for found in told:
         click.echo(f"  {found.table}: {found.why or f'{found.rows} row versions'}")
     click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
@@ -75,7 +99,7 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
 @command.command("open")
 @click.argument("file", type=Place(exists=True))
 @click.option("--to", "target", required=True, type=LocalFolder(), help="A folder.")
-@PASSPHRASE
+@_passphrase(twice=False)
 def open_file(file: str, target: Path, passphrase: str) -> None:
     """Unpack the package FILE into a folder.
 
@@ -85,11 +109,22 @@ def open_file(file: str, target: Path, passphrase: str) -> None:
     """
     from journal.erasure.package import open_package
 
-    try:
+    with failing(), mapping(), _using(file):
         package = open_package(read_file(file), passphrase, datetime.now(UTC))
-    except PalimpsestError as error:
-        fail(mapped(error))
-    target.mkdir(parents=True, exist_ok=True)
-    for name, data in package.files.items():
-        (target / Path(name).name).write_bytes(data)
+    with failing(), mapping(), _using(str(target)):
+        target.mkdir(parents=True, exist_ok=True)
+        for name, data in package.files.items():
+            (target / Path(name).name).write_bytes(data)
     click.echo(f"{len(package.files)} files in {target}.")
+
+
+@contextmanager
+def _using(place: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"cannot use {place}: {error.strerror or error}",
+            advice="name a place that is there, and that you may write to",
+        ) from error

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.errors import mapping
 from gateway.procedures import hive
@@ -34,7 +34,7 @@ from journal.stores.elsewhere import local_folder
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def command(
     table: str,
     key: str | None,

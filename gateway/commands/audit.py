@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import STATEMENT, failing
 from gateway.errors import mapping
 
@@ -29,7 +29,7 @@ def command() -> None:
 @command.command("verify")
 @click.option("--head", metavar="HASH", help="A hash noted earlier, which must still be there.")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def verify(head: str | None, as_json: bool, access: Access) -> None:
     """Follow the chain; leaves with 1 if an entry was changed, added or removed.
 
@@ -57,7 +57,7 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
 
 @command.command("list")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
     from gateway.erasers import eraser_of

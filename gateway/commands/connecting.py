@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,13 +46,21 @@ def url_of(warehouse: str) -> str:
 
 def access_options(function: F) -> F:
     """Adds --warehouse, --dialect, --user and --as-of, handed over as one ``access``."""
+    return _with_options(function, (*_OPTIONS, AS_OF_OPTION))
 
+
+def upkeep_options(function: F) -> F:
+    """As ``access_options``, without --as-of: for what has no past to work on."""
+    return _with_options(function, _OPTIONS)
+
+
+def _with_options(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
     def collected(
         *args: Any,
         warehouse: str,
         dialect: str,
         user: str | None,
-        as_of: str | None,
+        as_of: str | None = None,
         **kwargs: Any,
     ) -> Any:
         return function(*args, access=Access(warehouse, dialect, user, as_of), **kwargs)
@@ -60,7 +68,7 @@ def access_options(function: F) -> F:
     collected.__name__ = function.__name__
     collected.__doc__ = function.__doc__
     collected.__dict__.update(function.__dict__)
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         collected = option(collected)
     return collected  # type: ignore[return-value]
 
@@ -85,17 +93,17 @@ DIALECT_OPTION = click.option(
 JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Write JSON for scripts; errors too, on stderr."
 )
+AS_OF_OPTION = click.option(
+    "--as-of",
+    metavar="TIME|VERSION",
+    help="Read everything as it was then: '2024-05-01 12:00', or a version,"
+    " or now() - INTERVAL 1 DAY.",
+)
 _OPTIONS = (
     WAREHOUSE_OPTION,
     DIALECT_OPTION,
     click.option(
         "--user", metavar="NAME", help="Who is recorded with commits; default: your login."
-    ),
-    click.option(
-        "--as-of",
-        metavar="TIME|VERSION",
-        help="Read everything as it was then: '2024-05-01 12:00', or a version,"
-        " or now() - INTERVAL 1 DAY.",
     ),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import STATEMENT, fail, failing
 from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
@@ -62,7 +62,7 @@ def command() -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Only count keys, versions, files and bytes.")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def submit(
     subject: tuple[str, ...],
     file: Path | None,
@@ -82,14 +82,13 @@ def submit(
       palimpsest erase submit --subject customer=17 --dry-run --json
     """
     from gateway.erasers import eraser_of
-    from gateway.erasing import names_of, subjects_of
+    from gateway.erasing import names_of, read_subjects, subjects_of
     from journal.erasure.wanted import Wanted
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
-            lines = file.read_text(encoding="utf-8-sig").splitlines() if file else []
             wanted = Wanted(
-                subjects=subjects_of(list(subject), lines),
+                subjects=subjects_of(list(subject), read_subjects(file) if file else []),
                 tables=names_of(connection.session, list(tables)),
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,
@@ -102,7 +101,7 @@ def submit(
 
 @command.command("list")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and how far they are."""
     from journal.erasure.wanted import requests
@@ -120,7 +119,7 @@ def list_requests(as_json: bool, access: Access) -> None:
 @command.command("status")
 @click.argument("request")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
     from journal.erasure.wanted import find_request
@@ -134,7 +133,7 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @command.command("cancel")
 @click.argument("request")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
     """Take a request back; possible until its rows are purged."""
     from gateway.erasers import eraser_of
@@ -151,7 +150,7 @@ def cancel(request: str, as_json: bool, access: Access) -> None:
 @click.argument("requests", nargs=-1)
 @ENGINE_OPTION
 @JSON_OPTION
-@access_options
+@upkeep_options
 def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -> None:
     """Purge accepted requests (all of them, if none is named) in one scan, and complete them.
 
@@ -180,7 +179,7 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
 @command.command("readmit")
 @click.option("--subject", multiple=True, metavar="TYPE=VALUE", help="Somebody who came back.")
 @click.option("--request", metavar="ID", help="Everything this request suppressed, keys too.")
-@access_options
+@upkeep_options
 def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> None:
     """Let erased identifiers be written again; what was erased stays erased.
 
@@ -192,6 +191,8 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     from journal.erasure import readmission
     from journal.erasure.wanted import find_request
 
+    if bool(subject) == (request is not None):
+        raise click.UsageError("name somebody by --subject, or give --request")
     with connected(access, "erase") as connection:
         with failing(), mapping():
             journal, by = _journal(connection), _who(connection)
@@ -205,22 +206,29 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
 @command.command("scope")
 @click.option("--allow", multiple=True, metavar="PATTERN", help="Only these: hr.*, *.people")
 @click.option("--deny", multiple=True, metavar="PATTERN", help="Never these.")
+@click.option("--reset", is_flag=True, help="Forget both lists first: every table is reached.")
 @JSON_OPTION
-@access_options
-def scope(allow: tuple[str, ...], deny: tuple[str, ...], as_json: bool, access: Access) -> None:
+@upkeep_options
+def scope(
+    allow: tuple[str, ...], deny: tuple[str, ...], reset: bool, as_json: bool, access: Access
+) -> None:
     """Say which schemas and tables erasures reach, or show it.
+
+    A list that is given replaces the one there was; the other stays.
 
     \b
     Examples:
       palimpsest erase scope --allow "hr.*" --allow sales --deny hr.archive
       palimpsest erase scope --allow "*"
     """
-    from journal.erasure.scope import load_scope, put_scope
+    from journal.erasure.scope import Scope, load_scope, put_scope
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
             with _journal(connection).exclusive_session() as session:
-                found = put_scope(session, allow, deny) if allow or deny else load_scope(session)
+                found = Scope() if reset else load_scope(session)
+                if reset or allow or deny:
+                    found = put_scope(session, allow or found.allow, deny or found.deny)
                 session.commit()
     if as_json:
         click.echo(json.dumps({"allow": found.allow, "deny": found.deny}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.commands.progress import working
 from gateway.commands.rows import show
@@ -13,7 +13,7 @@ from gateway.commands.rows import show
 @click.command("flush")
 @click.argument("table", required=False)
 @JSON_OPTION
-@access_options
+@upkeep_options
 def command(table: str | None, as_json: bool, access: Access) -> None:
     """Seal the head of TABLE (of every table, if none is named) into a Parquet segment.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.commands.rows import show
 
@@ -38,7 +38,7 @@ def command() -> None:
 @click.option("--subject", metavar="COLUMN=VALUE", help="Only rows of this person.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; shown to whoever is stopped.")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def place(
     table: str | None,
     where: str | None,
@@ -62,7 +62,7 @@ def place(
 @command.command("release")
 @click.argument("hold")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def release(hold: str, as_json: bool, access: Access) -> None:
     """Release the hold of that id; erasures that waited for it may go on.
 
@@ -76,7 +76,7 @@ def release(hold: str, as_json: bool, access: Access) -> None:
 @command.command("list")
 @click.option("--all", "everything", is_flag=True, help="Released holds too.")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def list_holds(everything: bool, as_json: bool, access: Access) -> None:
     """List the holds in force: who, why and since when.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
@@ -53,7 +53,7 @@ from gateway.procedures import find_tables
 )
 @click.option("--master", metavar="MASTER", help="Spark master. Default: local[*].")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def command(
     kind: str,
     tables: tuple[str, ...],
@@ -84,11 +84,16 @@ def command(
     """
     if bool(tables) == everything:
         raise click.UsageError("name tables, or give --all")
-    given = {**_pairs(options), **{k: v for k, v in named.items() if v is not None}}
+    if units is not None and not everything:
+        raise click.UsageError("--units goes with --all: tables that are named all have their turn")
+    given = _pairs(options)
+    for name, value in named.items():
+        if value is not None and given.setdefault(name, value) != value:
+            raise click.UsageError(f"{name} is given twice, and differs")
     with connected(access, "job", as_json=as_json) as connection, failing(as_json=as_json):
-        for name, value in (("job_engine", engine), ("spark_master", master)):
-            if value is not None:
-                connection.session.settings = connection.session.settings.changed(name, value)
+        for setting, wanted in (("job_engine", engine), ("spark_master", master)):
+            if wanted is not None:
+                connection.session.settings = connection.session.settings.changed(setting, wanted)
         with working(f"{kind}", quiet=as_json) as advance:
             request = Request(
                 kind,
@@ -108,13 +113,14 @@ def command(
 def _run(connection: Connection, request: Request, tables: Sequence[str]) -> list[Run]:
     with mapping():
         session = connection.session
-        found = [t for name in tables for t in find_tables(session, name)]
-        return run_all(session, request, found or find_tables(session, None))
+        found = {t.id: t for name in tables for t in find_tables(session, name)}
+        return run_all(session, request, list(found.values()) or find_tables(session, None))
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:
     pairs = [option.partition("=") for option in options]
-    wrong = next((name for name, equals, _ in pairs if not equals), None)
+    wrong = next((o for o, (name, equals, _) in zip(options, pairs, strict=True)
+                  if not name or not equals), None)  # fmt: skip
     if wrong is not None:
         raise click.UsageError(f"--option takes NAME=VALUE, not {wrong}")
     return {name: value for name, _, value in pairs}

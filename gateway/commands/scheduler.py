@@ -10,7 +10,7 @@ from types import FrameType
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import STATEMENT, failing
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
@@ -37,7 +37,7 @@ from gateway.jobs.scheduler import CHECK_S, Scheduler
     help="How many jobs at once.",
 )
 @JSON_OPTION
-@access_options
+@upkeep_options
 def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Access) -> None:
     """Run jobs when they are due, until interrupted.
 

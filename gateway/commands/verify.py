@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
@@ -16,7 +16,7 @@ from journal.verification import Verification
 
 @click.command("verify")
 @JSON_OPTION
-@access_options
+@upkeep_options
 def command(as_json: bool, access: Access) -> None:
     """Check the whole warehouse: files, manifests, and the rows in them. Nothing is repaired.
 

@@ -10,6 +10,7 @@ import os
 from datetime import timedelta
 
 from gateway.erasing import subjects_of
+from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import JobReport, Volume
@@ -53,13 +54,7 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _subjects(context: JobContext) -> dict[str, list[str]]:
-    name = context.text("subjects")
-    if name is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            "the job access needs to know whom it is about",
-            advice="give subjects=FILE: a CSV file whose columns are types of identifiers",
-        )
+    name = context.text("subjects") or ""
     try:
         return subjects_of([], read_file(name).decode().splitlines())
     except (OSError, UnicodeDecodeError) as error:
@@ -104,10 +99,21 @@ def _report(
     )
 
 
+def _check(given: Arguments) -> None:
+    given.text("to")
+    given.number("days")
+    if given.text("subjects") is None:
+        raise wrong(
+            "the job access needs to know whom it is about",
+            "give subjects=FILE: a CSV file whose columns are types of identifiers",
+        )
+
+
 KIND = JobKind(
     "access",
     "an encrypted package of what a table holds about people",
     _run,
     ("subjects", "to", "days"),
     _run,
+    check=_check,
 )

@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 
+from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
-from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
@@ -32,8 +32,6 @@ def _run(context: JobContext) -> JobReport:
         return _drop(context, name)
     if context.text("to") is not None:
         return _copy(context, name)
-    if context.flag("archive"):
-        raise _wrong("archive needs a place to copy to", "give to=URL, or a folder")
     if context.dry_run:
         settled = context.journal.state.version
         backup = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
@@ -114,12 +112,8 @@ def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
 def outside(root: Path, place: str) -> str:
     """A place in full; one inside the warehouse is refused."""
     if not is_elsewhere(place) and local_path(place).resolve().is_relative_to(root.resolve()):
-        raise _wrong(f"{place} lies inside the warehouse", "name a folder outside, or a URL")
+        raise wrong(f"{place} lies inside the warehouse", "name a folder outside, or a URL")
     return place if is_elsewhere(place) else str(local_path(place).resolve())
-
-
-def _wrong(message: str, advice: str) -> PalimpsestError:
-    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)
 
 
 def _backup(
@@ -147,8 +141,8 @@ def _backup(
 
 def expiry(context: JobContext) -> datetime | None:
     """When the backup that is asked for is forgotten."""
-    text = context.text("expires")
-    return None if text is None else Duration.parse(text).after(context.moment)
+    limit = context.given.duration("expires")
+    return None if limit is None else limit.after(context.moment)
 
 
 def _drop(context: JobContext, name: str) -> JobReport:
@@ -197,6 +191,19 @@ def _run_on_hive(context: JobContext) -> JobReport:
     return backup(context)
 
 
+def _check(given: Arguments) -> None:
+    given.text("name")
+    given.duration("expires")
+    given.text("to")
+    if given.flag("drop"):
+        if given.text("name") is None:
+            raise wrong("drop does not say which backup goes", "give its name")
+        for other in ("to", "archive", "expires"):
+            given.exclude("drop", other)
+    if given.flag("archive") and given.text("to") is None:
+        raise wrong("archive needs a place to copy to", "give to=URL, or a folder")
+
+
 KIND = JobKind(
     "backup",
     "name what a table consists of now, or copy it elsewhere",
@@ -204,4 +211,5 @@ KIND = JobKind(
     ("name", "expires", "drop", "to", "archive"),
     _run_on_database,
     _run_on_hive,
+    _check,
 )

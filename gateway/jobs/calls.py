@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from gateway.jobs import kinds
+from gateway.jobs.arguments import Arguments
 from gateway.jobs.runs import Request, Run, run_all
-from gateway.procedures import find_tables, take
+from gateway.procedures import named_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
 
@@ -38,10 +39,10 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> Outco
         session.rollback()
     kind = kinds.find(name)
     given = take(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
-    table = given.pop("table", None)
-    dry_run = str(given.pop("dry_run", False)).lower() in {"true", "1"}
-    tables = find_tables(session, None if table is None else str(table))
-    request = Request(name, given, dry_run=dry_run, named=table is not None)
+    named = "table" in given
+    tables = named_tables(session, given)
+    dry_run = Arguments({"dry_run": given.pop("dry_run", False)}).flag("dry_run")
+    request = Request(name, given, dry_run=dry_run, named=named)
     runs = run_all(session, request, tables)
     raise_failed(runs)
     return session.executor.held("CALL", _rows(runs))

@@ -52,4 +52,5 @@ KIND = JobKind(
     ("mode",),
     _run_on_database,
     in_spark.compact,
+    lambda given: given.word("mode", "auto", "minor", "major"),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gateway.jobs.arguments import Arguments
 from gateway.procedures import database, embedded, hive
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
@@ -62,34 +63,30 @@ class JobContext:
             return usual
         return max(0, from_datetime(backup.after(self.moment)) - from_datetime(self.moment))
 
+    @property
+    def given(self) -> Arguments:
+        """What the job was given, to be read."""
+        return Arguments(self.options)
+
     def text(self, name: str) -> str | None:
         """An option as text."""
-        found = self.options.get(name)
-        return None if found is None else str(found)
+        return self.given.text(name)
 
     def number(self, name: str) -> int | None:
         """An option as a whole number of at least 1; raises SETTING_VALUE for others."""
-        found = self.options.get(name)
-        if found is None:
-            return None
-        if not str(found).isdigit() or int(found) < 1:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f"{name} cannot be {found!r}",
-                advice="give a whole number of at least 1",
-            )
-        return int(found)
+        return self.given.number(name)
 
     def flag(self, name: str) -> bool:
         """An option that is on or off."""
-        return str(self.options.get(name) or "").lower() in {"true", "1", "yes", "on"}
+        return self.given.flag(name)
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """A kind of job: found by its name, among ours or under the entry points ``palimpsest.jobs``.
 
-    ``options`` names the arguments it takes besides the table. ``run`` is for embedded warehouses,
+    ``options`` names the arguments it takes besides the table, and ``check`` raises for values that
+    it cannot use: before any table's run begins. ``run`` is for embedded warehouses,
     ``on_database`` for databases, whose rows only their server can work on, ``on_hive`` for Spark
     behind a Thrift server.
     """
@@ -100,6 +97,7 @@ class JobKind:
     options: tuple[str, ...] = ()
     on_database: Callable[[JobContext], JobReport] | None = None
     on_hive: Callable[[JobContext], JobReport] | None = None
+    check: Callable[[Arguments], object] | None = None
 
     def on(self, journal: OpenJournal) -> Callable[[JobContext], JobReport]:
         """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""

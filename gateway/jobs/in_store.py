@@ -12,7 +12,6 @@ from typing import Protocol, TypeVar
 
 from gateway.jobs.backup import expiry, report
 from gateway.jobs.context import JobContext
-from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
@@ -84,18 +83,18 @@ def _drop(context: JobContext, keeper: Keeper, name: str) -> JobReport:
 def expire(context: JobContext) -> list[str]:
     """Forget backups past their time, or look which they are; their names."""
     with context.session.journal.exclusive_session() as session:
-        found = backups.expire(session, context.moment, context.number("backups"))
+        found = backups.expire(session, context.table.id, context.moment, context.number("backups"))
         if not context.dry_run:
             session.commit()
-    return [b.name for b in found if b.table_id == context.table.id]
+    return [b.name for b in found]
 
 
 def due(context: JobContext) -> tuple[Version | None, int | None] | None:
     """The moment and the number of jobs that VACUUM goes by; None where it goes by grace."""
-    text, count = context.text("retain"), context.number("versions")
-    if text is None and count is None:
+    limit, count = context.given.duration("retain"), context.number("versions")
+    if limit is None and count is None:
         return None
-    before = None if text is None else from_datetime(Duration.parse(text).before(context.moment))
+    before = None if limit is None else from_datetime(limit.before(context.moment))
     return before, count
 
 

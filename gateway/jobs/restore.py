@@ -16,6 +16,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from gateway.jobs import archiving, restoring
+from gateway.jobs.arguments import Arguments
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
@@ -82,10 +83,11 @@ def _chosen(context: JobContext) -> Backup:
         there = retired.paths(session)
     if name is not None:
         return backups.named(found, name, str(table.name))
-    manifest = journal.state.tables[table.id].manifest
-    live = frozenset(f.path for s in manifest.segments for f in s.files)
+    state = journal.state.tables[table.id]
+    live = frozenset(f.path for s in state.manifest.segments for f in s.files)
     usable = [b for b in found if b.paths <= there | live]
-    return restoring.best(context, usable, live)
+    # With rows in the head, no backup is what is there, also if its files are.
+    return restoring.best(context, usable, frozenset() if state.head_counts.total else live)
 
 
 def _write(context: JobContext, backup: Backup, where: exp.Expr | None, *, keep: bool) -> int:
@@ -154,6 +156,13 @@ def _run_on_hive(context: JobContext) -> JobReport:
     return restore(context)
 
 
+def _check(given: Arguments) -> None:
+    for name in ("backup", "from", "where", "key"):
+        given.text(name)
+    given.exclude("where", "key")
+    given.exclude("backup", "from")
+
+
 KIND = JobKind(
     "restore",
     "bring back what a backup shows: the last known good one, or the one named",
@@ -161,4 +170,5 @@ KIND = JobKind(
     ("backup", "from", "where", "key"),
     _run_on_database,
     _run_on_hive,
+    _check,
 )

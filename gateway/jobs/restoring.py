@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
 
+from gateway.conditions import read_condition
+from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
 from journal.commit import Author
 from journal.duration import Duration, Unit
@@ -26,7 +26,7 @@ from journal.relations import ident
 from journal.schema import Table
 from journal.segment import Manifest
 from journal.transaction import Transaction
-from rewriter.parsing import DIALECTS, Parsed
+from rewriter.parsing import Parsed
 from rewriter.statement import Restore, Source
 
 _TRASH = Duration(30, Unit.DAYS)
@@ -67,17 +67,8 @@ def best(context: JobContext, usable: Iterable[Backup], live: frozenset[str]) ->
 def condition(context: JobContext) -> exp.Expr | None:
     """The rows to restore: a condition, or the value of the key."""
     where, key = context.text("where"), context.text("key")
-    if where is not None and key is not None:
-        raise _wrong("where and key exclude each other", "give one of them")
     if where is not None:
-        try:
-            return sqlglot.parse_one(where, read=DIALECTS[context.session.dialect])
-        except ParseError as error:
-            raise PalimpsestError(
-                Code.SYNTAX,
-                f'the condition "{where}" cannot be read',
-                advice="write it as behind WHERE",
-            ) from error
+        return read_condition(context.session, where)
     return None if key is None else _key(context, key)
 
 
@@ -86,7 +77,7 @@ def _key(context: JobContext, text: str) -> exp.Expr:
     values = [part.strip() for part in text.split(",")]
     if table.hidden_key or len(values) != len(table.key):
         named = ", ".join(table.by_physical(p).name for p in table.key)
-        raise _wrong(
+        raise wrong(
             f"{table.name} has {'no key' if table.hidden_key else f'the key ({named})'}",
             "give one value for each key column, separated by commas; or a condition",
         )
@@ -167,7 +158,3 @@ def report(context: JobContext, backup: Backup, rows: int, trash: Backup | None)
             "trash": None if trash is None else trash.name,
         },
     )
-
-
-def _wrong(message: str, advice: str) -> PalimpsestError:
-    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from gateway.jobs import archiving, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
-from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked, JobReport
 
 
@@ -44,20 +43,7 @@ def _run_on_hive(context: JobContext) -> JobReport:
 
 
 def _moment(context: JobContext) -> datetime | None:
-    text = context.text("now")
-    if text is None:
-        return context.now
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"{text} is no moment",
-            advice="write it as 2024-05-01 or 2024-05-01T12:00:00+00:00",
-        ) from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    return found
+    return context.given.moment("now") or context.now
 
 
 KIND = JobKind(
@@ -67,4 +53,5 @@ KIND = JobKind(
     ("now",),
     _run_on_database,
     _run_on_hive,
+    lambda given: given.moment("now"),
 )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import kinds
 from gateway.jobs.alone import Alone, alone_on, one_of
+from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.interrupted import name_of, note_interrupted
@@ -93,7 +94,10 @@ class Run:
 
 
 def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[Run]:
-    """Run a kind on each table; never raises for what a table's run raises."""
+    """Run a kind on each table; never raises for what a table's run raises.
+
+    Arguments that it cannot use are refused before any run begins.
+    """
     kind = kinds.find(request.kind)
     _check_options(kind, request)
     note_interrupted(session.journal, alone_on(session.journal), {t.id for t in tables})
@@ -150,6 +154,8 @@ def _check_options(kind: JobKind, request: Request) -> None:
             f"the job {kind.name} does not take {', '.join(sorted(unknown))}",
             advice="it takes " + (", ".join(kind.options) or "a table, and nothing else"),
         )
+    if kind.check is not None:
+        kind.check(Arguments(request.options))
 
 
 def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
@@ -201,12 +207,12 @@ def _run_alone(
     else:
         tell(report.why or report.state)
         run = Run(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
-        _ended(journal, run, log)
+        _ended(journal, run, log, request.options)
         return run
-    tell(_told(found))
+    tell(_told(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     run = Run(job_id, kind.name, str(table.name), state, attempt, error=found)
-    _ended(journal, run, log)
+    _ended(journal, run, log, request.options)
     return run
 
 
@@ -218,10 +224,10 @@ def _shown(name: str, value: Any) -> str:
     return "(not kept)" if name in _PRIVATE else shown_place(str(value))
 
 
-def _told(error: PalimpsestError) -> str:
-    """An error for the record: without its message where that may quote the data."""
+def _told(error: PalimpsestError, options: Mapping[str, Any]) -> str:
+    """An error for the record: without its message where that may quote data, or who was named."""
     quotes = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
-    return error.code.value.title if quotes else error.message
+    return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
 
 
 def _engine(session: Session, table: Table) -> Engine:
@@ -257,7 +263,7 @@ def _began(
         store.commit()
 
 
-def _ended(journal: OpenJournal, run: Run, log: list[str]) -> None:
+def _ended(journal: OpenJournal, run: Run, log: list[str], options: Mapping[str, Any]) -> None:
     values: dict[str, Any] = {
         "state": run.state,
         "ended_at": to_datetime(journal.clock.now()),
@@ -270,7 +276,7 @@ def _ended(journal: OpenJournal, run: Run, log: list[str]) -> None:
         values |= {"rows_removed": done.removed.rows, "bytes_removed": done.removed.bytes}
         values["report"] = json.dumps(done.to_json())
     if run.error is not None:
-        values |= {"error_code": run.error.code.value.code, "error": _told(run.error)}
+        values |= {"error_code": run.error.code.value.code, "error": _told(run.error, options)}
     with journal.exclusive_session() as store:
         rows_of.end_job(store, run.id, values)
         store.commit()

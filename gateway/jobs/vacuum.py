@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
-from journal.duration import Duration
 from journal.errors import PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.contract import JobReport, Volume
@@ -25,11 +25,8 @@ Chosen = Callable[[RetiredSegment], bool]
 def _run(context: JobContext) -> JobReport:
     journal, table_id = context.journal, context.table.id
     with journal.exclusive_session() as session:
-        expired = [
-            b
-            for b in backups.expire(session, context.moment, context.number("backups"))
-            if b.table_id == table_id
-        ]
+        keep = context.number("backups")
+        expired = backups.expire(session, table_id, context.moment, keep)
         found = retired.load(session, table_id)
         pinned = backups.pinned_paths(session)
         if not context.dry_run:
@@ -73,9 +70,9 @@ def _undone(context: JobContext) -> list[str]:
 
 
 def _chosen(context: JobContext, found: list[RetiredSegment]) -> Chosen:
-    text = context.text("retain")
+    limit = context.given.duration("retain")
     now = context.journal.clock.now()
-    before = None if text is None else from_datetime(Duration.parse(text).before(context.moment))
+    before = None if limit is None else from_datetime(limit.before(context.moment))
     count = context.number("versions")
     jobs = list(dict.fromkeys(r.why.job_id for r in found))
     old = set(jobs[: max(0, len(jobs) - count)]) if count is not None else set()
@@ -115,6 +112,12 @@ def _run_on_hive(context: JobContext) -> JobReport:
     return vacuum(context)
 
 
+def _check(given: Arguments) -> None:
+    given.duration("retain")
+    given.number("versions")
+    given.number("backups")
+
+
 KIND = JobKind(
     "vacuum",
     "forget backups past their time and remove the files nothing needs",
@@ -122,4 +125,5 @@ KIND = JobKind(
     ("retain", "versions", "backups"),
     _run_on_database,
     _run_on_hive,
+    _check,
 )

@@ -78,5 +78,11 @@ def _report(context: JobContext, found: Verification) -> JobReport:
 
 
 KIND = JobKind(
-    "verify", "check a table's files and rows", _run, ("copies",), _run_on_database, _run_on_hive
+    "verify",
+    "check a table's files and rows",
+    _run,
+    ("copies",),
+    _run_on_database,
+    _run_on_hive,
+    lambda given: given.flag("copies"),
 )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from journal.errors import Code, PalimpsestError
 from journal.schema import TableName, fold
 from journal.stores import catalog_format as rows_of
 from journal.stores.base import StoreSession
@@ -51,7 +52,14 @@ def load_scope(session: StoreSession) -> Scope:
 
 
 def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) -> Scope:
-    """Set the lists of a store."""
+    """Set the lists of a store; raises ERASURE for a pattern that no table can match."""
+    for pattern in (*allow, *deny):
+        if not all(part.strip() for part in pattern.split(".")) or pattern.count(".") > 1:
+            raise PalimpsestError(
+                Code.ERASURE,
+                f'"{pattern}" is no pattern of tables',
+                advice="write a schema, or schema and table: hr, hr.*, *.people, *",
+            )
     scope = Scope(tuple(allow) or ("*",), tuple(deny))
     lists = {"allow": scope.allow, "deny": scope.deny}
     rows_of.put_meta(session, _KEY, json.dumps(lists))

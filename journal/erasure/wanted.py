@@ -85,8 +85,12 @@ def aims(session: StoreSession, state: JournalState, wanted: Wanted) -> list[Aim
         identities = ever_described(held.layouts)
         why_not = _why_not(table, identities, wanted) or scope.why_not(table.name)
         found.append(Aim(table, identities, why_not))
-    if all(a.why_not is not None for a in found):
-        types = ", ".join(wanted.subjects) or "a predicate"
+    reached = [a for a in found if a.why_not is None]
+    # Of several types none is passed over: nobody may take for erased who was not looked for.
+    known = {i.type for a in reached for i in a.identities}
+    unknown = [name for name in wanted.subjects if name not in known]
+    if unknown or not reached:
+        types = ", ".join(unknown) or "a predicate"
         raise PalimpsestError(
             Code.ERASURE,
             f"no table that erasures reach identifies people by {types}",
@@ -116,11 +120,11 @@ def requests(journal: ErasureJournal) -> list[Request]:
 
 def find_request(journal: ErasureJournal, wanted: str) -> Request:
     """The request of that id, or of the only id that begins so."""
-    found = [r for r in requests(journal) if r.id.startswith(wanted)]
+    found = [r for r in requests(journal) if wanted and r.id.startswith(wanted)]
     if len(found) != 1:
         raise PalimpsestError(
             Code.ERASURE,
-            f"there is {'no' if not found else 'more than one'} request {wanted}",
+            f"there is {'no' if not found else 'more than one'} request {wanted}".rstrip(),
             advice="`palimpsest erase list` shows them",
         )
     return found[0]

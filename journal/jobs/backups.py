@@ -180,17 +180,18 @@ def pinned_paths(session: StoreSession, but: frozenset[str] = frozenset()) -> se
     return {path for b in kept for path in b.paths}
 
 
-def expire(session: StoreSession, now: datetime, keep: int | None = None) -> list[Backup]:
-    """Forget backups past their time, and of each table all but the ``keep`` latest named ones.
+def expire(
+    session: StoreSession, table_id: int, now: datetime, keep: int | None = None
+) -> list[Backup]:
+    """Forget a table's backups past their time, and all but the ``keep`` latest named ones.
 
     Copies are left: they must be removed where they lie before they are forgotten.
     """
-    found = [b for b in load(session) if b.kind is not BackupKind.COPY]
+    found = [b for b in load(session, table_id) if b.kind is not BackupKind.COPY]
     gone = [b for b in found if b.expires_at is not None and b.expires_at <= now]
     if keep is not None:
-        for table_id in {b.table_id for b in found}:
-            named = [b for b in found if b.table_id == table_id and b.kind is BackupKind.NAMED]
-            gone += [b for b in named[: max(0, len(named) - keep)] if b not in gone]
+        named = [b for b in found if b.kind is BackupKind.NAMED]
+        gone += [b for b in named[: max(0, len(named) - keep)] if b not in gone]
     for backup in gone:
         rows_of.drop_backup(session, backup.table_id, backup.name)
     return gone

@@ -332,3 +332,20 @@ def test_verify_finds_damage(run: Client, connect_again: Callable[[], Client]) -
 @pytest.fixture
 def connect_again(run: Client) -> Callable[[], Client]:
     return lambda: Client(run.root)
+
+
+def test_what_was_deleted_a_moment_ago_comes_back_from_the_last_good_backup(run: Client) -> None:
+    run("CALL system.backup('hr.t', name => 'b')")
+    run("DELETE FROM hr.t WHERE id = 5")
+    assert call(run, "CALL system.restore('hr.t', key => 5)")["rows_written"] == 1
+    assert run("SELECT count(*) FROM hr.t") == [(100,)]
+
+
+def test_a_vacuum_forgets_backups_of_its_own_table_alone(run: Client) -> None:
+    for table in ("hr.t", "hr.u"):
+        run(f"INSERT INTO {table} (id) VALUES (1000)")
+        for name in ("a", "b"):
+            run(f"CALL system.backup('{table}', name => '{name}')")
+    done = call(run, "CALL system.vacuum('hr.t', backups => 1)")
+    assert done["report"]["details"]["backups_forgotten"] == ["a"]
+    assert run("SELECT count(*) FROM system.backups WHERE table_name = 'hr.u'") == [(2,)]

@@ -1,0 +1,94 @@
+"""What a job is given, read: texts, numbers, switches, moments and lengths of time. Pure.
+
+Every reader refuses what it cannot understand with SETTING_VALUE, and gives None for what was not
+given. Kinds of jobs look at all their arguments before anything runs or is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from journal.duration import Duration
+from journal.errors import Code, PalimpsestError
+
+_ON = frozenset({"true", "1", "yes", "on"})
+_OFF = frozenset({"false", "0", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Arguments by name, as the command line (texts) or SQL (values) gives them."""
+
+    given: Mapping[str, Any]
+
+    def named(self, *names: str) -> list[str]:
+        """Which of these were given, switches that are off aside."""
+        found = [n for n in names if self.given.get(n) is not None]
+        return [n for n in found if str(self.given[n]).lower() not in _OFF]
+
+    def text(self, name: str) -> str | None:
+        """A text that says something."""
+        found = self.given.get(name)
+        if found is None:
+            return None
+        if not str(found).strip():
+            raise wrong(f"{name} is empty", f"give {name} a value, or leave it out")
+        return str(found)
+
+    def word(self, name: str, *known: str) -> str | None:
+        """One of some words."""
+        found = self.text(name)
+        if found is None or found in known:
+            return found
+        raise wrong(f"{name} cannot be {found!r}", f"there are {', '.join(known)}")
+
+    def number(self, name: str) -> int | None:
+        """A whole number of at least 1."""
+        found = self.given.get(name)
+        if found is None:
+            return None
+        text = str(found)
+        if not (text.isascii() and text.isdigit()) or int(text) < 1:
+            raise wrong(f"{name} cannot be {found!r}", "give a whole number of at least 1")
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        """A switch; off if it was not given."""
+        found = self.given.get(name)
+        if found is None or str(found).lower() in _OFF:
+            return False
+        if str(found).lower() not in _ON:
+            raise wrong(f"{name} cannot be {found!r}", "write true or false")
+        return True
+
+    def moment(self, name: str) -> datetime | None:
+        """A moment; UTC unless it says otherwise."""
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise wrong(
+                f"{text} is no moment", "write it as 2024-05-01 or 2024-05-01T12:00:00+00:00"
+            ) from None
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+    def duration(self, name: str) -> Duration | None:
+        """A length of time, as ``30 days``."""
+        text = self.text(name)
+        return None if text is None else Duration.parse(text)
+
+    def exclude(self, *names: str) -> None:
+        """Raise if more than one of these was given."""
+        found = self.named(*names)
+        if len(found) > 1:
+            raise wrong(f"{' and '.join(found)} exclude each other", "give one of them")
+
+
+def wrong(message: str, advice: str) -> PalimpsestError:
+    """The error of an argument that nothing can be done with."""
+    return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)
