@@ -1,29 +1,52 @@
 """What the gateway adds over PostgreSQL: the same rewritten SQL through it and sent directly.
 
-    python -m bench.database --rows 200000 --rounds 7
+    python -m bench.database --rows 200000 --repeats 9
 
-Starts a server of its own. Interleaved rounds, the best of each: scans that fetch every row, sums,
-look-ups by key, and updates by key. Prints JSON.
+Starts a server of its own. Reads are sent as the gateway rewrites them. Of writes every statement
+that the gateway sends is recorded, and sent again with its parameters to a copy of the database
+that was made before the first of them, so that both sides do the same work on the same rows.
+With --cpu it is the processor time of this process that is compared: the server's is the same.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import psycopg
 
 import gateway
+from bench.measure import OURS, Promise, Report, Run
+from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from journal.plan import Fetch
+from journal.stores.postgres_cursor import ChunkCursor
 from journal.stores.postgres_text import render
 from tests.support.postgres import Cluster
 
+DIRECT = "the same, directly"
+ALONE = "its INSERT, alone"
+PLAIN = "an ordinary table"
 POINTS = 200
+MORE_MS = 2.0
+SCANS = {
+    "scan": "SELECT a, b, c FROM t",
+    "scan of other types": "SELECT a, d, e, f FROM u",
+    "sum": "SELECT b % 10 AS g, sum(c), count(*) FROM t GROUP BY b % 10",
+}
+WRITES = {
+    "point update": "UPDATE t SET c = c + 1 WHERE a = ?",
+    "point insert": "INSERT INTO t VALUES (?, 1, 1)",
+    "point delete": "DELETE FROM t WHERE a = ?",
+}
+
+Sent = tuple[str, Sequence[Any] | None]
+"""A statement as the server gets it, and its parameters."""
 
 
 def rewritten(con: Connection, sql: str) -> str:
@@ -36,81 +59,170 @@ def rewritten(con: Connection, sql: str) -> str:
     return render(step.query).sql
 
 
-def seconds(action: Callable[[], Any]) -> float:
-    """How long one call takes."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
+@contextmanager
+def recorded() -> Iterator[list[Sent]]:
+    """What the gateway sends meanwhile."""
+    sent: list[Sent] = []
+    execute = ChunkCursor.execute
+
+    def listening(self: ChunkCursor, query: Any, params: Any = None, **rest: Any) -> Any:
+        sent.append((query, params))
+        return execute(self, query, params, **rest)
+
+    ChunkCursor.execute = listening  # type: ignore[method-assign]
+    try:
+        yield sent
+    finally:
+        ChunkCursor.execute = execute  # type: ignore[method-assign]
 
 
-def fetched(con: Connection, sql: str) -> list[tuple[Any, ...]]:
-    """All rows through the gateway."""
-    return con.execute(sql).fetchall()
+def per_point(clock: Callable[[], float], work: Callable[[], object]) -> float:
+    """Seconds for one of the points that the work consists of."""
+    started = clock()
+    work()
+    return (clock() - started) / POINTS
 
 
-def measure(con: Connection, direct: Any, rows: int, rounds: int) -> dict[str, Any]:
-    """Best times of each question, both ways."""
-    scans = {
-        "scan": "SELECT a, b, c FROM t",
-        "scan of other types": "SELECT a, d, e, f FROM u",
-        "sum": "SELECT b % 10 AS g, sum(c), count(*) FROM t GROUP BY b % 10",
+def send(connection: psycopg.Connection[Any], statements: Sequence[Sent]) -> None:
+    """Run statements as they are, and take their rows."""
+    with psycopg.RawCursor(connection) as cursor:
+        for sql, parameters in statements:
+            cursor.execute(sql, parameters)
+            while cursor.nextset():
+                continue
+            if cursor.description:
+                cursor.fetchall()
+
+
+def scans(report: Report, con: Connection, direct: Any, repeats: int) -> None:
+    """Every row, and sums of them."""
+    for case, sql in SCANS.items():
+        text = rewritten(con, sql)
+        contenders: dict[str, Run] = {
+            OURS: lambda sql=sql: con.execute(sql).fetchall() and None,
+            DIRECT: lambda text=text: direct.execute(text).fetchall() and None,
+        }
+        # The server works while this process does, so processor time of a scan says little.
+        promises = () if report.clock is time.process_time else (Promise(DIRECT, 1.05),)
+        report.compare(case, contenders, repeats, promises)
+
+
+def point_reads(report: Report, con: Connection, direct: Any, repeats: int) -> None:
+    """Rows by their key."""
+    points = [f"SELECT a, b, c FROM t WHERE a = {i * 37 % report.rows}" for i in range(POINTS)]
+    texts = [rewritten(con, sql) for sql in points]
+    contenders: dict[str, Run] = {
+        OURS: lambda: per_point(
+            report.clock, lambda: [con.execute(sql).fetchall() for sql in points]
+        ),
+        DIRECT: lambda: per_point(
+            report.clock, lambda: [direct.execute(sql).fetchall() for sql in texts]
+        ),
     }
-    best: dict[str, dict[str, float]] = {
-        name: {} for name in (*scans, "point read", "point update")
-    }
-    update = "UPDATE t SET c = c + 1 WHERE a = ?"
-    mutable = "UPDATE plain SET c = c + 1 WHERE a = %s"
-    points = [f"SELECT a, b, c FROM t WHERE a = {i * 37 % rows}" for i in range(POINTS)]
-    plain = [rewritten(con, sql) for sql in points]
+    report.compare("point read", contenders, repeats)
 
-    def keep(name: str, way: str, took: float) -> None:
-        best[name][way] = min(took, best[name].get(way, took))
 
-    for _ in range(rounds):
-        for name, sql in scans.items():
-            text = rewritten(con, sql)
-            keep(name, "direct", seconds(lambda text=text: direct.execute(text).fetchall()))
-            keep(name, "gateway", seconds(lambda sql=sql: fetched(con, sql)))
-        took = seconds(lambda: [direct.execute(sql).fetchall() for sql in plain])
-        keep("point read", "direct", took / POINTS)
-        keep("point read", "gateway", seconds(lambda: [fetched(con, s) for s in points]) / POINTS)
-        took = seconds(lambda: [con.execute(update, [i]) for i in range(POINTS)])
-        keep("point update", "gateway", took / POINTS)
-        took = seconds(lambda: [direct.execute(mutable, [i]) for i in range(POINTS)])
-        keep("point update", "plain table", took / POINTS)
-    return best
+def point_writes(
+    report: Report, con: Connection, twins: Sequence[psycopg.Connection[Any]], repeats: int
+) -> None:
+    """Rows by their key, changed; ``twins`` are copies of the database as it is now."""
+    whole, part = twins
+    for case, sql in WRITES.items():
+        keys = count(report.rows if case == "point insert" else 0)
+        waiting: tuple[deque[list[Sent]], deque[list[Sent]]] = (deque(), deque())
+
+        def ours(sql: str = sql, keys: Iterator[int] = keys, waiting: Any = waiting) -> float:
+            given = [next(keys) for _ in range(POINTS)]
+            with recorded() as sent:
+                took = per_point(report.clock, lambda: [con.execute(sql, [key]) for key in given])
+            waiting[0].append(sent)
+            # The first of all is not written directly, but by way of a temporary table.
+            appends = [s for s in sent if s[0].startswith("INSERT INTO") and s[1]]
+            waiting[1].append(appends)
+            return took
+
+        def again(twin: Any, which: int, waiting: Any = waiting) -> float:
+            statements = waiting[which].popleft()
+            return per_point(report.clock, lambda: send(twin, statements))
+
+        ours()
+        contenders: dict[str, Run] = {
+            OURS: ours,
+            DIRECT: lambda again=again: again(whole, 0),
+            ALONE: lambda again=again: again(part, 1),
+        }
+        if case == "point update":
+            mutable, places = "UPDATE plain SET c = c + 1 WHERE a = $1", range(POINTS)
+            plain = [(mutable, [place]) for place in places]
+            contenders[PLAIN] = lambda plain=plain: per_point(
+                report.clock, lambda: send(part, plain)
+            )
+        report.compare(case, contenders, repeats)
+
+
+def added(report: Report) -> None:
+    """Say of points what the gateway takes besides, and whether that is what was promised."""
+    for case in ("point read", *WRITES):
+        ours = report.median_ms(case, OURS)
+        more = ours - report.median_ms(case, DIRECT)
+        kept = "kept" if more <= MORE_MS else "BROKEN"
+        report.facts[f"{case}, more than {DIRECT}"] = (
+            f"{more:.2f} ms, promised at most {MORE_MS:g} ms: {kept}"
+        )
+        if case in WRITES:
+            alone = ours - report.median_ms(case, ALONE)
+            report.facts[f"{case}, more than {ALONE}"] = f"{alone:.2f} ms"
+
+
+def fill(cluster: Cluster, database: str, rows: int) -> None:
+    """Two tables of the gateway's, and an ordinary one."""
+    with (
+        psycopg.connect(cluster.conninfo(database), autocommit=True) as direct,
+        gateway.connect(cluster.url(database), autocommit=True) as con,
+    ):
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c BIGINT)")
+        con.execute(f"INSERT INTO t SELECT i, i * 7, i FROM range({rows}) AS r(i)")
+        direct.execute("CREATE TABLE plain (a integer PRIMARY KEY, b integer, c bigint)")
+        direct.execute("INSERT INTO plain SELECT a, b, c FROM t")
+        con.execute(
+            "CREATE TABLE u (a INTEGER PRIMARY KEY, d VARCHAR, e DECIMAL(12,2), f TIMESTAMP)"
+        )
+        texts = "'name ' || a, c / 100.0, TIMESTAMP '2024-01-01' + b * INTERVAL '1 second'"
+        con.execute(f"INSERT INTO u SELECT a, {texts} FROM t")
+        direct.execute("ANALYZE")
+
+
+def measure(options: Options) -> Report:
+    """All of it, on a server that is removed again."""
+    clock = time.process_time if options.cpu else time.perf_counter
+    report = Report("what the gateway adds over PostgreSQL", options.rows, clock=clock)
+    cluster = Cluster.start()
+    try:
+        database = cluster.database()
+        fill(cluster, database, options.rows)
+        twins = [cluster.database(template=database) for _ in range(2)]
+        connected = [
+            psycopg.connect(cluster.conninfo(name), autocommit=True, prepare_threshold=None)
+            for name in (database, *twins)
+        ]
+        with gateway.connect(cluster.url(database), autocommit=True) as con:
+            scans(report, con, connected[0], options.repeats)
+            point_reads(report, con, connected[0], options.repeats)
+            point_writes(report, con, connected[1:], options.repeats)
+        for connection in connected:
+            connection.close()
+    finally:
+        cluster.remove()
+    added(report)
+    return report
 
 
 def main() -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m bench.database")
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    cluster = Cluster.start()
-    try:
-        database = cluster.database()
-        direct = psycopg.connect(cluster.conninfo(database), autocommit=True)
-        with direct, gateway.connect(cluster.url(database), autocommit=True) as con:
-            con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c BIGINT)")
-            filled = f"SELECT i, i * 7, i FROM range({options.rows}) AS r(i)"
-            con.execute(f"INSERT INTO t {filled}")
-            direct.execute("CREATE TABLE plain (a integer PRIMARY KEY, b integer, c bigint)")
-            direct.execute("INSERT INTO plain SELECT a, b, c FROM t")
-            con.execute(
-                "CREATE TABLE u (a INTEGER PRIMARY KEY, d VARCHAR, e DECIMAL(12,2), f TIMESTAMP)"
-            )
-            texts = "'name ' || a, c / 100.0, TIMESTAMP '2024-01-01' + b * INTERVAL '1 second'"
-            con.execute(f"INSERT INTO u SELECT a, {texts} FROM t")
-            direct.execute("ANALYZE")
-            best = measure(con, direct, options.rows, options.rounds)
-        for times in best.values():
-            if "direct" in times:
-                times["ratio"] = round(times["gateway"] / times["direct"], 3)
-                times["more_ms"] = round((times["gateway"] - times["direct"]) * 1000, 3)
-        sys.stdout.write(json.dumps({"rows": options.rows, "best_s": best}, indent=2) + "\n")
-    finally:
-        cluster.remove()
+    made = parser(__doc__ or "")
+    made.set_defaults(rows=200_000)
+    options = options_of(made.parse_args())
+    measure(options).finish(options.json)
     return 0
 
 

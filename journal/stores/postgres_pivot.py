@@ -38,7 +38,10 @@ def with_values(
 
     ``known`` are the columns of relations that the tree only names.
     """
-    if not query.__dict__.setdefault("_postgres_pivots", has_pivots(query.ast)):
+    found = query.__dict__.get("_postgres_pivots")
+    if found is None:
+        found = query.__dict__["_postgres_pivots"] = has_pivots(query.ast)
+    if not found:
         return query
     return Query.of(_listed(query.ast, known, ask))
 

@@ -142,12 +142,12 @@ class Cluster:
         """The client library's URL of a database."""
         return f"postgresql://tester@127.0.0.1:{self.port}/{database}"
 
-    def database(self) -> str:
-        """A new, empty database: its name."""
+    def database(self, *, template: str = "template1") -> str:
+        """A new database: its name. It is empty, or a copy of another that nobody has open."""
         self._databases += 1
         name = f"test_{os.getpid()}_{self._databases}_{int(time.time() * 1e6)}"
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as admin:
-            admin.execute(f"CREATE DATABASE {name}")
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
     def url(self, database: str) -> str:
