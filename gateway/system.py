@@ -24,7 +24,6 @@ from rewriter.descriptions import (
     referred_constraint,
     shown_type,
 )
-from rewriter.system import CATALOG_NAME
 
 Row = tuple[Any, ...]
 ViewColumns = Callable[[View], Sequence[tuple[str, str]]]
@@ -131,7 +130,7 @@ def _policies(seen: Seen) -> Iterator[Row]:
 
 def _info_schemata(seen: Seen) -> Iterator[Row]:
     names = [*sorted(seen.catalog.schemas.values()), "system", "information_schema"]
-    return ((CATALOG_NAME, name, "palimpsest") for name in names)
+    return ((seen.catalog.database, name, "palimpsest") for name in names)
 
 
 def _info_tables(seen: Seen) -> Iterator[Row]:
@@ -139,7 +138,7 @@ def _info_tables(seen: Seen) -> Iterator[Row]:
         table = isinstance(found, Table)
         kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
         yield (
-            *(CATALOG_NAME, found.name.schema, found.name.name),
+            *(seen.catalog.database, found.name.schema, found.name.name),
             *(kind if table else "VIEW", "YES" if table else "NO", found.comment),
         )
 
@@ -153,7 +152,7 @@ def _info_columns(seen: Seen) -> Iterator[Row]:
             made = generation(found, column) if isinstance(found, Table) else None
             always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
             yield (
-                *(CATALOG_NAME, found.name.schema, found.name.name, column.name, position),
+                *(seen.catalog.database, found.name.schema, found.name.name, column.name, position),
                 *(referenced_default(found, column), "NO" if column.not_null or key else "YES"),
                 *(column.type, precision, scale, identity is not None, always),
                 *("ALWAYS" if column.generated else "NEVER", made, column.comment),
@@ -171,14 +170,22 @@ def _info_views(seen: Seen) -> Iterator[Row]:
     for found in _relations(seen):
         if isinstance(found, View):
             name = found.name
-            yield (CATALOG_NAME, name.schema, name.name, found.query, "NONE", "NO", "NO")
+            yield (seen.catalog.database, name.schema, name.name, found.query, "NONE", "NO", "NO")
 
 
 def _info_constraints(seen: Seen) -> Iterator[Row]:
     for table in _base_tables(seen):
         for kind, name, _ in constraints(table):
-            place = (CATALOG_NAME, table.name.schema, name)
-            yield (*place, CATALOG_NAME, table.name.schema, table.name.name, kind, "NO", "NO")
+            place = (seen.catalog.database, table.name.schema, name)
+            yield (
+                *place,
+                seen.catalog.database,
+                table.name.schema,
+                table.name.name,
+                kind,
+                "NO",
+                "NO",
+            )
 
 
 def _info_key_columns(seen: Seen) -> Iterator[Row]:
@@ -186,10 +193,10 @@ def _info_key_columns(seen: Seen) -> Iterator[Row]:
         for kind, name, columns in constraints(table):
             referred = _referred(seen, table, name) if kind == "FOREIGN KEY" else ()
             for position, column in enumerate(columns if kind != "CHECK" else (), 1):
-                place = (CATALOG_NAME, table.name.schema, name)
+                place = (seen.catalog.database, table.name.schema, name)
                 there = referred[position - 1] if referred else None
                 yield (
-                    *(*place, CATALOG_NAME, table.name.schema, table.name.name),
+                    *(*place, seen.catalog.database, table.name.schema, table.name.name),
                     *(column, position, there),
                 )
 
@@ -211,8 +218,8 @@ def _info_references(seen: Seen) -> Iterator[Row]:
             if reference.child.id == table.id:
                 _, unique, _ = referred_constraint(reference)
                 yield (
-                    *(CATALOG_NAME, table.name.schema, reference.key.name),
-                    *(CATALOG_NAME, reference.parent.name.schema, unique),
+                    *(seen.catalog.database, table.name.schema, reference.key.name),
+                    *(seen.catalog.database, reference.parent.name.schema, unique),
                     *("NONE", "NO ACTION", "NO ACTION"),
                 )
 

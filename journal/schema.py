@@ -13,6 +13,8 @@ from types import MappingProxyType
 from journal.version import VersionType
 
 DEFAULT_SCHEMA = "main"
+DATABASE = "palimpsest"
+"""What the database of all schemas is called where a store has no name for it."""
 OWN_SCHEMA = "temp"
 """Where a session's temporary relations are, in stores that have them."""
 ON_COMMIT = "on_commit"
@@ -212,6 +214,7 @@ class CatalogSnapshot:
 
     ``home`` is the schema of names that give none, which every store has from the beginning.
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
+    ``database`` is what all schemas together are called.
     """
 
     generation: int
@@ -219,14 +222,18 @@ class CatalogSnapshot:
     relations: Mapping[tuple[str, str], Relation]
     home: str = DEFAULT_SCHEMA
     own: str | None = None
+    database: str = DATABASE
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
 
     @staticmethod
-    def empty(home: str = DEFAULT_SCHEMA, own: str | None = None) -> CatalogSnapshot:
+    def empty(
+        home: str = DEFAULT_SCHEMA, own: str | None = None, database: str = DATABASE
+    ) -> CatalogSnapshot:
         """A catalog with the default schema of its store and nothing in it."""
-        return CatalogSnapshot(0, MappingProxyType({home: home}), MappingProxyType({}), home, own)
+        schemas: Mapping[str, str] = MappingProxyType({home: home})
+        return CatalogSnapshot(0, schemas, MappingProxyType({}), home, own, database)
 
     def is_own(self, name: TableName) -> bool:
         """True for the name of a temporary relation, be it there or not."""

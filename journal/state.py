@@ -96,7 +96,7 @@ class JournalState:
 
     def catalog_at(self, point: Version) -> CatalogSnapshot:
         """The catalog as it was at ``point``."""
-        found = CatalogSnapshot.empty(self.catalog.home, self.catalog.own)
+        found = CatalogSnapshot.empty(self.catalog.home, self.catalog.own, self.catalog.database)
         for version, snapshot in self.history:
             if version > point:
                 break

@@ -10,6 +10,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import STORE_SCHEMA
 from journal.schema import (
+    DATABASE,
     DEFAULT_SCHEMA,
     OWN_SCHEMA,
     CatalogSnapshot,
@@ -22,8 +23,6 @@ from journal.schema import (
 from journal.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
 
-DATABASE = "palimpsest"
-"""What ``information_schema`` calls the database of all schemas."""
 _RECURRING = "recurring"
 """``recurring.t`` is all that a recursive CTE t has made so far."""
 _DATABASES = frozenset({DATABASE, "spark_catalog"})
@@ -62,17 +61,22 @@ def table_name(table: exp.Table, context: RewriteContext) -> TableName:
         name = TableName(own, table.name)
         if is_among_own(table) or (not table.db and context.catalog.get(name) is not None):
             return name
-    check_database(table)
+    check_database(table, context.catalog)
     return TableName(table.db or context.default_schema, table.name)
 
 
-def check_database(node: exp.Table) -> None:
+def is_database(name: str, catalog: CatalogSnapshot) -> bool:
+    """True for what the database of all schemas is called."""
+    return fold(name) in {*_DATABASES, fold(catalog.database)}
+
+
+def check_database(node: exp.Table, catalog: CatalogSnapshot) -> None:
     """Raise UNKNOWN_TABLE for a name in another database than the one there is."""
-    if node.catalog and fold(node.catalog) not in _DATABASES:
+    if node.catalog and not is_database(node.catalog, catalog):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"there is no database {node.catalog}",
-            advice=f"leave it out: every schema is in {DATABASE}",
+            advice=f"leave it out: every schema is in {catalog.database}",
             position=position_of(node),
         )
 

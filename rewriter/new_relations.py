@@ -14,7 +14,7 @@ from journal.relations import ident
 from journal.schema import Table, TableName, View, fold
 from journal.sql import cast, expression
 from rewriter.context import RewriteContext
-from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
+from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
 
 _RESERVED_SCHEMAS = SYSTEM_SCHEMAS | OWN_SCHEMAS | {"_palimpsest", "pg_catalog"}
 
@@ -32,6 +32,7 @@ def check_schema_name(name: str, node: exp.Expr) -> None:
 
 def new_name(node: exp.Table, context: RewriteContext) -> TableName:
     """The name of a table or view to be; its schema must exist."""
+    check_database(node, context.catalog)
     name = TableName(node.db or context.default_schema, node.name)
     return placed(name, node, context)
 

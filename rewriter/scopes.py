@@ -16,7 +16,7 @@ from journal.relations import ident
 from journal.schema import Table, fold
 from journal.trees import Nodes
 from rewriter.context import RewriteContext
-from rewriter.names import is_cte, position_of, table_name
+from rewriter.names import is_cte, is_database, position_of, table_name
 
 Key = tuple[str, str]
 INTERNAL = "_palimpsest_"
@@ -81,6 +81,9 @@ class Scopes:
 
     def _unqualify(self, column: exp.Column) -> None:
         parts = [p for p in ("catalog", "db", "table") if column.args.get(p) is not None]
+        if len(parts) == 3 and is_database(column.args["catalog"].name, self.context.catalog):
+            column.set("catalog", None)
+            parts = parts[1:]
         schema, name = (fold(column.args[p].name) for p in parts[:2])
         select = column.find_ancestor(exp.Select)
         while select is not None:

@@ -13,8 +13,6 @@ from journal.relations import column, ident
 from journal.schema import TableName
 from rewriter.names import missing_relation
 
-CATALOG_NAME = "palimpsest"
-"""What information_schema calls the warehouse."""
 SUPPLIED = {
     ("system", "tables"): "sys_tables",
     ("system", "columns"): "sys_columns",

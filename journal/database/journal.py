@@ -59,9 +59,9 @@ class DatabaseJournal:
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.staged: set[str] = set()
-        self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence)
         self._secret: str | None = None
         with self._session() as session:
+            self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())

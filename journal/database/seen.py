@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from journal.catalog import apply
 from journal.erasure.fence import Fence
 from journal.plan import CatalogChange, PutRelation
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table
+from journal.schema import DATABASE, DEFAULT_SCHEMA, CatalogSnapshot, Table
 from journal.state import JournalState, TableState
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.version import Version
@@ -42,10 +42,13 @@ class SeenStates(Generic[S]):
         rows: CatalogRows[S],
         home: str = DEFAULT_SCHEMA,
         load_fence: Callable[[S], Fence] | None = None,
+        database: str = DATABASE,
     ) -> None:
         self._rows = rows
         self._load_fence = load_fence
-        nothing = JournalState(0, CatalogSnapshot.empty(home), MappingProxyType({}), ())
+        nothing = JournalState(
+            0, CatalogSnapshot.empty(home, database=database), MappingProxyType({}), ()
+        )
         first = StateRow(0, 0, 0, 0)
         self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
         self._states[0] = (first, nothing)

@@ -74,6 +74,7 @@ class PostgresSession:
         self._staged: dict[str, list[str]] = {}
         self._epoch_of: EpochOf = unreplaced
         self.backend = connection.info.backend_pid
+        self.database = connection.info.dbname
         self.used_at = time.monotonic()
 
     def jdbc(self) -> dict[str, str]:

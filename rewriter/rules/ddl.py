@@ -15,7 +15,7 @@ from rewriter.new_relations import check_schema_name, ddl_plan
 
 def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """CREATE SCHEMA."""
-    check_database(ast.this)
+    check_database(ast.this, context.catalog)
     name = ast.this.db or ast.this.name
     properties = ast.args.get("properties")
     if ast.args.get("replace") or (properties is not None and properties.expressions):
@@ -82,7 +82,7 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
     steps: list[Step] = []
     gone: list[TableName] = []
     for node in ast.args.get("tables") or []:
-        check_database(node)
+        check_database(node, context.catalog)
         name = node.db or node.name
         if fold(name) not in context.catalog.schemas:
             if ast.args.get("exists"):

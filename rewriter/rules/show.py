@@ -57,10 +57,10 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
                 query = _rows((title,), [(n,) for n in names])
             else:
                 here = fold(context.default_schema)
-                rows = [("palimpsest", n, fold(n) == here) for n in names]
+                rows = [(catalog.database, n, fold(n) == here) for n in names]
                 query = _rows(("database_name", "schema_name", "current"), rows)
         case _:
-            query = _rows(("database_name",), [("palimpsest",)])
+            query = _rows(("database_name",), [(catalog.database,)])
     return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "SHOW")
 
 
@@ -115,7 +115,7 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
     context = reads.context
     found = sorted(reads.seen_catalog().relations.values(), key=lambda r: r.name.key)
     if statement.what == "ALL TABLES":
-        rows = [("palimpsest", r.name.schema, r.name.name) for r in found]
+        rows = [(context.catalog.database, r.name.schema, r.name.name) for r in found]
         return _rows(("database", "schema", "name"), rows)
     schema = statement.schema or context.default_schema
     inside = [r for r in found if r.name.key[0] == fold(schema)]

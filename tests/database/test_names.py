@@ -1,0 +1,76 @@
+"""Names as a user of psql writes them: the connected database, schema public, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+_VIEW = (
+    "CREATE VIEW {0}.public.both AS SELECT {0}.public.emps.k, d.name FROM {0}.public.emps"
+    " JOIN {0}.hr.depts AS d ON d.a = {0}.public.emps.dept"
+)
+
+
+@pytest.fixture
+def depts(con: Connection) -> Connection:
+    """A connection to a database with a table in a schema of its own."""
+    con.execute("CREATE SCHEMA hr")
+    con.execute("CREATE TABLE hr.depts (a INTEGER PRIMARY KEY, name TEXT)")
+    con.execute("INSERT INTO hr.depts VALUES (1, 'Sales'), (2, 'Ops')")
+    return con
+
+
+def test_names_in_the_connected_database_are_taken(depts: Connection, database: str) -> None:
+    for sql in (
+        "INSERT INTO {0}.hr.depts VALUES (3, 'IT')",
+        "UPDATE {0}.hr.depts SET name = 'Service' WHERE a = 2",
+        "DELETE FROM {0}.hr.depts WHERE a = 1",
+        "CREATE TABLE {0}.public.emps (k INTEGER PRIMARY KEY, dept INTEGER)",
+        "INSERT INTO public.emps VALUES (1, 2), (2, 3)",
+        "ALTER TABLE {0}.public.emps ADD COLUMN name TEXT",
+        _VIEW,
+        "COMMENT ON TABLE {0}.hr.depts IS 'departments'",
+        "CREATE SCHEMA {0}.more",
+        "DROP SCHEMA {0}.more",
+    ):
+        depts.execute(sql.format(database))
+    found = depts.execute(f"SELECT * FROM {database}.public.both ORDER BY k").fetchall()
+    assert found == [(1, "Service"), (2, "IT")]
+    (named,) = depts.execute(
+        "SELECT DISTINCT table_catalog, current_database() FROM information_schema.tables"
+    ).fetchall()
+    assert named == (database, database)
+    for sql in ("DROP VIEW {0}.public.both", "TRUNCATE {0}.hr.depts", "DROP TABLE {0}.hr.depts"):
+        depts.execute(sql.format(database))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM postgres.hr.depts",
+        "INSERT INTO postgres.hr.depts VALUES (9, 'x')",
+        "CREATE TABLE postgres.hr.other (a INTEGER)",
+        "CREATE SCHEMA postgres.other",
+        "DROP TABLE postgres.hr.depts",
+    ],
+)
+def test_names_in_another_database_are_refused(depts: Connection, sql: str, database: str) -> None:
+    with pytest.raises(gateway.Error, match="no database postgres") as raised:
+        depts.execute(sql)
+    assert raised.value.code == "PAL-201"
+    assert database in str(raised.value)
+    assert depts.execute("SELECT count(*) FROM hr.depts").fetchall() == [(2,)]
+
+
+def test_public_is_the_schema_of_names_without_one(depts: Connection) -> None:
+    depts.execute("CREATE TABLE plain (a INTEGER PRIMARY KEY)")
+    depts.execute("INSERT INTO public.plain VALUES (1)")
+    asked = "SELECT plain.a, public.plain.a, current_schema() FROM plain"
+    assert depts.execute(asked).fetchall() == [(1, 1, "public")]
+    depts.execute("SET search_path = hr, public")
+    assert depts.execute("SELECT count(*) FROM depts").fetchall() == [(2,)]
+    depts.execute("RESET search_path")
+    assert depts.execute("SELECT count(*) FROM plain").fetchall() == [(1,)]
+    depts.execute("CREATE SCHEMA IF NOT EXISTS public")
