@@ -264,11 +264,14 @@ def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
         [sys.executable, "-m", "gateway.cli", "query", "-w", warehouse, slow],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    database = Path(warehouse) / "palimpsest.duckdb"
-    while not held_open(running.pid, database):
-        time.sleep(0.1)
-    time.sleep(3)
-    running.send_signal(signal.SIGINT)
-    _, complaint = running.communicate(timeout=30)
+    try:
+        database = Path(warehouse) / "palimpsest.duckdb"
+        while not held_open(running.pid, database):
+            time.sleep(0.1)
+        time.sleep(3)
+        running.send_signal(signal.SIGINT)
+        _, complaint = running.communicate(timeout=30)
+    finally:
+        running.kill()
     assert running.returncode == 130
     assert "PAL-407" in complaint

@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -86,7 +85,6 @@ def _control(terminal: int) -> None:
     """Make the terminal the one whose Ctrl-C reaches the process."""
     os.setsid()
     ioctl(terminal, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
