@@ -14,6 +14,7 @@ from pathlib import Path
 from journal.erasure.secret import PRIVATE
 from journal.jobs import retired
 from journal.journal import Journal
+from journal.staging import sweep
 from journal.stores import duckdb_maintenance
 from journal.version import to_datetime
 from journal.warehouse import DATABASE_FILE, SIDECAR
@@ -31,6 +32,8 @@ def recover(journal: Journal) -> Recovered:
     with journal.exclusive_session() as session:
         duckdb_maintenance.interrupt_jobs(session, to_datetime(journal.clock.now()))
         session.commit()
+    # Executors of an owner that was killed may be at work: first nobody writes any more.
+    sweep(journal)
     orphans = unlisted_files(journal)
     for path in orphans:
         file = journal.root / path
@@ -74,4 +77,4 @@ def unlisted_files(journal: Journal) -> list[str]:
 
 def is_staged(journal: Journal, path: str) -> bool:
     """True while a transaction or a job of this process may still list a file, or its folder."""
-    return path in journal.staged or str(Path(path).parent) in journal.staged
+    return not journal.staged.isdisjoint([path, *map(str, Path(path).parents)])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import SegmentFile
+from journal.staging import OPEN, attempt, attempt_id
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.parquet_files import write_parquet
@@ -66,6 +67,7 @@ class Warehouse:
         """Write rows as the files of one new, unlisted segment."""
         folder = self.new_folder(table)
         options = parquet_options(table)
+        (self.root / folder).parent.mkdir(parents=True, exist_ok=True)
         return self._write(session, table, query, parameters, folder, options, None)
 
     def new_folder(self, table: Table) -> str:
@@ -77,19 +79,21 @@ class Warehouse:
     def write_into(
         self, session: DuckDBSession, table: Table, query: Query, folder: str, rows: int, each: int
     ) -> tuple[SegmentFile, ...]:
-        """Write ``rows`` rows into a folder that is there, as files of about ``each`` rows.
+        """Write ``rows`` rows into a folder that is open, as files of about ``each`` rows.
 
         Names are never used twice, so that one attempt does not write over another one's files.
         """
-        files = max(1, round(rows / each))
-        groups = max(1, -(-rows // (files * _ROW_GROUP_ROWS)))
-        part = self.new_id()[:8]
-        options = parquet_options(table) | {
-            "ROW_GROUPS_PER_FILE": str(groups),
-            "FILENAME_PATTERN": f"part_{part}_{{i}}",
-            "OVERWRITE_OR_IGNORE": "true",
-        }
-        return self._write(session, table, query, {}, folder, options, part)
+        count = max(1, round(rows / each))
+        groups = max(1, -(-rows // (count * _ROW_GROUP_ROWS)))
+        with attempt(self.root, folder) as place:
+            part = attempt_id(place)
+            options = parquet_options(table) | {
+                "ROW_GROUPS_PER_FILE": str(groups),
+                "FILENAME_PATTERN": f"part_{part}_{{i}}",
+                "OVERWRITE_OR_IGNORE": "true",
+            }
+            files = self._write(session, table, query, {}, place, options, part)
+        return tuple(replace(f, path=f"{folder}/{Path(f.path).name}") for f in files)
 
     def _write(
         self,
@@ -180,7 +184,8 @@ class Warehouse:
 
     def files(self) -> Iterator[str]:
         """Every segment file on disk, listed or not, relative to the root."""
-        for path in sorted(self.root.glob("*/*/*/*.parquet*")):
+        found = [*self.root.glob("*/*/*/*.parquet*"), *self.root.glob(f"*/*/*/{OPEN}/*/*")]
+        for path in sorted(found):
             yield str(path.relative_to(self.root))
 
 

@@ -112,6 +112,8 @@ class _Process:
         self._waiting: dict[str, queue.Queue[Mapping[str, Any]]] = {}
         self._cancelled: set[str] = set()
         self._lock = threading.Lock()
+        self._burial = threading.Lock()
+        self._is_buried = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process.
         self._child: subprocess.Popen[bytes] | None = None
         self._stream: IO[str] | None = None
@@ -158,7 +160,7 @@ class _Process:
     def _accept(self, server: socket.socket, token: str) -> IO[str]:
         """The worker's connection; others that know no token are turned away."""
         for _ in range(int(_START_LIMIT_S)):
-            if self._child is not None and self._child.poll() is not None:
+            if not self._is_running:
                 raise self._not_started()
             try:
                 connection, _ = server.accept()
@@ -197,7 +199,15 @@ class _Process:
     @property
     def is_alive(self) -> bool:
         """False once the process or its connection has ended."""
-        return self._child is not None and self._child.poll() is None and self._reader.is_alive()
+        return self._is_running and self._reader.is_alive()
+
+    @property
+    def _is_running(self) -> bool:
+        """Asks without taking leave of it: its number, and its group's, stay its own till then."""
+        if self._child is None or self._is_buried:
+            return False
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._child.pid, how) is None
 
     def ask(self, message: dict[str, Json], progress: Progress) -> Json:
         """Send a task and wait for its answer."""
@@ -301,11 +311,17 @@ class _Process:
         self._reader.join(_CANCEL_LIMIT_S)
 
     def kill(self) -> None:
-        """End the worker's process group; the JVM's executors end with the JVM."""
-        if self._child is not None and self._child.poll() is None:
+        """End the worker's process group; the JVM's executors end with the JVM.
+
+        If the worker itself has been killed, the JVM is still there for a while.
+        """
+        with self._burial:
+            if self._child is None or self._is_buried:
+                return
             with suppress(ProcessLookupError):
                 os.killpg(self._child.pid, signal.SIGKILL)
             self._child.wait()
+            self._is_buried = True
 
 
 def check_java() -> None:

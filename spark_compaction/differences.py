@@ -22,6 +22,7 @@ from journal.plan import STORE_SCHEMA, PutRelation, Query
 from journal.relations import Output, Reader, column, ident
 from journal.schema import Table
 from journal.segment import Manifest
+from journal.staging import attempt, attempt_id
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import refresh_tiers
 from journal.stores.duckdb_memory import memory_session
@@ -34,7 +35,7 @@ _ROWS = 2_000_000
 _OPTIONS = {
     "COMPRESSION": "lz4_raw",
     "ROW_GROUPS_PER_FILE": "8",
-    # A unit whose process died is tried again, in the same place.
+    # The folder of an attempt is there before its files are.
     "OVERWRITE_OR_IGNORE": "true",
 }
 
@@ -57,7 +58,7 @@ class States:
 def differing(
     journal: Journal, states: States, folder: str, engine: Engine, progress: Progress
 ) -> list[str]:
-    """Files of the keys whose rows differ, written into a folder that is there."""
+    """Files of the keys whose rows differ, written into a folder that is open."""
 
     def told(_function: str, done: int, total: int) -> None:
         progress("compare", done, total)
@@ -72,9 +73,8 @@ def differing(
             "low": low,
             "high": high,
             "folder": folder,
-            "number": number,
         }
-        for number, (low, high) in enumerate(pairwise(_ends(journal, states)))
+        for low, high in pairwise(_ends(journal, states))
     ]
     return [path for found in engine.map(UNIT, units, told) for path in found]
 
@@ -116,9 +116,10 @@ def find(unit: Mapping[str, Any]) -> list[str]:
         rows = rows.where(
             exp.NullSafeNEQ(this=column(version, "n"), expression=column(version, "t"))
         )
-        options = {**_OPTIONS, "FILENAME_PATTERN": f"part_{unit['number']}_{{i}}"}
-        written = write_parquet(session, Query(rows, ()), {}, root, unit["folder"], options, None)
-    return [f.path for f in written if f.rows]
+        with attempt(root, unit["folder"]) as place:
+            options = {**_OPTIONS, "FILENAME_PATTERN": f"part_{attempt_id(place)}_{{i}}"}
+            written = write_parquet(session, Query(rows, ()), {}, root, place, options, None)
+    return [f"{unit['folder']}/{Path(f.path).name}" for f in written if f.rows]
 
 
 def _side(

@@ -39,7 +39,7 @@ from spark_compaction.purge import (
     unit_of,
 )
 from spark_compaction.purge_copies import purge_copies
-from spark_compaction.runner import RunOptions, run_job
+from spark_compaction.runner import RunOptions, run_job, staged_folders
 
 _ROUNDS_MAX = 3
 
@@ -170,9 +170,7 @@ def _purge_retired(
     if not held:
         return
     folder = new_folder(journal, held[0].file)
-    journal.staged.add(folder)
-    try:
-        (journal.root / folder).mkdir(parents=True)
+    with staged_folders(journal, [folder]):
         units = [
             unit_of(journal, table, state, h, masks, f"{folder}/part_{n}.parquet")
             for n, h in enumerate(held)
@@ -193,5 +191,3 @@ def _purge_retired(
                 retired.record(session, table_id, entry.generation, bare.added, entry.why)
             backups.follow(session, moved_files(units, results))
             session.commit()
-    finally:
-        journal.staged.discard(folder)

@@ -196,8 +196,9 @@ def replaced_files(
             unit, result = done[file.path]
             gone = result["gone"]
             counts = counts + RowCounts(-gone["open"], -gone["closing"], -gone["tombstone"])
-            if result["file"] is not None:
-                files.append(SegmentFile(path=unit["new_path"], **result["file"]))
+            new = _new_file(unit, result)
+            if new is not None:
+                files.append(new)
         if files:
             added.append(replace(segment, files=tuple(files), counts=counts))
     return Replacement(tuple(removed), tuple(added))
@@ -205,12 +206,15 @@ def replaced_files(
 
 def moved_files(units: Sequence[Any], results: Sequence[Any]) -> dict[str, SegmentFile | None]:
     """What became of each file that was rewritten."""
-    return {
-        unit["path"]: None
-        if result["file"] is None
-        else SegmentFile(path=unit["new_path"], **result["file"])
-        for unit, result in zip(units, results, strict=True)
-    }
+    return {u["path"]: _new_file(u, r) for u, r in zip(units, results, strict=True)}
+
+
+def _new_file(unit: Mapping[str, Any], result: Mapping[str, Any]) -> SegmentFile | None:
+    """The file that was written for one; None if nothing is left of it."""
+    if result["file"] is None:
+        return None
+    path = PurePosixPath(unit["new_path"]).with_name(result["name"])
+    return SegmentFile(path=str(path), **result["file"])
 
 
 def digests(results: Sequence[Any]) -> dict[str, Any]:

@@ -8,10 +8,9 @@ few times. Whatever ends it early, the files it had staged are removed.
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from journal.jobs.contract import (
 from journal.jobs.swap import Check, Replan, settled_version, swap
 from journal.jobs.turns import job_turn
 from journal.journal import Journal
+from journal.staging import close_folder, open_folders, remove_folder, sweep
 from journal.stores import duckdb_catalog as rows_of
 
 _LOG = logging.getLogger("palimpsest.jobs")
@@ -96,6 +96,7 @@ def _run(
     check: Check | None,
     times: _Times,
 ) -> JobReport:
+    sweep(journal)
     for attempt in range(_REPLANS_MAX):
         with times.step("seal"):
             settled = settled_version(journal, table_id)
@@ -103,7 +104,7 @@ def _run(
             plan = job.plan(journal, table_id, settled)
         if plan.is_empty:
             return _report(options, plan, "nothing", times, replans=attempt)
-        with journal.pins.hold(plan.inputs), _staging(journal, plan):
+        with journal.pins.hold(plan.inputs), staged_folders(journal, plan.folders):
             try:
                 with times.step("stage"):
                     staged = job.stage(journal, plan, engine, progress)
@@ -173,14 +174,15 @@ def _check_files(root: Path, staged: Staged) -> None:
 
 
 @contextmanager
-def _staging(journal: Journal, plan: JobPlan) -> Iterator[None]:
-    """Make a plan's folders; in the end, remove what in them got listed nowhere."""
-    journal.staged.update(plan.folders)
-    for folder in plan.folders:
-        (journal.root / folder).mkdir(parents=True)
+def staged_folders(journal: Journal, folders: Sequence[str]) -> Iterator[None]:
+    """Folders that units may write into; in the end, what in them got listed nowhere goes."""
+    journal.staged.update(folders)
     try:
+        open_folders(journal.root, folders)
         yield
     finally:
+        for folder in folders:
+            close_folder(journal.root, folder)
         listed: set[str] | None = None
         try:
             with journal.reading_session() as session:
@@ -189,19 +191,23 @@ def _staging(journal: Journal, plan: JobPlan) -> Iterator[None]:
             # Perhaps the store broke down in the swap: what is unlisted goes with the next start.
             _LOG.warning("staged files were left for the next start to look at: %s", error)
         if listed is not None:
-            for folder in plan.folders:
+            for folder in folders:
                 _tidy(journal.root, folder, listed)
-        journal.staged.difference_update(plan.folders)
+        journal.staged.difference_update(folders)
 
 
 def _tidy(root: Path, folder: str, listed: set[str]) -> None:
     found = root / folder
     if not any(path.startswith(f"{folder}/") for path in listed):
-        shutil.rmtree(found, ignore_errors=True)
+        remove_folder(found)
         return
-    for path in found.glob("*.parquet*"):
-        if f"{folder}/{path.name}" not in listed:
-            path.unlink(missing_ok=True)
+    stray = [p for p in found.glob("*.parquet*") if f"{folder}/{p.name}" not in listed]
+    for path in stray:
+        path.unlink(missing_ok=True)
+    if stray and any(found.glob("filters*.bloom")):
+        from journal.filters import drop_from_sidecar
+
+        drop_from_sidecar(found, [p.name for p in stray])
 
 
 def _report(

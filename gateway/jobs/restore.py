@@ -8,7 +8,6 @@ kept as a backup of its own first, the trash. Killed at any moment, all of it ha
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +25,7 @@ from journal.jobs.contract import Engine, JobReport
 from journal.jobs.swap import settled_version
 from journal.schema import Table
 from journal.segment import Manifest
+from journal.staging import scratch_folder
 from journal.transaction import Transaction
 from spark_compaction.differences import States, differing
 from spark_compaction.local import LocalEngine
@@ -132,16 +132,11 @@ def _found_elsewhere(
             advice="run it again",
         )
     folder = journal.warehouse.new_folder(table)
-    journal.staged.add(folder)
-    try:
-        (journal.root / folder).mkdir(parents=True)
+    with scratch_folder(journal, folder):
         states = States(table, replace(state.manifest, heads=()), shown, then)
         with journal.pins.hold([f.path for s in state.manifest.segments for f in s.files]):
             found = differing(journal, states, folder, engine, context.progress)
         yield tuple(str(journal.root / path) for path in found)
-    finally:
-        shutil.rmtree(journal.root / folder, ignore_errors=True)
-        journal.staged.discard(folder)
 
 
 def _run_on_database(context: JobContext) -> JobReport:

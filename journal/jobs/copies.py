@@ -12,7 +12,6 @@ Files are checked against their checksums when they come back. Who calls holds t
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,6 +29,7 @@ from journal.journal import Journal
 from journal.plan import PutRelation
 from journal.schema import Table
 from journal.segment import Segment, SegmentFile
+from journal.staging import scratch_folder
 from journal.stores import duckdb_maintenance as rows_of
 from journal.stores.elsewhere import Folder, below, shown_place
 from journal.stores.parquet_files import checksum
@@ -156,9 +156,7 @@ def fetched_files(
     assert backup.place is not None
     folder = Folder(backup.place)
     target = journal.warehouse.new_folder(table)
-    journal.staged.add(target)
-    try:
-        (journal.root / target).mkdir(parents=True)
+    with scratch_folder(journal, target):
         names: dict[str, str] = {}
         for number, path in enumerate(sorted(wanted)):
             progress("fetch", number, len(wanted))
@@ -167,9 +165,6 @@ def fetched_files(
         for file in (f for s in backup.segments for f in s.files if f.path in names):
             _check(folder, file, journal.root / names[file.path])
         yield names
-    finally:
-        shutil.rmtree(journal.root / target, ignore_errors=True)
-        journal.staged.discard(target)
 
 
 def rewritten(

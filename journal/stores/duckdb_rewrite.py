@@ -20,6 +20,7 @@ from journal.erasure.descriptor import parse_descriptor
 from journal.filters import FileFilters, FilterBuilder, write_sidecar
 from journal.read_back import BATCH_ROWS, plain_batches
 from journal.segment import SegmentFile
+from journal.staging import attempt, attempt_id
 from journal.stores.duckdb import DIALECT
 from journal.stores.duckdb_hash import row_hash
 from journal.stores.parquet_files import checksum
@@ -33,25 +34,46 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each ``source`` of the unit's files without the keys in ``keys`` (files), as its ``target``.
 
     ``casts`` turns keys, column by column, into the types of the sources: SQL expressions. For each
-    file what it held, what went, and what the new one holds; ``file`` is None if nothing is left.
+    file what it held, what went, and what the new one holds, under which ``name`` beside the
+    target; ``file`` is None if nothing is left. The targets lie in one folder that is open.
     """
-    with duckdb.connect(":memory:", config={"threads": "1"}) as connection:
-        _load_keys(connection, unit)
-        sources = [file["source"] for file in unit["files"]]
-        counted = _digests(connection, unit, sources, with_keys=True)
-        done = []
-        for file in unit["files"]:
-            before, gone = counted.get(file["source"], (_NONE, _NONE))
-            done.append({"before": before, "gone": gone, "file": None})
-            if before["rows"] > gone["rows"]:
-                done[-1]["file"] = _write(connection, unit, file)
-        targets = [f["target"] for f, d in zip(unit["files"], done, strict=True) if d["file"]]
-        if targets:
-            written = _digests(connection, unit, targets, with_keys=False)
-            for file, found in zip(unit["files"], done, strict=True):
-                found["after"], _ = written.get(file["target"], (_NONE, _NONE))
-            _write_filters(connection, unit, done)
-        return done
+    folder = Path(unit["files"][0]["target"]).parent
+    with (
+        duckdb.connect(":memory:", config={"threads": "1"}) as connection,
+        attempt(folder.parent, folder.name) as place,
+    ):
+        files = [
+            {"source": f["source"], "target": _target(f["target"], folder.parent / place)}
+            for f in unit["files"]
+        ]
+        return _rewritten(connection, {**unit, "files": files})
+
+
+def _target(wanted: str, place: Path) -> str:
+    """A target's name for one attempt: another one must not write over its file."""
+    return str(place / f"{Path(wanted).stem}_{attempt_id(str(place))}.parquet")
+
+
+def _rewritten(
+    connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    _load_keys(connection, unit)
+    sources = [file["source"] for file in unit["files"]]
+    counted = _digests(connection, unit, sources, with_keys=True)
+    done = []
+    for file in unit["files"]:
+        before, gone = counted.get(file["source"], (_NONE, _NONE))
+        found = {"before": before, "gone": gone, "file": None, "name": Path(file["target"]).name}
+        if before["rows"] > gone["rows"]:
+            found["file"] = _write(connection, unit, file)
+        done.append(found)
+    targets = [f["target"] for f, d in zip(unit["files"], done, strict=True) if d["file"]]
+    if targets:
+        written = _digests(connection, unit, targets, with_keys=False)
+        for file, found in zip(unit["files"], done, strict=True):
+            found["after"], _ = written.get(file["target"], (_NONE, _NONE))
+        _write_filters(connection, unit, done)
+    return done
 
 
 def _quoted(name: str) -> exp.Identifier:

@@ -33,11 +33,10 @@ def write_parquet(
 ) -> tuple[SegmentFile, ...]:
     """Write a query's rows as Parquet files in a new folder, on disk when this returns.
 
-    ``folder`` is relative to the warehouse ``root``; so are the paths of the result. ``key`` is the
-    integer column whose bounds are recorded.
+    ``folder`` is relative to the warehouse ``root``; so are the paths of the result. The folder it
+    lies in is there already. ``key`` is the integer column whose bounds are recorded.
     """
     target = root / folder
-    target.parent.mkdir(parents=True, exist_ok=True)
     params = [
         exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
         for name, value in {"FORMAT": "parquet", "RETURN_STATS": "true", **options}.items()

@@ -23,6 +23,7 @@ from journal.erasure.scope import put_scope
 from journal.erasure.wanted import Wanted, find_request, requests
 from journal.errors import PalimpsestError
 from journal.journal import Journal
+from journal.staging import open_folders
 from journal.stores.duckdb_rewrite import rewrite_without
 from journal.verification import verify
 from spark_compaction import purge
@@ -443,7 +444,7 @@ def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path:
     )
     duckdb.sql(f"COPY (SELECT 3 AS k UNION SELECT 4) TO '{keys}' (FORMAT parquet)")
     unit = {
-        "files": [{"source": str(source), "target": str(tmp_path / "b.parquet")}],
+        "files": [{"source": str(source), "target": str(tmp_path / "new" / "b.parquet")}],
         "keys": [str(keys)],
         "casts": {"k": 'CAST("k" AS BIGINT)'},
         "version": "vn",
@@ -453,12 +454,13 @@ def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path:
         "fields": [["k", "BIGINT"], ["v", "STRUCT(x BIGINT[])"]],
         "filters": "",
     }
+    open_folders(tmp_path, ["new"])
     (done,) = rewrite_without(unit)
     assert (done["before"]["rows"], done["gone"]["rows"], done["after"]["rows"]) == (9, 2, 7)
     total = int(done["before"]["digest"]) - int(done["gone"]["digest"])
     assert total == int(done["after"]["digest"])
     assert done["file"]["key_low"] == 1
-    left = duckdb.sql(f"SELECT k FROM '{tmp_path / 'b.parquet'}'").fetchall()
+    left = duckdb.sql(f"SELECT k FROM '{tmp_path / 'new' / done['name']}'").fetchall()
     assert left == [(None,), (1,), (2,), (5,), (6,), (7,), (8,)]
 
 

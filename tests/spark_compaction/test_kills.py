@@ -122,9 +122,9 @@ def test_the_driver_is_killed(run: Client, spark: SparkEngine) -> None:
         _compact(run, _Killing(spark, run.root))
     assert raised.value.code is Code.JOB_FAILED
     assert _answers(run) == before
-    time.sleep(2)
     assert _is_clean(run)
     assert _compact(run, spark) == "done"
+    # Python processes of the driver that was killed may have worked on meanwhile.
     assert _answers(run) == before
     assert _is_clean(run)
 
