@@ -7,6 +7,7 @@ with ``archive`` those are copied that retention has archived, and need not stay
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import JobReport, Volume
+from journal.jobs.retired import RetiredSegment
 from journal.jobs.swap import settled_version
 from journal.jobs.turns import job_turn
 from journal.stores import duckdb_maintenance as rows_of
@@ -73,16 +75,52 @@ def _copy(context: JobContext, name: str) -> JobReport:
                 f"rows of {table.name} are being erased, and would be copied",
                 advice="run `palimpsest erase run` first",
             )
-        backup, archived = _to_copy(context, name)
+        if context.flag("archive"):
+            return _archive(context, name, place)
+        backup = _to_copy(context, name)
         if context.dry_run:
             return report(context, backup, "planned")
-        copied = put_copy(context, backup, place)
-        with journal.exclusive_session() as session:
-            retired.keep_until(session, archived, journal.clock.now())
-            session.commit()
-    if archived:
-        retired.reap(journal, journal.clock.now(), table.id)
-    return report(context, copied, "done")
+        return report(context, put_copy(context, backup, place), "done")
+
+
+def _archive(context: JobContext, name: str, place: str) -> JobReport:
+    """Copy what retention has archived, which then need not stay here.
+
+    One that was killed before it was let go is finished, and one that was not is complete.
+    """
+    journal, table = context.journal, context.table
+    with journal.reading_session() as session:
+        here = backups.archived(retired.load(session, table.id))
+        known = [b for b in backups.load(session, table.id) if b.name == name and b.is_archive]
+    target = copies.place_of(place, str(table.name), name)
+    there = next((copies.there(target) for b in known if b.place == target), None)
+    moved = frozenset() if there is None else frozenset(s.id for s in there.segments)
+    left = [r for r in here if r.segment.id not in moved]
+    if there is None or left:
+        backup = backups.archive(left, name, table, context.moment)
+        backup = replace(backup, expires_at=expiry(context), made_by=context.session.user)
+        if context.dry_run:
+            return report(context, backup, "planned")
+        _let_go(context, [r for r in here if r not in left])
+        there = put_copy(context, backup, place)
+        _let_go(context, left)
+        return report(context, there, "done")
+    why = f"the copy in {target} is complete"
+    if here and not context.dry_run:
+        _let_go(context, here)
+    state = "nothing" if not here else "planned" if context.dry_run else "done"
+    return replace(report(context, there, state), why=why)
+
+
+def _let_go(context: JobContext, found: Sequence[RetiredSegment]) -> None:
+    """Remove archived segments that lie elsewhere now."""
+    journal = context.journal
+    if not found:
+        return
+    with journal.exclusive_session() as session:
+        retired.keep_until(session, [r.id for r in found], journal.clock.now())
+        session.commit()
+    retired.reap(journal, journal.clock.now(), context.table.id)
 
 
 def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
@@ -93,20 +131,13 @@ def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
         return copies.put(journal, backup, context.table, place, context.progress)
 
 
-def _to_copy(context: JobContext, name: str) -> tuple[Backup, tuple[str, ...]]:
-    """What is to be copied, and the retired segments that need not stay here then."""
-    journal = context.journal
-    if context.flag("archive"):
-        with journal.reading_session() as session:
-            found = backups.archived(retired.load(session, context.table.id))
-        archive = backups.archive(found, name, context.table, context.moment)
-        backup = replace(archive, expires_at=expiry(context), made_by=context.session.user)
-        return backup, tuple(r.id for r in found)
-    dry = context.dry_run
+def _to_copy(context: JobContext, name: str) -> Backup:
+    """What is to be copied."""
+    journal, dry = context.journal, context.dry_run
     settled = journal.state.version if dry else settled_version(journal, context.table.id)
     made = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
     assert made is not None, "nobody else replaces segments meanwhile"
-    return made, ()
+    return made
 
 
 def outside(root: Path, place: str) -> str:

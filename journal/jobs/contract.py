@@ -77,8 +77,8 @@ class JobPlan:
 
     ``inputs`` are the paths that will be read; they are not removed while the job runs.
     ``folders`` are new ones, relative to the warehouse, that the stage writes its files in: the
-    runner makes and opens them, and removes whatever in them does not get listed. ``task`` is what the stage
-    hands to the engine. A plan that ``is_empty`` ends the job: nothing to do.
+    runner makes and opens them, and removes whatever in them does not get listed. ``task`` is what
+    the stage hands to the engine. A plan that ``is_empty`` ends the job: nothing to do.
     """
 
     kind: str
@@ -186,7 +186,7 @@ class Job(Protocol):
         """
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
-        """Write the new segments in ``plan.folders``, units by ``staging.attempt``; list nothing."""
+        """Write new segments in ``plan.folders``, units by ``staging.attempt``; list nothing."""
 
     def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Json]:
         """Raise JOB_VERIFICATION unless the new segments say what they should; for the report."""

@@ -39,9 +39,9 @@ MANIFEST = "backup.json"
 _FORMAT = 1
 
 
-def place_of(place: str, backup: Backup) -> str:
+def place_of(place: str, table_name: str, name: str) -> str:
     """The folder of one backup among all that lie in a place."""
-    return below(place, safe_name(backup.table_name), safe_name(backup.name))
+    return below(place, safe_name(table_name), safe_name(name))
 
 
 def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:
@@ -55,7 +55,7 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
             "the place of a backup is recorded, and a login must not be",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
-    target = place_of(place, backup)
+    target = place_of(place, backup.table_name, backup.name)
     folder = Folder(target)
     undo_halves(journal, backup.table_id, backup.name)
     if folder.read(MANIFEST) is not None:

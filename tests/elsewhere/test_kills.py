@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from journal.jobs import retired
+from journal.jobs.backups import archived
 from tests.elsewhere.clean import TOKEN, is_clean
 from tests.elsewhere.killed_copier import BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.support.client import Client
@@ -59,6 +61,34 @@ def test_a_copy_is_killed(
     assert run.sorted("SELECT * FROM people") == before
     run("CALL system.backup('people', name => 'far', drop => true)")
     assert objects(server, bucket) == []
+
+
+@pytest.mark.parametrize("step", [*BACKUP_STEPS, "let go"])
+def test_a_copy_of_the_archive_is_killed(
+    run: Client, server: Server, bucket: str, killed: Killed, step: str
+) -> None:
+    run("CREATE TABLE days (day DATE PRIMARY KEY, who VARCHAR) WITH (erasure = 'who AS nick')")
+    run("INSERT INTO days SELECT DATE '2024-01-01' + i::INTEGER, 'n' || i FROM range(60) r(i)")
+    before = run.sorted("SELECT * FROM days")
+    run("ALTER TABLE days SET POLICY (RETENTION = 30 DAYS ON COLUMN day ACTION = ARCHIVE)")
+    run("CALL system.retain('days', now => '2024-03-01')")
+    run("ALTER TABLE days UNSET POLICY")
+    copy = f"CALL system.backup('days', name => 'old', to => 's3://{bucket}', archive => true)"
+    run = killed(run, step, copy)
+    run(copy)
+    assert is_clean(run, server, bucket)
+    copied = "SELECT sum(rows) FROM system.backups WHERE kind = 'copy'"
+    assert run(copied) == [(30,)]
+    journal = run.connection.session.journal
+    with journal.reading_session() as session:
+        assert not archived(retired.load(session)), "none of it is here as well"
+    held = set(objects(server, bucket))
+    (row,) = run(copy)
+    assert row[3] == "NOTHING"
+    assert "complete" in str(row)
+    assert set(objects(server, bucket)) == held
+    run("CALL system.restore('days', backup => 'archive')")
+    assert run.sorted("SELECT * FROM days") == before
 
 
 @pytest.mark.parametrize("step", ["in a file", "after a file"])
