@@ -50,7 +50,7 @@ class Eraser:
 def eraser_of(session: Session) -> Eraser:
     """Who erases in a session's store; raises NOT_SUPPORTED where nobody does."""
     if isinstance(session.journal, Journal):
-        return _embedded(session.journal)
+        return _embedded(session, session.journal)
     from journal.database.journal import DatabaseJournal
 
     if isinstance(session.journal, DatabaseJournal):
@@ -66,8 +66,9 @@ def eraser_of(session: Session) -> Eraser:
     )
 
 
-def _embedded(journal: Journal) -> Eraser:
+def _embedded(session: Session, journal: Journal) -> Eraser:
     """Files are hidden by masks, then written anew by an engine."""
+    from gateway.erasing import ask_again
     from journal.erasure import acceptance, completion
     from journal.erasure.access import Sight
     from journal.erasure.ever import show_ever
@@ -79,7 +80,8 @@ def _embedded(journal: Journal) -> Eraser:
     ) -> Erased:
         assert engine is not None
         with engine() as chosen:
-            return erase(journal, chosen, by, only=only, progress=progress)
+            again = partial(ask_again, session)
+            return erase(journal, chosen, by, only=only, progress=progress, ask_again=again)
 
     return Eraser(
         journal,

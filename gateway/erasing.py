@@ -7,9 +7,10 @@ the files when the request has been purged. Runs outside transactions only.
 
 from __future__ import annotations
 
+import base64
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,22 @@ from sqlglot import exp
 from gateway.erasers import eraser_of
 from gateway.procedures import no_table
 from gateway.results import Outcome
+from journal.catalog import change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
+from journal.plan import PutRelation
 from journal.relations import ident
 from journal.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.segment import Manifest, Segment
 from journal.transaction import Transaction
-from rewriter.parsing import Parsed
+from rewriter.parsing import Parsed, parse
 from rewriter.statement import Erase, SqlStatement
 
 if TYPE_CHECKING:
+    from gateway.config import Settings
     from gateway.session import Session
     from journal.erasure.requests import Request
+    from journal.erasure.wanted import FindAmong
 
 _SHOWN = (
     ("request", pa.string()),
@@ -64,30 +69,10 @@ def erase_rows(
         f"ERASE\0{parsed.text}",
         parsed.parameters,
     )
-    kept = SqlStatement(_keys(erase, table, as_written=True))
+    asking = _Asking(session, table, parameters, session.settings, session.dialect)
 
     def find() -> pa.Table:
-        return found(session.journal.begin(read_only=True), query)
-
-    def find_among(segments: Sequence[Segment]) -> pa.Table:
-        transaction = session.journal.begin(read_only=True)
-        shown = replace(table, id=session.journal.new_table_id())
-        transaction.show(shown, Manifest(0, (), tuple(segments)))
-        # Plans name the relations they read, and these have an id of their own.
-        text = f"ERASE\0{shown.id}\0{parsed.text}"
-        return found(transaction, Parsed(kept, text, parsed.parameters))
-
-    def found(transaction: Transaction, asked: Parsed) -> pa.Table:
-        try:
-            outcome = session.executor.run(
-                *(transaction, asked, parameters, replace(session.settings, as_of=None)),
-                *(session.dialect, session.cancellation),
-            )
-            assert outcome.rows is not None
-            rows = outcome.rows.arrow()
-        finally:
-            session.journal.rollback(transaction)
-        return rows.rename_columns(list(table.key))
+        return asking.found(session.journal.begin(read_only=True), query)
 
     find()
     by = session.user or "somebody"
@@ -96,7 +81,8 @@ def erase_rows(
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
     wanted = Wanted(
         rows={table.id: find},
-        among={} if reads_more else {table.id: find_among},
+        among={} if reads_more else {table.id: asking.among(parsed, erase)},
+        again=asking.kept(parsed),
         reason=erase.reason,
     )
     request = eraser.accept(wanted, by)
@@ -107,6 +93,70 @@ def erase_rows(
             raise error
         (request,) = done.requests
     return shown(session, [request], "ERASE")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A condition on a table, and how the client who gave it reads SQL."""
+
+    session: Session
+    table: Table
+    parameters: Mapping[str, Any]
+    settings: Settings
+    dialect: str
+
+    def among(self, parsed: Parsed, erase: Erase) -> FindAmong:
+        """What finds the keys of rows that meet it among segments, in the place of the table."""
+        kept = SqlStatement(_keys(erase, self.table, as_written=True))
+
+        def find(segments: Sequence[Segment]) -> pa.Table:
+            transaction = self.session.journal.begin(read_only=True)
+            shown = replace(self.table, id=self.session.journal.new_table_id())
+            transaction.show(shown, Manifest(0, (), tuple(segments)))
+            # Plans name the relations they read, and these have an id of their own.
+            text = f"ERASE\0{shown.id}\0{parsed.text}"
+            return self.found(transaction, Parsed(kept, text, parsed.parameters))
+
+        return find
+
+    def found(self, transaction: Transaction, asked: Parsed) -> pa.Table:
+        """The keys that a statement finds."""
+        try:
+            outcome = self.session.executor.run(
+                *(transaction, asked, self.parameters, replace(self.settings, as_of=None)),
+                *(self.dialect, self.session.cancellation),
+            )
+            assert outcome.rows is not None
+            rows = outcome.rows.arrow()
+        finally:
+            self.session.journal.rollback(transaction)
+        return rows.rename_columns(list(self.table.key))
+
+    def kept(self, parsed: Parsed) -> dict[str, Any]:
+        """The condition as it can be asked again later: a plain structure."""
+        values = pa.table({name: [value] for name, value in self.parameters.items()})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, values.schema) as writer:
+            writer.write_table(values)
+        return {
+            "table": change_to_json(PutRelation(self.table)),
+            "text": parsed.text,
+            "dialect": self.dialect,
+            "schema": self.settings.schema,
+            "timezone": self.settings.timezone,
+            "parameters": base64.b64encode(sink.getvalue().to_pybytes()).decode(),
+        }
+
+
+def ask_again(session: Session, table: Table, kept: Mapping[str, Any]) -> FindAmong:
+    """A condition that was kept aside when its request was accepted."""
+    stream = pa.ipc.open_stream(base64.b64decode(kept["parameters"]))
+    (values,) = stream.read_all().to_pylist() or [{}]
+    settings = replace(session.settings, schema=kept["schema"], timezone=kept["timezone"])
+    (parsed,) = parse(kept["text"], kept["dialect"], settings.limits)
+    assert isinstance(parsed.statement, Erase)
+    asking = _Asking(session, table, values, settings, kept["dialect"])
+    return asking.among(parsed, parsed.statement)
 
 
 def _table(session: Session, node: exp.Table) -> Table:

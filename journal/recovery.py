@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from journal.erasure.secret import PRIVATE
+from journal.erasure.sought import forget_stale
 from journal.jobs import retired
 from journal.journal import Journal
 from journal.staging import sweep
@@ -48,11 +49,14 @@ def recover(journal: Journal) -> Recovered:
 
 def _remove_remains_of_erasures(journal: Journal) -> None:
     """Lists of keys that hide nothing, and a copy of the database that took no place."""
+    from journal.erasure.wanted import requests
+
     listed = {mask for t in journal.state.tables.values() for mask in t.manifest.masks}
     private = journal.root / PRIVATE
     for path in [*private.glob("erasure/*.keys"), *private.glob("dry-*.keys")]:
         if str(path.relative_to(journal.root)) not in listed:
             path.unlink(missing_ok=True)
+    forget_stale(journal.root, requests(journal))
     journal.root.joinpath(DATABASE_FILE + ".live").unlink(missing_ok=True)
 
 

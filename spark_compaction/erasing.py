@@ -1,5 +1,6 @@
 """From accepted requests to receipts: one purge for each table, then nothing may be left.
 
+    for each request: copies that were out of reach when it was accepted, searched
     for each table:  live segments (a job) -> retired segments -> search again: nothing
                      -> copies of backups that lie elsewhere
     for each request whose tables are all done:  receipts, masks gone, PURGED -> COMPLETED
@@ -18,6 +19,7 @@ from dataclasses import replace
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.erased import Erased
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
+from journal.erasure.late import AskAgain, search_late
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
@@ -26,6 +28,7 @@ from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, Progress, silent
 from journal.journal import Journal
 from journal.segment import Manifest
+from journal.stores import erasure_rows as rows_of
 from spark_compaction.held import settle_holds
 from spark_compaction.purge import (
     PurgeJob,
@@ -38,7 +41,7 @@ from spark_compaction.purge import (
     rewrite,
     unit_of,
 )
-from spark_compaction.purge_copies import purge_copies
+from spark_compaction.purge_copies import Removed, purge_copies
 from spark_compaction.runner import RunOptions, run_job, staged_folders
 
 _ROUNDS_MAX = 3
@@ -52,11 +55,16 @@ def erase(
     only: Iterable[str] | None = None,
     progress: Progress = silent,
     wait_s: float = WAIT_S,
+    ask_again: AskAgain | None = None,
 ) -> Erased:
-    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be.
+
+    ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
+    """
     run = Erased()
     wanted = None if only is None else set(only)
     pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
+    pending = [_searched(journal, r, by, ask_again, run) for r in pending]
     accepted = [r for r in settle_holds(journal, pending, by) if r.state is State.ACCEPTED]
     receipts: dict[int, dict[str, Target]] = {}
     for table_id in sorted({t.table_id for r in accepted for t in r.targets if t.mask}):
@@ -67,18 +75,51 @@ def erase(
             receipts[table_id] = _purge_table(journal, engine, table_id, masks, run, progress)
         except PalimpsestError as error:
             run.failures[str(definition(journal, table_id).name)] = error
-    done = [r for r in accepted if all(t.table_id in receipts for t in r.targets if t.mask)]
+    settled = [_with_receipts(r, receipts) for r in accepted]
+    done = [r for r in settled if not r.unsearched and all(_is_over(t) for t in r.targets)]
     if done:
-        purged(journal, [_with_receipts(r, receipts) for r in done], by)
+        purged(journal, done, by)
+    _keep_receipts(journal, [r for r in settled if r not in done and r not in accepted])
     finish(journal, by, wait_s)
     after = {r.id: r for r in requests(journal)}
     run.requests = [after[r.id] for r in pending]
     return run
 
 
+def _searched(
+    journal: Journal, request: Request, by: str, ask_again: AskAgain | None, run: Erased
+) -> Request:
+    """A request after its copies were searched that could not be before; those left fail it."""
+    if request.state not in {State.ACCEPTED, State.ON_HOLD} or not request.unsearched:
+        return request
+    try:
+        request, failures = search_late(journal, request, by, ask_again)
+    except PalimpsestError as error:
+        failures = {t.table: error for t in request.unsearched}
+    run.failures |= failures
+    return request
+
+
+def _is_over(target: Target) -> bool:
+    return target.mask is None or target.outcome is Outcome.ERASED
+
+
+def _keep_receipts(journal: Journal, found: Sequence[Request]) -> None:
+    """Record how far requests are that are not purged everywhere; their rows stay unseen."""
+    if not found:
+        return
+    with journal.exclusive_session() as session:
+        now = {r.id for r in requests(journal) if r.state is State.ACCEPTED}
+        for request in found:
+            if request.id in now:
+                rows_of.put_erasure(session, request.to_row())
+        session.commit()
+
+
 def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:
     targets = tuple(
-        receipts[t.table_id][t.mask] if t.mask is not None else t for t in request.targets
+        t if t.mask is None else receipts.get(t.table_id, {}).get(t.mask, t)
+        for t in request.targets
     )
     return replace(request, targets=targets)
 
@@ -116,20 +157,26 @@ def _purge_table(
             f"rows of erased keys are still found in {table.name}",
             advice="run it again when fewer jobs replace segments of the table",
         )
-    elsewhere = purge_copies(journal, engine, table_id, names, progress)
+    outcome, elsewhere = Outcome.ERASED, dict.fromkeys(names, Removed())
+    try:
+        elsewhere = purge_copies(journal, engine, table_id, names, progress)
+    except PalimpsestError as error:
+        # What is gone here is gone; the next run goes on with the copies.
+        run.failures.setdefault(str(table.name), error)
+        outcome = Outcome.PENDING
     after = journal.state.tables[table_id].manifest
     return {
         mask: replace(
             target,
-            outcome=Outcome.ERASED,
-            versions_removed=counts.get(mask, 0),
-            copies_rewritten=elsewhere[mask].files,
-            copies_removed=elsewhere[mask].versions,
-            files_rewritten=len(found.held),
-            bytes_rewritten=sum(h.file.bytes for h in found.held),
-            manifest_before=_digest(before),
+            outcome=outcome,
+            versions_removed=target.versions_removed + counts.get(mask, 0),
+            copies_rewritten=target.copies_rewritten + elsewhere[mask].files,
+            copies_removed=target.copies_removed + elsewhere[mask].versions,
+            files_rewritten=target.files_rewritten + len(found.held),
+            bytes_rewritten=target.bytes_rewritten + sum(h.file.bytes for h in found.held),
+            manifest_before=target.manifest_before or _digest(before),
             manifest_after=_digest(after),
-            others=json.dumps(others, sort_keys=True),
+            others=json.dumps(others, sort_keys=True) if others else target.others or "{}",
         )
         for mask, target in masks.items()
     }

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gateway.jobs.backup import outside, put_copy
 from gateway.jobs.context import JobContext
+from journal.erasure.late import check_searched
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup
 from journal.jobs.turns import job_turn
@@ -57,6 +58,8 @@ def gathered(context: JobContext) -> Iterator[Backup]:
     with journal.reading_session() as session:
         here = backups.archived(retired.load(session, table.id))
         known = [b for b in backups.load(session, table.id) if b.place and b.is_archive]
+    for backup in known:
+        check_searched(journal, backup)
     with ExitStack() as stack:
         brought = [
             stack.enter_context(copies.brought(journal, backup, table, context.progress))

@@ -18,6 +18,7 @@ from gateway.jobs import archiving, restoring
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
+from journal.erasure.late import check_searched
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
@@ -41,6 +42,7 @@ def _run(context: JobContext) -> JobReport:
     if backup.place is None:
         backups.files_there(context.journal, backup)
         return _restored(context, backup, where)
+    check_searched(context.journal, backup)
     with copies.brought(context.journal, backup, context.table, context.progress) as here:
         return _restored(context, here, where)
 

@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from journal.erasure import audit
 from journal.erasure.holdings import holdings
-from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
+from journal.erasure.kept import Unsearched, rows_copied, rows_kept, search_copies, search_kept
+from journal.erasure.late import to_keep
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import PRIVATE, lasting_secret
+from journal.erasure.sought import forget, keep
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
 from journal.jobs import retired
@@ -47,6 +49,7 @@ class _Sought:
     kept: list[pa.Table] = field(default_factory=list)
     search: Search = field(default_factory=Search)
     warns: str = ""
+    left: list[Unsearched] = field(default_factory=list)
 
     @property
     def table(self) -> Table:
@@ -106,7 +109,7 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                     files_rewritten=len(held.held),
                     bytes_rewritten=sum(h.file.bytes for h in held.held),
                 )
-            targets.append(target)
+            targets += [target, *_not_searched(sought)]
     return Request(
         "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
     )
@@ -133,7 +136,7 @@ def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
                 statement.check_segments([sought.table.id])
                 locator.segments(state.manifest.segments)
                 search_kept(journal, locator)
-                search_copies(journal, locator, tidies=tidies)
+                sought.left = search_copies(journal, locator, tidies=tidies)
             return found
     finally:
         journal.rollback(transaction)
@@ -148,7 +151,9 @@ def _search_by_condition(
         sought.warns = "backups were not searched: the condition reads more than the table's rows"
         return
     given = (journal, sought.table, find, sought.search)
-    sought.kept = rows_kept(*given) + rows_copied(*given, tidies=tidies)
+    sought.kept = rows_kept(*given)
+    copied, sought.left = rows_copied(*given, tidies=tidies)
+    sought.kept += copied
 
 
 def _late(journal: Journal, session: DuckDBSession, sought: _Sought) -> list[str]:
@@ -201,6 +206,14 @@ def _target(sought: _Sought, mask: str | None) -> Target:
     )
 
 
+def _not_searched(found: _Sought) -> list[Target]:
+    """The receipts of copies that could not be searched."""
+    table, outcome = found.table, Outcome.NOT_SEARCHED
+    return [
+        Target(table.id, str(table.name), outcome, c.why, copy=c.backup.name) for c in found.left
+    ]
+
+
 def _write(
     journal: Journal,
     session: DuckDBSession,
@@ -215,7 +228,7 @@ def _write(
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     writer = _Writer(journal, session, entries)
     try:
-        targets = tuple(writer.target(s) for s in found)
+        targets = tuple(t for s in found for t in (writer.target(s), *_not_searched(s)))
         reached: list[int | None] = [None]
         if wanted.tables is not None:
             reached = [s.table.id for s in found if s.why_not is None]
@@ -224,6 +237,8 @@ def _write(
             *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
             expires=expires,
         )
+        if request.unsearched:
+            keep(journal.root, request_id, to_keep(wanted))
         rows_of.put_erasure(session, request.to_row())
         audit.accepted(journal, session, request)
         masks = {t.table_id: t.mask for t in targets if t.mask is not None}
@@ -231,6 +246,7 @@ def _write(
         journal.swap_all(session, {i: _masked(m) for i, m in masks.items()}, fenced=fence)
     except BaseException:
         writer.undo()
+        forget(journal.root, request_id)
         raise
     return request
 

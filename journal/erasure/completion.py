@@ -15,6 +15,7 @@ from journal import commit as section
 from journal.erasure import audit
 from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
+from journal.erasure.sought import forget_stale
 from journal.erasure.wanted import requests
 from journal.jobs import retired
 from journal.journal import Journal
@@ -36,6 +37,7 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
         if not found:
             tidy(journal, wait_s=0)
             return []
+        forget_stale(journal.root, requests(journal))
         retired.reap(journal, journal.clock.now(), chosen=lambda r: r.why.job_kind == retired.PURGE)
         waits = _waits(journal)
         if waits is None:
@@ -74,6 +76,8 @@ def _stale_keys(journal: Journal) -> list[Path]:
 
 def tidy(journal: Journal, wait_s: float = WAIT_S) -> bool:
     """Remove lists of keys that nothing refers to; False if somebody may still read them."""
+    with journal.commit_lock:
+        forget_stale(journal.root, requests(journal))
     stale = _stale_keys(journal)
 
     def remove(_file: Path, _reopen: Reopen) -> None:

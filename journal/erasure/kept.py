@@ -3,14 +3,15 @@
 Retention, compaction and vacuums take rows from the live segments that retired ones, backups and
 archives still hold. They are searched when a request is accepted, by the filters that lie beside
 them or go along with a copy, so that the keys found are in the request's mask: a purge needs no
-identifier. A copy that cannot be reached makes the request fail before anything is written, since
-nobody could say afterwards whom to look for in it. Removes only what a killed copy has left.
+identifier. A copy that cannot be searched now is named, and ``late`` searches it when it can be.
+Removes only what a killed copy has left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ from journal.schema import Table
 _TRIES_MAX = 3
 _MOVED = {Code.FILE_ACCESS, Code.SEGMENT_DAMAGED}
 """What reading a copy ends with when its files are replaced meanwhile, among other causes."""
+OUT_OF_REACH = {*_MOVED, Code.BACKUP, Code.DRIVER_MISSING}
+"""What it ends with when nobody can read it as it is there now."""
 
 
 def search_kept(journal: Journal, locator: Locator) -> None:
@@ -36,22 +39,62 @@ def search_kept(journal: Journal, locator: Locator) -> None:
         locator.kept(segments, journal.checker)
 
 
-def search_copies(journal: Journal, locator: Locator, *, tidies: bool) -> None:
-    """Search by name the copies of a table's backups; what was killed is finished if it ``tidies``.
+@dataclass(frozen=True, slots=True)
+class Unsearched:
+    """A copy that could not be searched, and why."""
 
-    Raises FILE_ACCESS where one cannot be reached, SEGMENT_DAMAGED where a file is not whole.
+    backup: Backup
+    error: PalimpsestError
+
+    @property
+    def why(self) -> str:
+        """For the receipt."""
+        return f"copy {self.backup.name}: {self.error.message}"
+
+
+def out_of_reach(backup: Backup, error: PalimpsestError) -> PalimpsestError:
+    """What is said of a copy that a request must still be looked for in."""
+    return PalimpsestError(
+        error.code,
+        f'the copy "{backup.name}" of {backup.table_name} in {backup.place} cannot be searched for'
+        f" whom requests erase: {error.message}",
+        advice="make it reachable and run this again; or give it up for good:"
+        f" CALL system.backup('{backup.table_name}', name => '{backup.name}', drop => true)",
+    )
+
+
+def search_copies(journal: Journal, locator: Locator, *, tidies: bool) -> list[Unsearched]:
+    """Search by name the copies of a table's backups; those that cannot be searched now.
+
+    What was killed is finished if it ``tidies``.
     """
-    table = locator.table
 
     def search(backup: Backup) -> None:
-        @contextmanager
-        def bring(paths: Collection[str]) -> Iterator[Mapping[str, Path]]:
-            with copies.fetched_files(journal, backup, table, paths, silent) as names:
-                yield {path: journal.root / name for path, name in names.items()}
+        _search(journal, locator, backup)
 
-        locator.copied(backup.segments, copied_filters.read(backup), bring)
+    return _each_copy(journal, locator.table, search, tidies=tidies)
 
-    _each_copy(journal, table, search, tidies=tidies)
+
+def search_copy(journal: Journal, locator: Locator, backup: Backup) -> None:
+    """Search one copy by name.
+
+    Raises FILE_ACCESS where it cannot be reached, SEGMENT_DAMAGED where a file is not whole.
+    """
+
+    def search(there: Backup) -> None:
+        _search(journal, locator, there)
+
+    _look(journal, backup, search, tidies=True)
+
+
+def _search(journal: Journal, locator: Locator, backup: Backup) -> None:
+    @contextmanager
+    def bring(paths: Collection[str]) -> Iterator[Mapping[str, Path]]:
+        table = locator.table
+        with copies.fetched_files(journal, backup, table, paths, silent) as names:
+            yield {path: journal.root / name for path, name in names.items()}
+
+    locator.copied(backup.segments, copied_filters.read(backup), bring)
 
 
 def rows_kept(journal: Journal, table: Table, find: FindAmong, search: Search) -> list[pa.Table]:
@@ -67,44 +110,81 @@ def rows_kept(journal: Journal, table: Table, find: FindAmong, search: Search) -
 
 def rows_copied(
     journal: Journal, table: Table, find: FindAmong, search: Search, *, tidies: bool
-) -> list[pa.Table]:
-    """The same in the copies of a table's backups, which are brought here for it, one by one."""
+) -> tuple[list[pa.Table], list[Unsearched]]:
+    """The same in the copies of a table's backups, which are brought here for it, one by one.
+
+    Besides, the copies that cannot be searched now.
+    """
     found: list[pa.Table] = []
 
     def look(backup: Backup) -> None:
-        with copies.brought(journal, backup, table, silent) as here:
-            found.append(find(here.segments))
-            for file in (f for s in here.segments for f in s.files):
-                search.copies.count(file, read=True)
+        found.append(_rows_there(journal, table, backup, find, search))
 
-    _each_copy(journal, table, look, tidies=tidies)
+    left = _each_copy(journal, table, look, tidies=tidies)
+    return found, left
+
+
+def rows_of_copy(
+    journal: Journal, table: Table, backup: Backup, find: FindAmong, search: Search
+) -> list[pa.Table]:
+    """The same in one copy; raises as ``search_copy``."""
+    found: list[pa.Table] = []
+
+    def look(there: Backup) -> None:
+        found.append(_rows_there(journal, table, there, find, search))
+
+    _look(journal, backup, look, tidies=True)
     return found
+
+
+def _rows_there(
+    journal: Journal, table: Table, backup: Backup, find: FindAmong, search: Search
+) -> pa.Table:
+    with copies.brought(journal, backup, table, silent) as here:
+        found = find(here.segments)
+        for file in (f for s in here.segments for f in s.files):
+            search.copies.count(file, read=True)
+        return found
 
 
 def _each_copy(
     journal: Journal, table: Table, action: Callable[[Backup], None], *, tidies: bool
+) -> list[Unsearched]:
+    """Look at every copy as it lies there; those of which that cannot be done."""
+    with journal.reading_session() as session:
+        known = [b for b in backups.load(session, table.id) if b.place is not None]
+    left = []
+    for backup in known:
+        try:
+            _look(journal, backup, action, tidies=tidies)
+        except PalimpsestError as error:
+            if error.code not in OUT_OF_REACH:
+                raise
+            left.append(Unsearched(backup, error))
+    return left
+
+
+def _look(
+    journal: Journal, backup: Backup, action: Callable[[Backup], None], *, tidies: bool
 ) -> None:
-    """Look at every copy as it lies there; again if a job has meanwhile replaced files of it.
+    """Look at a copy as it lies there; again if a job has meanwhile replaced files of it.
 
     One that is being written right now is none yet: its rows are live, or kept here.
     """
-    with journal.reading_session() as session:
-        known = [b for b in backups.load(session, table.id) if b.place is not None]
-    for backup in known:
-        assert backup.place is not None
-        if tidies:
-            _tidy(journal, backup)
-        there = copies.there(backup.place)
-        for attempt in range(_TRIES_MAX):
-            if there is None:
-                break
-            try:
-                action(there)
-                break
-            except PalimpsestError as error:
-                before, there = there, copies.there(backup.place)
-                if there == before or attempt + 1 == _TRIES_MAX or error.code not in _MOVED:
-                    raise
+    assert backup.place is not None
+    if tidies:
+        _tidy(journal, backup)
+    there = copies.there(backup.place)
+    for attempt in range(_TRIES_MAX):
+        if there is None:
+            return
+        try:
+            action(there)
+            return
+        except PalimpsestError as error:
+            before, there = there, copies.there(backup.place)
+            if there == before or attempt + 1 == _TRIES_MAX or error.code not in _MOVED:
+                raise
 
 
 def _tidy(journal: Journal, backup: Backup) -> None:

@@ -56,7 +56,8 @@ class Target:
     Files are those of live segments; ``kept`` counts those of retired segments, backups and
     archives, ``copies`` those of backups that lie elsewhere, and ``copies_removed`` the versions
     removed there. Digests are of the manifests; ``others`` says what the rewritten files hold
-    besides: rows by kind and a sum over them, which were equal before and after.
+    besides: rows by kind and a sum over them, which were equal before and after. ``copy`` names the
+    backup elsewhere that this is the receipt of: it could not be searched with the others.
     """
 
     table_id: int
@@ -81,6 +82,7 @@ class Target:
     copies_skipped: int = 0
     copies_rewritten: int = 0
     copies_removed: int = 0
+    copy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,12 @@ class Request:
             )
         bare = tuple(replace(t, mask=None) for t in self.targets)
         return self.moved(State.CANCELLED, now, targets=bare)
+
+    @property
+    def unsearched(self) -> list[Target]:
+        """The copies that it was not looked for in yet."""
+        left = Outcome.NOT_SEARCHED
+        return [t for t in self.targets if t.copy is not None and t.outcome is left]
 
     @property
     def masks(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,12 +34,14 @@ class Wanted:
     """What a request asks: identifiers by type, or rows of tables found in another way.
 
     ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
-    that cannot be searched.
+    that cannot be searched. ``again`` is what is kept of a condition, to be asked again: a plain
+    structure, whose ``table`` is the table's definition.
     """
 
     subjects: Subjects = field(default_factory=dict)
     rows: Mapping[int, FindKeys] = field(default_factory=dict)
     among: Mapping[int, FindAmong] = field(default_factory=dict)
+    again: Mapping[str, Any] | None = None
     tables: frozenset[tuple[str, str]] | None = None
     reason: str | None = None
     expires_us: int | None = None

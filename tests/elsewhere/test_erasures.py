@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -136,18 +137,116 @@ def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
     assert _request(gone).state is State.COMPLETED
 
 
-def test_a_copy_that_cannot_be_searched_keeps_a_request_from_being_accepted(
-    gone: Client, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def out_of_reach(server: Server, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that cuts the server off; the environment leads to it again when it is undone."""
     relay = Relay(server.port)
     relay.refuses = True
-    let_in(server, monkeypatch, url=f"http://127.0.0.1:{relay.port}")
-    with pytest.raises(gateway.Error, match="cannot be reached"):
-        gone("ERASE FROM visits WHERE id = 307")
-    assert gone("SELECT count(*) FROM visits WHERE id = 307") == [(1,)]
+
+    def cut() -> None:
+        let_in(server, monkeypatch, url=f"http://127.0.0.1:{relay.port}")
+
+    return cut
+
+
+def _private(run: Client) -> list[str]:
+    return sorted(p.name for p in (run.root / "_palimpsest" / "erasure").glob("*"))
+
+
+@pytest.mark.parametrize("by", ["name", "condition"])
+def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
+    gone: Client,
+    server: Server,
+    bucket: str,
+    out_of_reach: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    by: str,
+) -> None:
+    """Somebody of whom a row is live besides: it is hidden at once, and the copy waits."""
+    gone("INSERT INTO visits VALUES (1000, ?, DATE '2024-04-20')", MAIL)
+    out_of_reach()
+    _submit(gone, by)
+    assert gone("SELECT count(*) FROM visits WHERE id = 1000") == [(0,)]
+    (live, copy) = _request(gone).targets
+    assert (live.outcome, live.keys, live.copy) == ("PENDING", 1, None)
+    assert (copy.outcome, copy.copy, copy.mask) == ("NOT_SEARCHED", "far", None)
+    assert "cannot be reached" in copy.why
+    for _ in range(2):
+        with pytest.raises(gateway.Error, match=r"cannot be searched.*drop => true"):
+            gone("CALL system.purge('visits')")
+        assert _request(gone).state is State.ACCEPTED
+    assert not any(n.endswith(".parquet") for n in holders(gone.root, TOKEN)), "gone here"
+    gone.close()
     let_in(server, monkeypatch)
-    gone("ERASE FROM visits WHERE id = 307")
-    assert gone("SELECT count(*) FROM visits WHERE id = 307") == [(0,)]
+    run = Client(gone.root)
+    try:
+        for backup in ("backup => 'far'", f"from => 's3://{bucket}/b/main.visits/far'"):
+            with pytest.raises(gateway.Error, match="was not looked for yet"):
+                run(f"CALL system.restore('visits', {backup})")
+        before = run.sorted("SELECT * FROM visits")
+        run("CALL system.purge('visits')")
+        request = _request(run)
+        assert request.state is State.COMPLETED
+        (live, copy) = request.targets
+        assert (live.outcome, live.versions_removed, live.copies_removed) == ("ERASED", 1, 0)
+        assert (copy.outcome, copy.keys, copy.copies_removed) == ("ERASED", 1, 1)
+        if by == "name":
+            assert (copy.copies_searched, copy.copies_skipped) == (1, 3), "by its filters"
+        assert _there(server, bucket, tmp_path / "after") == []
+        assert holders(run.root, TOKEN) == []
+        assert _private(run) == []
+        assert run.sorted("SELECT * FROM visits") == before
+        run("CALL system.restore('visits', backup => 'far')")
+        assert run("SELECT count(*) FILTER (id = 7), count(*) FROM visits") == [(0, 200)]
+        assert run.error("INSERT INTO visits VALUES (7, 'x', DATE '2024-04-20')")[0] == "PAL-306"
+    finally:
+        run.close()
+
+
+def test_nobody_in_a_copy_that_was_out_of_reach(
+    gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_of_reach()
+    _submit(gone, "name", "nobody@x.example")
+    assert [t.outcome for t in _request(gone).targets] == ["SEARCHED_NONE", "NOT_SEARCHED"]
+    assert gone.error("CALL system.purge('visits')")[0] == "PAL-507"
+    assert _request(gone).state is State.ACCEPTED
+    let_in(server, monkeypatch)
+    gone("CALL system.purge('visits')")
+    assert _request(gone).state is State.COMPLETED
+    assert [t.outcome for t in _request(gone).targets] == ["SEARCHED_NONE", "SEARCHED_NONE"]
+    assert _private(gone) == []
+
+
+def test_a_copy_is_given_up_before_it_was_searched(
+    gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_of_reach()
+    _submit(gone, "name")
+    let_in(server, monkeypatch)
+    gone("CALL system.backup('visits', name => 'far', drop => true)")
+    gone("CALL system.purge('visits')")
+    request = _request(gone)
+    assert request.state is State.COMPLETED
+    assert [t.outcome for t in request.targets] == ["SEARCHED_NONE", "NOT_SEARCHED"]
+    assert "given up" in request.targets[1].why
+    assert holders(gone.root, TOKEN) == []
+
+
+def test_a_request_that_waits_for_a_copy_is_cancelled(
+    gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gateway.erasers import eraser_of
+
+    out_of_reach()
+    _submit(gone, "name")
+    assert [n.rpartition(".")[2] for n in _private(gone)] == ["sought"]
+    eraser_of(gone.connection.session).cancel(_request(gone), "tester")
+    assert _private(gone) == []
+    let_in(server, monkeypatch)
+    gone("CALL system.restore('visits', backup => 'far')")
+    assert gone("SELECT count(*) FROM visits WHERE id = 7") == [(1,)]
 
 
 def test_a_copy_of_the_copy_brings_nobody_back(gone: Client, server: Server, bucket: str) -> None:
@@ -167,15 +266,14 @@ def test_a_copy_of_the_copy_brings_nobody_back(gone: Client, server: Server, buc
     assert holders(gone.root, TOKEN) == []
 
 
-def test_files_of_the_same_name_are_copied_both(run: Client, bucket: str) -> None:
-    """After a purge a segment may have files of two folders."""
+def test_files_of_two_folders_are_copied_both(run: Client, bucket: str) -> None:
+    """After a purge a segment may have some."""
     run("SET job_engine = 'local'")
     run("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)")
     run("INSERT INTO t SELECT i, i FROM range(1100000) r(i)")
     run("ERASE FROM t WHERE id = 1099999")
     run("CALL system.purge('t')")
-    names = [path.name for path in run.files()]
-    assert len(names) > len(set(names))
+    assert len({path.parent for path in run.files()}) == 2
     before = run("SELECT count(*), sum(n) FROM t")
     run(f"CALL system.backup('t', name => 'far', to => 's3://{bucket}')")
     run("CALL system.verify('t', copies => true)")
