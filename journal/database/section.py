@@ -74,8 +74,9 @@ def write(
         mapping = {w.version: clock.next() for w in writes}
     version = mapping.get(writes[-1].version, writes[-1].version)
     stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
-    tables = _append(session, committed, stamped, mapping)
     changed_catalog = catalog is not committed.catalog
+    held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
+    tables = _append(session, committed, stamped, mapping)
     following = replace(
         row,
         generation=row.generation + 1,
@@ -93,6 +94,7 @@ def write(
     _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
+        public.grant_again(session, held, committed.catalog, catalog)
     if alongside is not None:
         alongside(session)
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))

@@ -25,12 +25,13 @@ from journal.stores.catalog_format import (
 )
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_outsiders import PROTECT_ALL
 from journal.stores.postgres_routines import FUNCTIONS
 from journal.version import Version, to_datetime
 
-FORMAT = "4"
-_OLDER = ("1", "2", "3")
-"""Formats that lack tables, functions and columns, and differ in nothing else."""
+FORMAT = "5"
+_OLDER = ("1", "2", "3", "4")
+"""Formats that lack tables, functions, columns and triggers, and differ in nothing else."""
 _SECRET = "secret"
 _SECRET_BYTES = 32
 LOCK = 5283_1905_7734
@@ -171,6 +172,7 @@ def _upgrade(session: PostgresSession) -> None:
     )
     if get_meta(session, _SECRET) is None:
         put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
+    session.text(PROTECT_ALL)
     put_meta(session, "format", FORMAT)
 
 

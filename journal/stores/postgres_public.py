@@ -1,7 +1,8 @@
 """The views everybody reads in PostgreSQL: current views, journals, and the clients' own views.
 
 The default schema is the database's ``public``. A relation of somebody else's that already has a
-name is never replaced. Runs in the session it is given; commits nothing.
+name is never replaced, and nobody writes to a view. Runs in the session it is given; commits
+nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from journal.relations import Reader, business_outputs, ident
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.state import TableState
+from journal.stores import postgres_outsiders as outsiders
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
@@ -62,6 +64,30 @@ def _guarded(rows: exp.Query, table: Table, epoch: int) -> exp.Query:
     )
     fine = exp.Case(ifs=[exp.If(this=seen, true=exp.true())], default=failing)
     return exp.select("*").from_(rows.subquery("r")).where(exp.Paren(this=exp.select(fine)))
+
+
+def granted(
+    session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot
+) -> list[outsiders.Grant]:
+    """What others may do with the relations of a catalog, and with those it is about to have."""
+    every = [*before.relations.values(), *after.relations.values()]
+    return outsiders.grants(session, dict.fromkeys(n for r in every for n in _names(r)))
+
+
+def grant_again(
+    session: PostgresSession,
+    found: Iterable[outsiders.Grant],
+    before: CatalogSnapshot,
+    after: CatalogSnapshot,
+) -> None:
+    """Grant it on the views that there are now; those of a renamed table have its new names."""
+    renamed: dict[outsiders.Key, outsiders.Key] = {}
+    for old in before.tables():
+        new = after.by_id(old.id)
+        if new is not None and new.name != old.name:
+            names = zip(_names(old), _names(new), strict=True)
+            renamed |= {outsiders.known_as(n): outsiders.known_as(m) for n, m in names}
+    outsiders.grant_again(session, found, renamed)
 
 
 def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
@@ -156,8 +182,10 @@ def _names(relation: Relation) -> Iterable[TableName]:
 def _put_view(
     session: PostgresSession, name: TableName, body: exp.Expr, columns: tuple[str, ...] = ()
 ) -> None:
+    place = logical(name)
     try:
-        create_view(session, logical(name), body, columns)
+        create_view(session, place, body, columns)
+        outsiders.refuse_writes(session, session.rendered(place).sql)
     except PalimpsestError as error:
         if error.code is not Code.WRONG_OBJECT:
             raise

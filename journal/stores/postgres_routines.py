@@ -44,6 +44,12 @@ FUNCTIONS = (
         " AS $$ BEGIN RAISE EXCEPTION 'could not serialize access: the journal was compacted"
         " since this transaction began' USING ERRCODE = '40001', HINT = 'run it again'; END $$"
     ),
+    (
+        "CREATE OR REPLACE FUNCTION _palimpsest.read_only()"
+        " RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE EXCEPTION '% can only be read here', TG_RELID::regclass USING ERRCODE = '0A000',"
+        " HINT = 'change it through the gateway, which keeps its history'; END $$"
+    ),
     # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
     (
         "CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)"

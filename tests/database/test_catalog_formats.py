@@ -18,6 +18,7 @@ _AS_IT_WAS = (
     "DROP FUNCTION _palimpsest.json_text_at, _palimpsest.json_at",
     "DROP FUNCTION _palimpsest.avg(numeric), _palimpsest.avg(interval)",
     "DELETE FROM _palimpsest.meta WHERE key = 'secret'",
+    "DROP FUNCTION _palimpsest.read_only CASCADE",
     "UPDATE _palimpsest.meta SET value = '2' WHERE key = 'format'",
 )
 """What makes a present catalog one of format 2."""
@@ -64,6 +65,9 @@ def test_an_older_catalog_is_brought_to_this_format(
             con.execute("INSERT INTO t VALUES (3, 'three')")
         con.execute("INSERT INTO t VALUES (4, 'four')")
         assert con.session.executor.sealer.verify().is_clean
+    for view in ("t", "t_journal"):
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="can only be read"):
+            admin.execute(f"DELETE FROM {view}")
     assert _format(admin) == [(postgres_catalog.FORMAT,)]
     with gateway.connect(url, autocommit=True) as con:
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
@@ -86,11 +90,11 @@ def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connecti
 
 def test_a_newer_catalog_is_refused(url: str, admin: psycopg.Connection[Any]) -> None:
     _made(url)
-    admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
-    with pytest.raises(gateway.Error, match="format 5, of a newer version") as raised:
+    admin.execute("UPDATE _palimpsest.meta SET value = '6' WHERE key = 'format'")
+    with pytest.raises(gateway.Error, match="format 6, of a newer version") as raised:
         gateway.connect(url)
     assert raised.value.code == "PAL-502"
-    assert _format(admin) == [("5",)]
+    assert _format(admin) == [("6",)]
 
 
 def test_one_that_called_the_public_schema_by_another_name_is_refused(
@@ -113,7 +117,7 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
     with gateway.connect(url, autocommit=True) as con, gateway.connect(url) as other:
         other.execute("UPDATE t SET b = 'deux' WHERE a = 2")
         con.execute("SELECT * FROM t").fetchall()
-        admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
+        admin.execute("UPDATE _palimpsest.meta SET value = '6' WHERE key = 'format'")
         for attempt in (
             other.commit,
             lambda: con.execute("INSERT INTO t VALUES (4, 'vier')"),
@@ -124,5 +128,5 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
             with pytest.raises(gateway.Error, match="upgrade palimpsest") as raised:
                 attempt()
             assert raised.value.code == "PAL-502"
-        admin.execute("UPDATE _palimpsest.meta SET value = '4' WHERE key = 'format'")
+        admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
         assert con.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]
