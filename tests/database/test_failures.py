@@ -19,6 +19,7 @@ from tests.support.relay import Relay
 def relay(cluster: Cluster) -> Iterator[Relay]:
     """A relay to the server."""
     found = Relay(cluster.port)
+    found.loses_answer = True
     yield found
     found.close()
 
@@ -69,6 +70,28 @@ def test_a_wrong_password_is_never_shown(cluster: Cluster, database: str) -> Non
             admin.execute("DROP ROLE locked_out")
 
 
+def test_a_wrong_password_is_refused(cluster: Cluster, database: str) -> None:
+    rules = cluster.folder / "data" / "pg_hba.conf"
+    known = rules.read_text()
+    role = f"guarded_{database}"
+    url = f"palimpsest+postgresql://{role}{{}}@127.0.0.1:{cluster.port}/{database}"
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret-1'")
+        admin.execute(f"GRANT CREATE ON DATABASE {database} TO {role}")
+        try:
+            rules.write_text(f"host all {role} 127.0.0.1/32 scram-sha-256\n{known}")
+            admin.execute("SELECT pg_reload_conf()")
+            for given in (":secret-2", ""):
+                with pytest.raises(gateway.Error) as raised:
+                    gateway.connect(url.format(given))
+                assert raised.value.code == "PAL-521"
+                assert "secret" not in str(raised.value)
+            gateway.connect(url.format(":secret-1")).close()
+        finally:
+            rules.write_text(known)
+            admin.execute("SELECT pg_reload_conf()")
+
+
 def test_a_connection_lost_while_idle_is_replaced(far: Connection, relay: Relay) -> None:
     relay.cut()
     assert far.execute("SELECT b FROM t").fetchall() == [("one",)]
@@ -114,6 +137,71 @@ def test_the_outcome_is_unknown_where_nobody_can_be_asked(
     relay.word = b"COMMIT\0"
     relay.refuses = True
     assert _state(far, "COMMIT") == "PAL-525"
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE t SET n = n + 1 WHERE a = 1",
+        "UPDATE t SET n = n + 1",
+        "INSERT INTO t SELECT a + 1, n FROM t",
+        "ALTER TABLE t ADD COLUMN c INTEGER",
+    ],
+)
+def test_an_autocommit_statement_cut_during_commit_happens_once_or_not_at_all(
+    con: Connection, relay: Relay, database: str, sql: str, arrives: bool
+) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, n INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 0)")
+    url = f"palimpsest+postgresql://tester@127.0.0.1:{relay.port}/{database}"
+    with gateway.connect(url, autocommit=True) as far:
+        far.execute("UPDATE t SET n = 0 WHERE a = 1")
+        before = far.execute("SELECT * FROM t").fetchall()
+        relay.passes_word = arrives
+        relay.word = b"COMMIT\0"
+        if arrives:
+            far.execute(sql)
+        else:
+            assert _state(far, sql) == "PAL-522"
+        after = far.execute("SELECT * FROM t ORDER BY a").fetchall()
+        assert (after != before) == arrives
+        assert after in ([(1, 0)], [(1, 1)], [(1, 0), (2, 0)], [(1, 0, None)])
+        assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == after
+        assert far.session.executor.sealer.verify().is_clean
+
+
+def test_connections_that_an_administrator_ends(
+    con: Connection, cluster: Cluster, database: str
+) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("BEGIN")
+    con.execute("INSERT INTO t VALUES (1)")
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        ended = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+        )
+        admin.execute(ended)
+        con.execute("COMMIT")
+        stop = threading.Timer(0.5, lambda: admin.execute(ended))
+        stop.start()
+        assert _state(con, "SELECT pg_sleep(30)") == "PAL-522"
+        stop.join()
+    assert con.execute("SELECT * FROM t").fetchall() == [(1,)]
+
+
+def test_a_server_that_goes_down_and_comes_back(con: Connection, cluster: Cluster) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1)")
+    cluster.stop(how="immediate")
+    try:
+        assert _state(con, "SELECT * FROM t") == "PAL-520"
+        assert _state(con, "INSERT INTO t VALUES (2)") == "PAL-520"
+    finally:
+        cluster.launch()
+    con.execute("INSERT INTO t VALUES (3)")
+    assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == [(1,), (3,)]
 
 
 def test_cancel_reaches_the_server(con: Connection, cluster: Cluster, database: str) -> None:

@@ -19,6 +19,8 @@ class Relay:
         self.then = b""
         """The word to be cut at, where ``word`` only says from when on it counts."""
         self.passes_word = False
+        self.loses_answer = False
+        """Whether what the server says to a word that passes reaches nobody."""
         self.refuses = False
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -47,6 +49,8 @@ class Relay:
                     self.word, self.then = self.then, b""
                 elif watched and self.word and self.word in data:
                     if self.passes_word:
+                        if self.loses_answer:
+                            source.shutdown(socket.SHUT_RDWR)
                         sink.sendall(data)
                         time.sleep(0.5)
                     self.word = b""
