@@ -86,6 +86,10 @@ class Statement:
                 view = show_placed(self.session, table, found.tiers)
                 self._placed[table_id] = None if view is None else (table, found, view)
 
+    def leave_positions(self, table_id: int) -> None:
+        """Read a table by its tiers: what is asked is run where nobody has positions."""
+        self._found[table_id] = None
+
     def _positions(self, table_id: int) -> Positions | None:
         """The same for as long as the statement lasts."""
         if table_id not in self._found:

@@ -3,7 +3,8 @@
 Rows of the backup that are missing come back, changed ones change back, and rows it lacks go: the
 difference is written by an ordinary transaction, so keys and constraints hold, nobody's update is
 lost, what was erased stays erased, and every earlier state reads as before. What is replaced is
-kept as a backup of its own first, the trash. Killed at any moment, all of it happened or nothing.
+kept as a backup of its own first, the trash. Of a large table units of the engine find what differs
+and write it. Killed at any moment, all of it happened or nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gateway.jobs import archiving, restoring
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.handing_out import Sides, hand_out
 from journal.erasure.late import check_searched
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
@@ -30,6 +32,7 @@ from journal.staging import scratch_folder
 from journal.transaction import Transaction
 from spark_compaction.differences import States, differing
 from spark_compaction.local import LocalEngine
+from spark_compaction.runner import staged_folders
 
 
 def _run(context: JobContext) -> JobReport:
@@ -103,14 +106,24 @@ def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, 
     is_large = not isinstance(engine, LocalEngine)
     if is_large:
         settled_version(journal, table.id)
-    with restoring.transaction(context, backup, keep=keep) as begun:
+    rows = [journal.warehouse.new_folder(table)] if is_large else []
+    with (
+        staged_folders(journal, rows),
+        restoring.transaction(context, backup, keep=keep) as begun,
+    ):
         shown = replace(table, id=journal.new_table_id())
-        masks = journal.state.tables[table.id].manifest.masks
-        then = Manifest(0, (), backup.segments, masks)
+        manifest = journal.state.tables[table.id].manifest
+        then = Manifest(0, (), backup.segments, manifest.masks)
         with _found_elsewhere(context, begun, engine, shown, then) as among:
             if is_large and not among:
                 return 0
             difference = restoring.Difference(backup, shown, then, where, among)
+            if is_large:
+                sides = Sides(table, replace(manifest, heads=()), shown, then, among)
+                asked = restoring.statement(context, difference)
+                found = hand_out(context, begun, asked, sides, engine, rows[0], keep=keep)
+                if found is not None:
+                    return found
             return restoring.write(context, begun, difference)
 
 

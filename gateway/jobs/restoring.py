@@ -126,19 +126,25 @@ def _message(context: JobContext, backup: Backup) -> str:
 
 def write(context: JobContext, begun: Transaction, difference: Difference) -> int:
     """Write the difference in a transaction; how many rows it is."""
-    session, table, backup = context.session, context.table, difference.backup
+    session = context.session
     begun.shown.append((difference.shown, difference.manifest))
+    outcome = session.executor.run(
+        *(begun, statement(context, difference), {}, session.settings, "duckdb"),
+        session.cancellation,
+    )
+    return max(0, outcome.row_count)
+
+
+def statement(context: JobContext, difference: Difference) -> Parsed:
+    """The statement that writes a difference."""
+    table, backup = context.table, difference.backup
     tiers = frozenset(s.tier for s in difference.manifest.segments)
     source = Source(
         difference.shown.id, tiers, only_missing=backup.is_archive, among=difference.among
     )
     name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
-    statement = Restore(name, "BACKUP", exp.Null(), difference.where, source)
-    parsed = Parsed(statement, f"{_message(context, backup)} #{difference.shown.id}", ())
-    outcome = session.executor.run(
-        begun, parsed, {}, session.settings, "duckdb", session.cancellation
-    )
-    return max(0, outcome.row_count)
+    wanted = Restore(name, "BACKUP", exp.Null(), difference.where, source)
+    return Parsed(wanted, f"{_message(context, backup)} #{difference.shown.id}", ())
 
 
 def report(context: JobContext, backup: Backup, rows: int, trash: Backup | None) -> JobReport:

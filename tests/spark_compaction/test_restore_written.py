@@ -1,0 +1,242 @@
+"""Rows that units of an engine write for a restore: constraints, other writers, and kill -9."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.jobs.engines import ENGINES
+from journal.jobs.contract import Engine, Progress
+from journal.recovery import unlisted_files
+from journal.verification import verify
+from spark_compaction import differences, restored
+from spark_compaction.client import SparkEngine
+from spark_compaction.local import LocalEngine
+from tests.support.client import Client
+
+
+class _Handed(LocalEngine):
+    """An engine that is not this process's own, as Spark is; something happens after its units."""
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self.written = 0
+        self._meanwhile = meanwhile
+
+    def map(self, function: str, units: Sequence[Any], progress: Progress) -> list[Any]:
+        found = super().map(function, units, progress)
+        if function == restored.UNIT:
+            self.written += 1
+            if self.written == 1:
+                self._meanwhile()
+        return found
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path / "warehouse")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """A function that lets jobs run by an engine, in ranges of few rows."""
+    monkeypatch.setattr(differences, "_ROWS", 300)
+
+    def go(engine: Engine) -> None:
+        monkeypatch.setattr(ENGINES, "choose", lambda _settings, _size: engine)
+        monkeypatch.setattr("gateway.jobs.restore.LocalEngine", _Never)
+
+    return go
+
+
+class _Never(LocalEngine):
+    """No engine of a test."""
+
+
+def _filled(run: Client, more: str = "") -> list[Any]:
+    run(f"CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, who VARCHAR{more})")
+    run("INSERT INTO t SELECT i, i, 'p' || i FROM range(1000) r(i)")
+    before: list[Any] = run("SELECT * FROM t ORDER BY id")
+    run("CALL system.backup('t', name => 'b')")
+    run("UPDATE t SET n = -1 WHERE id % 3 = 1")
+    run("DELETE FROM t WHERE id % 7 = 2")
+    run("INSERT INTO t SELECT i, i, 'q' || i FROM range(2000, 2040) r(i)")
+    return before
+
+
+def _is_clean(run: Client) -> bool:
+    journal = run.connection.session.journal
+    assert verify(journal).problems == []
+    assert unlisted_files(journal) == []
+    folders = {path for path in run.root.glob("*/*/*") if path.is_dir()}
+    assert folders == {path.parent for path in run.files()}
+    return True
+
+
+def test_the_owner_writes_none_of_the_rows(
+    run: Client, by: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _filled(run)
+    later = run("SELECT max(version) FROM system.transactions")[0][0]
+    changed = run("SELECT * FROM t ORDER BY id")
+    engine = _Handed()
+    by(engine)
+    monkeypatch.setattr("journal.statement.append_rows", None)
+    run("CALL system.restore('t', backup => 'b')")
+    assert engine.written == 1
+    assert run("SELECT * FROM t ORDER BY id") == before
+    assert run(f"SELECT * FROM t FOR VERSION AS OF {later} ORDER BY id") == changed
+    assert _is_clean(run)
+
+
+def test_what_breaks_a_constraint_is_refused(run: Client, by: Callable[[Any], None]) -> None:
+    run("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)")
+    run("INSERT INTO t SELECT i, CASE i WHEN 5 THEN NULL ELSE i END FROM range(50) r(i)")
+    run("CALL system.backup('t', name => 'b')")
+    run("UPDATE t SET n = 0")
+    run("ALTER TABLE t ALTER COLUMN n SET NOT NULL")
+    engine = _Handed()
+    by(engine)
+    with pytest.raises(gateway.IntegrityError, match="NOT NULL"):
+        run("CALL system.restore('t', backup => 'b')")
+    assert engine.written == 1
+    assert run("SELECT sum(n) FROM t") == [(0,)]
+    assert _is_clean(run)
+    run("CALL system.restore('t', backup => 'b', where => 'n IS NOT NULL AND id <> 5')")
+    assert run("SELECT sum(n) FROM t") == [(sum(range(50)) - 5,)]
+
+
+def test_what_concerns_other_rows_stays_with_the_owner(
+    run: Client, by: Callable[[Any], None]
+) -> None:
+    before = _filled(run, ", UNIQUE (who)")
+    run("CREATE TABLE wanted AS SELECT 4 AS id")
+    engine = _Handed()
+    by(engine)
+    run("CALL system.restore('t', backup => 'b')")
+    assert (engine.written, run("SELECT * FROM t ORDER BY id")) == (0, before)
+
+
+def test_a_condition_on_another_table(run: Client, by: Callable[[Any], None]) -> None:
+    _filled(run)
+    run("CREATE TABLE wanted AS SELECT 4 AS id")
+    engine = _Handed()
+    by(engine)
+    run("CALL system.restore('t', backup => 'b', where => 'id IN (SELECT id FROM wanted)')")
+    assert engine.written == 0
+    assert run("SELECT id, n FROM t WHERE id IN (1, 4) ORDER BY 1") == [(1, -1), (4, 4)]
+
+
+@pytest.mark.parametrize("table", ["t", "other"])
+def test_others_commit_meanwhile(run: Client, by: Callable[[Any], None], table: str) -> None:
+    before = _filled(run)
+    run("CREATE TABLE other (id INTEGER PRIMARY KEY, n INTEGER)")
+    run("INSERT INTO other VALUES (4, 0)")
+    second = Client(run.root)
+    engine = _Handed(lambda: second(f"UPDATE {table} SET n = 77 WHERE id = 4"))
+    by(engine)
+    run("CALL system.restore('t', backup => 'b')")
+    assert engine.written == (2 if table == "t" else 1), "in vain, if they were the same rows"
+    assert run("SELECT * FROM t ORDER BY id") == before
+    assert _is_clean(run)
+    second.close()
+
+
+_OWNER = """
+import os, signal, sys
+from gateway.jobs.engines import ENGINES
+from spark_compaction import differences, restored
+from spark_compaction.local import LocalEngine
+from tests.support.client import Client
+
+class Dying(LocalEngine):
+    def map(self, function, units, progress):
+        if function != restored.UNIT:
+            return super().map(function, units, progress)
+        super().map(function, units[: len(units) // 2 if sys.argv[2] == "half" else None], progress)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Other(LocalEngine):
+    pass
+
+import gateway.jobs.restore
+gateway.jobs.restore.LocalEngine = Other
+differences._ROWS = 300
+ENGINES.choose = lambda _settings, _size: Dying()
+Client(sys.argv[1])("CALL system.restore('t', backup => 'b')")
+"""
+
+
+@pytest.mark.parametrize("step", ["half", "all"])
+def test_the_owner_is_killed(tmp_path: Path, root: Path, step: str) -> None:
+    first = Client(tmp_path / "warehouse")
+    before = _filled(first)
+    changed = first("SELECT * FROM t ORDER BY id")
+    first.close()
+    words = [sys.executable, "-c", _OWNER, str(first.root), step]
+    done = subprocess.run(words, cwd=root, capture_output=True, timeout=250)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    run = Client(first.root)
+    assert run("SELECT * FROM t ORDER BY id") == changed
+    assert _is_clean(run)
+    run("CALL system.restore('t', backup => 'b')")
+    assert run("SELECT * FROM t ORDER BY id") == before
+    assert _is_clean(run)
+    run.close()
+
+
+class _Killing(SparkEngine):
+    """Kills the driver of another engine, or an executor, while rows are written."""
+
+    def __init__(self, other: SparkEngine, run: Client, marker: Path | None) -> None:
+        self._other, self._run, self._marker = other, run, marker
+
+    def map(self, function: str, units: Sequence[Any], progress: Progress) -> list[Any]:
+        if function != restored.UNIT:
+            return self._other.map(function, units, progress)
+        if self._marker is not None:
+            given = {"function": function, "marker": str(self._marker)}
+            units = [{**given, "unit": unit} for unit in units]
+            return self._other.map("tests.support.spark:do_and_die_once", units, progress)
+        pid, known = self._other.start(), set(self._run.root.glob("*/*/*/**/*"))
+
+        def kill() -> None:
+            while set(self._run.root.glob("*/*/*/**/*")) <= known:
+                time.sleep(0.001)
+            os.kill(pid, signal.SIGKILL)
+
+        threading.Thread(target=kill, daemon=True).start()
+        return self._other.map(function, units, progress)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["driver", "executor"])
+def test_spark_is_killed(
+    run: Client, by: Callable[[Any], None], spark: SparkEngine, tmp_path: Path, who: str
+) -> None:
+    before = _filled(run)
+    changed = run("SELECT * FROM t ORDER BY id")
+    marker = tmp_path / "died" if who == "executor" else None
+    by(_Killing(spark, run, marker))
+    if who == "driver":
+        with pytest.raises(gateway.Error, match="PAL-701"):
+            run("CALL system.restore('t', backup => 'b')")
+        assert run("SELECT * FROM t ORDER BY id") == changed
+        assert _is_clean(run)
+        by(spark)
+    run("CALL system.restore('t', backup => 'b')")
+    assert marker is None or marker.exists()
+    assert run("SELECT * FROM t ORDER BY id") == before
+    assert _is_clean(run)
