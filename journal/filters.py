@@ -21,9 +21,10 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from journal.bloom import BLOCK_BITS, Bloom, Hashes, build, can_hash, combine, folded, hash_rows
+from journal.bloom import BLOCK_BITS, Bloom, build
 from journal.erasure.descriptor import FPP_DEFAULT, Identity, filtered_of
 from journal.erasure.values import values_at
+from journal.hashing import Hashes, can_hash, combine, folded, hash_rows
 from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.warehouse import SIDECAR
@@ -38,13 +39,41 @@ FileFilters = Mapping[str, Bloom]
 """The filters of one file by the id of their column."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Values of one column of some rows, none NULL, each at least once; what the rows hold."""
+
+    values: pa.Array
+    present: int
+    nulls: int
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Hashes of one column in one place, for new memory costs time; how many rows they are of."""
+
+    room: Hashes
+    count: int = 0
+    present: int = 0
+
+    def take(self, hashes: Hashes, present: int) -> None:
+        after = self.count + len(hashes)
+        if after > len(self.room):
+            larger = np.empty(max(after, 2 * len(self.room)), dtype=np.uint64)
+            larger[: self.count] = self.room[: self.count]
+            self.room = larger
+        self.room[self.count : after] = hashes
+        self.count, self.present = after, self.present + present
+
+
 @dataclass(slots=True)
 class FilterBuilder:
-    """Collects what one file holds, batch by batch, while the file is written."""
+    """Collects what one file holds, batch by batch, or column by column."""
 
     identities: tuple[Identity, ...]
     key: tuple[str, ...] = ()
-    _hashes: dict[str, list[Hashes]] = field(default_factory=dict)
+    rows: int = 0
+    _hashes: dict[str, _Gathered] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
 
     @staticmethod
@@ -61,33 +90,47 @@ class FilterBuilder:
     def fresh(self, file: SegmentFile) -> FilterBuilder:
         """A builder for a file; its keys have no filter where its bounds say as much."""
         is_needed = len(self.key) != 1 or not file.fills_its_bounds
-        return FilterBuilder(self.identities, self.key if is_needed else ())
+        return FilterBuilder(self.identities, self.key if is_needed else (), file.rows)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the rows of a batch; other columns it may have are not looked at."""
+        """Take in the rows of a batch; columns it lacks come by themselves."""
         for identity in self.identities:
             if identity.path.root in batch.schema.names:
                 values = values_at(batch.column(identity.path.root), identity.path)
                 self._take(identity.id, asked(values, identity))
-        if self.key:
+        if self.key and self.key[0] in batch.schema.names:
             self._take(KEY, hash_keys([batch.column(name) for name in self.key]))
 
-    def _take(self, name: str, hashes: Hashes | None) -> None:
+    def takes_alone(self, column: str) -> bool:
+        """Whether the values of a column may come by themselves, in any order."""
+        plain = all(not i.path.steps for i in self.identities if i.path.root == column)
+        return plain and (column not in self.key or self.key == (column,))
+
+    def add_values(self, column: str, part: Part) -> None:
+        """Take in some rows of such a column."""
+        for identity in self.identities:
+            if identity.path.root == column:
+                self._take(identity.id, asked(part.values, identity), part.present)
+        if self.key == (column,):
+            self._take(KEY, None if part.nulls else hash_keys([part.values]), part.present)
+
+    def _take(self, name: str, hashes: Hashes | None, present: int | None = None) -> None:
         if hashes is None:
             self._refused.add(name)
-        else:
-            self._hashes.setdefault(name, []).append(hashes)
+            return
+        if name not in self._hashes:
+            self._hashes[name] = _Gathered(np.empty(self.rows, dtype=np.uint64))
+        self._hashes[name].take(hashes, len(hashes) if present is None else present)
 
     def finish(self) -> dict[str, Bloom]:
         """The filters of the file."""
         sizes = {i.id: (i.fpp, i.distinct) for i in self.identities}
         found = {}
-        for name, parts in self._hashes.items():
+        for name, held in self._hashes.items():
             if name not in self._refused:
                 fpp, distinct = sizes.get(name, (FPP_DEFAULT, None))
-                hashes = np.concatenate(parts)
-                count = None if distinct is None else min(distinct, max(1, len(hashes)))
-                found[name] = build(hashes, fpp, count)
+                count = None if distinct is None else min(distinct, max(1, held.present))
+                found[name] = build(held.room[: held.count], fpp, count)
         return found
 
 

@@ -50,7 +50,7 @@ class KeyFilters:
     def _narrowed(self, root: Path, paths: list[str], key: Any) -> list[str]:
         import pyarrow as pa
 
-        from journal.bloom import hash_rows
+        from journal.hashing import hash_rows
 
         hashes = hash_rows(pa.array([key]))
         found = []

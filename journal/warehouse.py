@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -27,6 +28,9 @@ from journal.staging import OPEN, attempt, attempt_id
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.parquet_files import write_parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DATABASE_FILE = "palimpsest.duckdb"
 SIDECAR = "filters.bloom"
@@ -134,7 +138,7 @@ class Warehouse:
             # Without filters every file is read, which is slow and right.
             return
         from journal.filters import FilterBuilder, write_sidecar
-        from journal.read_back import BATCH_ROWS, plain_batches
+        from journal.read_back import BATCH_ROWS, take_in
 
         builder = FilterBuilder.of(table)
         assert builder is not None
@@ -142,17 +146,17 @@ class Warehouse:
         for file in files:
             fresh = builder.fresh(file)
             path = self.root / file.path
-            batches = plain_batches(path, fresh.columns)
-            if batches is None:
+
+            def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
                 source = exp.Anonymous(
                     this="read_parquet", expressions=[exp.Literal.string(str(path))]
                 )
-                columns = [exp.column(exp.to_identifier(c, quoted=True)) for c in fresh.columns]
-                rows = exp.select(*columns).from_(exp.Table(this=source))
-                batches = session.arrow_reader(Query(rows, ()), {}, BATCH_ROWS)
-            for batch in batches:
-                fresh.add(batch)
-            found[Path(file.path).name] = fresh.finish()
+                named = [exp.column(exp.to_identifier(c, quoted=True)) for c in columns]
+                query = exp.select(*named).from_(exp.Table(this=source))
+                return session.arrow_reader(Query(query, ()), {}, BATCH_ROWS)
+
+            take_in(fresh, path, fresh.columns, rows)
+            found[path.name] = fresh.finish()
         write_sidecar((self.root / files[0].path).parent, found, part)
 
     def remove(self, file: SegmentFile) -> None:

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from journal.bloom import Hashes
 from journal.filters import KEY, FileFilters, hash_keys, read_sidecar
+from journal.hashing import Hashes
 from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Table

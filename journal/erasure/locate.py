@@ -16,11 +16,11 @@ from pathlib import Path as FilePath
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.bloom import Hashes
 from journal.erasure.descriptor import Identity
 from journal.erasure.matching import Matcher
 from journal.erasure.wanted import Aim, Subjects
 from journal.filters import FileFilters, asked, read_sidecar
+from journal.hashing import Hashes
 from journal.integrity import SegmentChecker
 from journal.protocol import OpenStatement
 from journal.schema import Table

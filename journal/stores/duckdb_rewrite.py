@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.descriptor import parse_descriptor
 from journal.filters import FileFilters, FilterBuilder, write_sidecar
-from journal.read_back import BATCH_ROWS, plain_batches
+from journal.read_back import BATCH_ROWS, take_in
 from journal.segment import SegmentFile
 from journal.staging import attempt, attempt_id
 from journal.stores.duckdb import DIALECT
@@ -220,13 +221,13 @@ def _write_filters(
         columns = [c for c in fresh.columns if c in written]
         if not columns:
             continue
-        batches = plain_batches(path, columns)
-        if batches is None:
-            rows = exp.select(*[exp.column(_quoted(c)) for c in columns])
-            rows = rows.from_(_files([str(path)]))
-            batches = connection.sql(rows.sql(dialect=DIALECT)).to_arrow_reader(BATCH_ROWS)
-        for batch in batches:
-            fresh.add(batch)
+
+        def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
+            query = exp.select(*[exp.column(_quoted(c)) for c in columns])
+            query = query.from_(_files([str(path)]))
+            return connection.sql(query.sql(dialect=DIALECT)).to_arrow_reader(BATCH_ROWS)
+
+        take_in(fresh, path, columns, rows)
         folders.setdefault(path.parent, {})[path.name] = fresh.finish()
     for folder, filters in folders.items():
         write_sidecar(folder, filters, uuid.uuid4().hex[:8])

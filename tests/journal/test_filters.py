@@ -24,6 +24,7 @@ from journal.filters import (
     read_sidecar,
     write_sidecar,
 )
+from journal.hashing import hash_rows
 from journal.key_filters import KeyFilters
 from journal.recovery import recover
 from journal.schema import Table
@@ -33,29 +34,23 @@ from tests.support.client import Client
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=200), st.floats(1e-6, 0.5))
 def test_what_was_put_in_is_found(values: list[str], fpp: float) -> None:
-    hashes = bloom.hash_rows(pa.array(values))
-    made = bloom.build(hashes, fpp)
+    hashes = hash_rows(pa.array(values))
+    made = bloom.build(hashes.copy(), fpp)
     for value in values:
-        assert made.may_hold_any(bloom.hash_rows(pa.array([value], pa.large_string())))
+        assert made.may_hold_any(hash_rows(pa.array([value], pa.large_string())))
     sliced = pa.array(["x" * 9, *values])[1:]
-    assert (bloom.hash_rows(sliced) == hashes).all()
-
-
-@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1))
-def test_whole_numbers_hash_alike_in_every_width(values: list[int]) -> None:
-    narrow, wide = pa.array(values, pa.int32()), pa.array(values, pa.int64())
-    assert (bloom.hash_rows(narrow) == bloom.hash_rows(wide)).all()
+    assert (hash_rows(sliced) == hashes).all()
 
 
 @pytest.mark.parametrize("fpp", [0.1, 0.01, 0.001, 0.0001])
 def test_false_answers_stay_within_the_share_asked_for(fpp: float) -> None:
-    made = bloom.build(bloom.hash_rows(pa.array(range(100_000))), fpp)
-    others = bloom.hash_rows(pa.array(range(10**6, 2 * 10**6)))
+    made = bloom.build(hash_rows(pa.array(range(100_000))), fpp)
+    others = hash_rows(pa.array(range(10**6, 2 * 10**6)))
     assert made.may_hold(others).mean() <= fpp * 1.3
 
 
 def test_a_filter_is_sized_by_its_distinct_values() -> None:
-    values = bloom.hash_rows(pa.array([f"user {i % 50_000}" for i in range(400_000)]))
+    values = hash_rows(pa.array([f"user {i % 50_000}" for i in range(400_000)]))
     assert bloom.build(values, 0.01).distinct == 50_000
 
 
@@ -106,7 +101,7 @@ def test_keys_have_a_filter_where_their_bounds_say_less(run: Client) -> None:
     run("CALL system.flush('q')")
     (folder,) = {f.parent for f in run.files() if "q_journal" in f.parts}
     (filters,) = read_sidecar(folder).values()
-    keys = bloom.hash_rows(pa.array([0, 4995, 4996, 5000]))
+    keys = hash_rows(pa.array([0, 4995, 4996, 5000]))
     assert list(filters[KEY].may_hold(keys)) == [True, True, False, False]
 
 

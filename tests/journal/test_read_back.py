@@ -1,24 +1,38 @@
-"""Filters are the same whichever reader the values of a new file are read back with."""
+"""Filters are the same whichever way the values of a new file are read back."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from journal.erasure.descriptor import Identity
+from journal import text_pages
+from journal.bloom import Bloom
+from journal.erasure.descriptor import FPP_DEFAULT, Identity
 from journal.erasure.paths import parse_path
-from journal.filters import FilterBuilder
-from journal.read_back import plain_batches
+from journal.filters import KEY, FilterBuilder, asked, read_sidecar
+from journal.read_back import take_in
+from tests.journal.test_hashing import WAYS, ways
 
 PLAIN = {
     "VARCHAR": "nullif('name ' || i, 'name 7')",
+    "VARCHAR, all NULL": "NULL",
+    "VARCHAR, few": "nullif('name ' || i % 7, 'name 3')",
+    "VARCHAR, of one length": "md5(i || '')",
+    "VARCHAR, long": "repeat(i || 'é', CAST(i % 50 AS INTEGER))",
+    "VARCHAR, empty": "''",
     "BLOB": "encode('b' || i)",
+    "BLOB, few": "encode('b' || i % 3)",
     "TINYINT": "i % 100",
     "BIGINT": "i * 7919 - 5000",
-    "UBIGINT": "i + 18446744073709550000::UBIGINT",
+    "UBIGINT": "i + 18446744073709540000::UBIGINT",
     "INTEGER": "nullif(i, 9)",
     "DATE": "DATE '2020-01-01' + CAST(i AS INTEGER)",
     "BOOLEAN": "i % 2 = 0",
@@ -29,39 +43,151 @@ OTHERS = {
     "VARCHAR[]": "['x' || i]",
     "TIMESTAMP": "TIMESTAMP '2020-01-01'",
     "DECIMAL(9,2)": "i",
+    "STRUCT(a VARCHAR)": "{'a': 'x' || i}",
 }
 
 
-def _written(folder: Path, kind: str, value: str, version: str) -> Path:
+def _written(folder: Path, kind: str, value: str, version: str, rows: int = 9000) -> Path:
     path = folder / "rows.parquet"
-    rows = f"SELECT CAST({value} AS {kind}) AS v, i AS k FROM range(1000) r(i)"
-    options = f"FORMAT parquet, COMPRESSION lz4_raw, PARQUET_VERSION {version}, ROW_GROUP_SIZE 2048"
-    duckdb.execute(f"COPY ({rows}) TO '{path}' ({options})")
+    kind = kind.partition(", ")[0] if kind not in PLAIN or "ENUM" not in kind else kind
+    query = f'SELECT CAST({value} AS {kind}) AS v, i AS k, i % 3 AS "a.b" FROM range({rows}) r(i)'
+    options = f"FORMAT parquet, COMPRESSION lz4_raw, PARQUET_VERSION {version}, ROW_GROUP_SIZE 4096"
+    duckdb.execute(f"COPY ({query}) TO '{path}' ({options})")
     return path
 
 
-def _filters(batches: object) -> dict[str, object]:
-    builder = FilterBuilder((Identity(parse_path("v"), "v"),), ("k",))
-    for batch in batches:  # type: ignore[attr-defined]
-        builder.add(batch)
-    return dict(builder.finish())
+def _identities(kind: str) -> tuple[Identity, ...]:
+    entries = ["v[]" if kind.endswith("]") else "v.a" if kind.startswith("STRUCT") else "v"]
+    found = [Identity(parse_path(e), "v", distinct=50 if "few" in kind else None) for e in entries]
+    if kind.startswith("VARCHAR") and "[" not in kind:
+        found.append(Identity(parse_path("v"), "v", lower=True))
+    return tuple(found)
+
+
+def _rows(path: Path) -> Callable[[Sequence[str]], pa.RecordBatchReader]:
+    def rows(columns: Sequence[str]) -> pa.RecordBatchReader:
+        names = ", ".join(f'"{c}"' for c in columns)
+        return duckdb.sql(f"SELECT {names} FROM '{path}'").to_arrow_reader(300)
+
+    return rows
+
+
+def _asked_of_duckdb(path: Path, identities: Sequence[Identity], key: Sequence[str]) -> object:
+    with WAYS["numpy"]():
+        builder = FilterBuilder(tuple(identities), tuple(key))
+        for batch in _rows(path)(builder.columns):
+            builder.add(batch)
+        return builder.finish()
+
+
+def _read_back(path: Path, identities: Sequence[Identity], key: Sequence[str]) -> dict[str, Bloom]:
+    builder = FilterBuilder(tuple(identities), tuple(key))
+    take_in(builder, path, builder.columns, _rows(path))
+    return builder.finish()
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-@pytest.mark.parametrize("kind", PLAIN)
-def test_plain_values_are_the_same(tmp_path: Path, kind: str, version: str) -> None:
-    path = _written(tmp_path, kind, PLAIN[kind], version)
-    batches = plain_batches(path, ["v", "k"])
-    assert batches is not None
-    theirs = duckdb.sql(f"SELECT v, k FROM '{path}'").to_arrow_reader(300)
-    assert _filters(batches) == _filters(theirs)
+@pytest.mark.parametrize("kind", {**PLAIN, **OTHERS})
+def test_filters_are_the_same(tmp_path: Path, kind: str, version: str) -> None:
+    path = _written(tmp_path, kind, {**PLAIN, **OTHERS}[kind], version)
+    identities = _identities(kind)
+    for key in (("k",), ("k", "a.b"), ("v",), ()):
+        expected = _asked_of_duckdb(path, identities, key)
+        for way in WAYS.values():
+            with way():
+                assert _read_back(path, identities, key) == expected
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_other_types_are_left_to_duckdb(tmp_path: Path, kind: str) -> None:
-    path = _written(tmp_path, kind, OTHERS[kind], "v2")
-    assert plain_batches(path, ["k", "v"]) is None
-    assert plain_batches(path, ["missing"]) is None
-    only = plain_batches(path, ["k"])
-    assert only is not None
-    assert pa.Table.from_batches(only).num_rows == 1000
+@pytest.fixture
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+TEXTS = st.one_of(st.none(), st.text(max_size=60), st.sampled_from(["", "x", "same " * 9, "\0\0"]))
+
+
+@ways
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TEXTS, min_size=1, max_size=30), st.integers(1, 400), st.integers(0, 3))
+def test_any_text_is_found_in_its_filter(
+    way: str, scratch: Path, values: list[str | None], times: int, unlike: int
+) -> None:
+    path = scratch / "rows.parquet"
+    # Unlike each other they get no dictionary; their lengths vary, or not.
+    made = [
+        v if v is None or not unlike else f"{v}{i * 7919 % 10**6:0{unlike * 3}}"
+        for i, v in enumerate(values * times)
+    ]
+    held = pa.table({"v": pa.array(made, pa.string())})  # noqa: F841
+    options = "FORMAT parquet, COMPRESSION lz4_raw, PARQUET_VERSION v2, ROW_GROUP_SIZE 2048"
+    duckdb.execute(f"COPY held TO '{path}' ({options})")
+    identities = (Identity(parse_path("v"), "v"), Identity(parse_path("v"), "v", lower=True))
+    with WAYS[way]():
+        found = _read_back(path, identities, ())
+    assert found == _asked_of_duckdb(path, identities, ())
+    for identity in identities:
+        hashes = asked(pa.array(made, pa.string()), identity)
+        assert hashes is not None
+        assert found[identity.id].may_hold(hashes).all()
+
+
+def _pages(path: Path, column: str) -> list[object]:
+    with pq.ParquetFile(path) as file:
+        leaf = file.schema_arrow.names.index(column)
+        whole = pa.py_buffer(path.read_bytes())
+        groups = range(file.metadata.num_row_groups)
+        chunks = [file.metadata.row_group(g).column(leaf) for g in groups]
+        return [text_pages.texts(whole, chunk, pa.string(), 1) for chunk in chunks]
+
+
+def test_text_is_taken_from_its_pages(tmp_path: Path) -> None:
+    """Else all the rest would be right, and slow."""
+    same = _written(tmp_path, "VARCHAR", "md5(i || '')", "v2")
+    with WAYS["numpy"]():
+        assert None not in _pages(same, "v")
+    varied = _written(tmp_path, "VARCHAR", "nullif('name ' || i, 'name 7')", "v2")
+    with WAYS["numpy"]():
+        assert None in _pages(varied, "v")
+    with WAYS["compiled"]():
+        assert None not in _pages(varied, "v")
+
+
+@ways
+def test_pages_that_do_not_add_up_are_not_read(tmp_path: Path, way: str) -> None:
+    path = _written(tmp_path, "VARCHAR", "'name ' || i", "v2", 3000)
+    with pq.ParquetFile(path) as file:
+        chunk = file.metadata.row_group(0).column(0)
+    whole = bytearray(path.read_bytes())
+    with WAYS[way]():
+        honest = text_pages.texts(pa.py_buffer(bytes(whole)), chunk, pa.string(), 1)
+        for at in range(4, chunk.total_compressed_size + 4, 7):
+            damaged = bytearray(whole)
+            damaged[at] ^= 0x55
+            found = text_pages.texts(pa.py_buffer(bytes(damaged)), chunk, pa.string(), 1)
+            if found is not None and honest is not None:
+                assert [len(p.values) for p in found] == [len(p.values) for p in honest]
+        assert text_pages.texts(pa.py_buffer(bytes(whole[:900])), chunk, pa.string(), 1) is None
+        assert text_pages.texts(pa.py_buffer(bytes(whole)), chunk, pa.string(), 2) is None
+
+
+def test_filters_of_earlier_versions_are_read_and_built_alike(tmp_path: Path, root: Path) -> None:
+    """The sidecar was written when all was numpy over batches of Arrow rows."""
+    shutil.copy(root / "tests" / "fixtures" / "filters" / "filters.bloom", tmp_path)
+    (held,) = read_sidecar(tmp_path).values()
+    identities = [
+        Identity(parse_path("email"), "email", lower=True),
+        *(Identity(parse_path(p), p) for p in ("st.mail", "tags{}[]", "tags{keys}")),
+        Identity(parse_path("contacts[].mail"), "mail", fpp=0.0001),
+    ]
+    assert FPP_DEFAULT == 0.001
+    path = tmp_path / "rows.parquet"
+    duckdb.execute(
+        "COPY (SELECT i::INTEGER AS id, 'p' || i % 3 AS part,"
+        " CASE WHEN i % 7 > 0 THEN ' U' || i || '@x' END AS email,"
+        " {'mail': 's' || i, 'n': i} AS st, [{'mail': 'c' || i}, {'mail': NULL}] AS contacts,"
+        f" MAP {{'k' || i: [i, i + 1]}} AS tags FROM range(200) r(i)) TO '{path}'"
+    )
+    assert KEY in held
+    for way in WAYS.values():
+        with way():
+            assert _read_back(path, identities, ("id", "part")) == held
