@@ -51,9 +51,13 @@ _steps = st.lists(_step, min_size=3, max_size=9)
 
 @dataclass(slots=True)
 class _Log:
-    """What commits did, by their messages: rows as they are from then on, None for no row."""
+    """What commits did, by their messages: rows as they are from then on, None for no row.
+
+    ``passed`` are all rows that a transaction wrote, also those that it wrote over itself.
+    """
 
     effects: dict[str, dict[int, Row | None]] = field(default_factory=dict)
+    passed: dict[str, list[tuple[int, Row | None]]] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     seen: list[tuple[int, int, Rows, Rows]] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
@@ -80,7 +84,10 @@ class _Writer:
             if together:
                 self.run("BEGIN")
                 for _ in range(self.random.randint(1, 3)):
-                    effects |= self._change()
+                    change = self._change()
+                    # What the next change replaces is a version, too, and may name somebody.
+                    self.log.passed.setdefault(message, []).extend(change.items())
+                    effects |= change
                 self.run("COMMIT" if self.random.random() < 0.8 else "ROLLBACK")
             elif self.random.random() < 0.3:
                 effects, bumped = self._bump(), True
@@ -271,7 +278,9 @@ class _History:
 
         Where a retention has removed the rows that named them first, a key need not be erased.
         """
-        named = [(k, r) for _, rows in replayed for k, r in rows.items() if r[1] in self.erased]
+        rows = [pair for _, state in replayed for pair in state.items()]
+        rows += self._passed()
+        named = [(k, r) for k, r in rows if r[1] in self.erased]
         there = self._keys_there()
         keys = {k for k, row in named if self._stays(row) or k not in there}
 
@@ -279,6 +288,12 @@ class _History:
             return {k: r for k, r in rows.items() if k not in keys and self._stays(r)}
 
         return without
+
+    def _passed(self) -> list[tuple[int, Row]]:
+        """Rows that transactions have written which were committed."""
+        found = self.run("SELECT message FROM system.transactions WHERE message IS NOT NULL")
+        written = [self.log.passed.get(message, []) for (message,) in found]
+        return [(k, r) for rows in written for k, r in rows if r is not None]
 
     def _keys_there(self) -> set[int]:
         """Keys of which any version is left: an erased one has none."""
