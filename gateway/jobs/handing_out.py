@@ -40,6 +40,7 @@ from rewriter.parsing import Parsed
 from spark_compaction.restored import UNIT
 
 _OWN = {P_VERSION, P_SNAPSHOT}
+_ZONE = exp.Anonymous(this="current_setting", expressions=[exp.Literal.string("TimeZone")])
 _SEALED = ("base", "delta", "history")
 
 
@@ -80,13 +81,15 @@ def hand_out(
         if not _can(plan, sides):
             return None
         statement.check_segments(plan.tables)
+        # Which is the one of this process, unless it was set: executors may have another.
+        statement.session.use_zone(session.settings.timezone)
+        (zone,) = statement.session.row(Query.of(exp.select(_ZONE.copy())), {})
     finally:
         statement.close()
     version = journal.clock.next()
     parameters = {P_VERSION: version, P_SNAPSHOT: begun.snapshot.version}
     units = [_unit(context, plan, sides, path, parameters, folder) for path in sides.among]
-    for unit in units:
-        unit["writes"] = keep
+    units = [{**unit, "writes": keep, "timezone": zone} for unit in units]
 
     def told(_function: str, done: int, total: int) -> None:
         context.progress("restore", done, total)
@@ -144,7 +147,6 @@ def _unit(
         "append": _text(append.query),
         "count": _text(count.query),
         "parameters": parameters,
-        "timezone": context.session.settings.timezone or "UTC",
         "folder": folder,
     }
 

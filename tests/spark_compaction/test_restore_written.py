@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import gateway
@@ -154,6 +155,28 @@ def test_others_commit_meanwhile(run: Client, by: Callable[[Any], None], table: 
     second.close()
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", None])
+def test_a_condition_is_read_in_the_zone_of_the_client(
+    run: Client, by: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, zone: str | None
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(_Handed, "map", lambda *given: sent.extend(given[2]) or _MAP(*given))
+    run("CREATE TABLE t (id INTEGER PRIMARY KEY, at TIMESTAMPTZ)")
+    run("SET timezone = 'UTC'")
+    run("INSERT INTO t VALUES (1, '2024-01-01 20:00'), (2, '2024-01-02 20:00')")
+    run("CALL system.backup('t', name => 'b')")
+    run("DELETE FROM t")
+    run("RESET timezone" if zone is None else f"SET timezone = '{zone}'")
+    (own,) = duckdb.connect().execute(_ASK_ZONE).fetchone() or ("",)
+    by(_Handed())
+    run("CALL system.restore('t', backup => 'b', where => 'at::DATE = DATE ''2024-01-02''')")
+    assert {unit["timezone"] for unit in sent if "timezone" in unit} == {zone or own}
+    if zone is not None:
+        assert run("SELECT id FROM t") == [(1,)]
+
+
+_ASK_ZONE = "SELECT current_setting('TimeZone')"
+_MAP = _Handed.map
 _OWNER = """
 import os, signal, sys
 from gateway.jobs.engines import ENGINES
