@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 from journal.catalog import apply
 from journal.erasure.fence import Fence
+from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange, PutRelation
 from journal.schema import DATABASE, DEFAULT_SCHEMA, CatalogSnapshot, Table
 from journal.state import JournalState, TableState
@@ -22,6 +24,23 @@ from journal.version import Version
 
 _KEPT = 64
 S = TypeVar("S", contravariant=True)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn whatever a damaged catalog leads to into the error that says so."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(f"{type(error).__name__} {error}") from error
+
+
+def _damaged(what: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"the catalog of the store is damaged: {what}",
+        advice="restore it from a backup",
+    )
 
 
 class CatalogRows(Protocol[S]):
@@ -76,7 +95,8 @@ class SeenStates(Generic[S]):
             # The oldest is the empty state, so there is always one to start from.
             start = max(g for g in self._states if g < row.generation)
             before, state = self._states[start]
-        loaded = self._advanced(session, before, state, row)
+        with _reading():
+            loaded = self._advanced(session, before, state, row)
         self.keep(row, loaded)
         return loaded
 
@@ -99,7 +119,10 @@ class SeenStates(Generic[S]):
         tables = dict(state.tables)
         known: dict[int, list[Table]] = {}
         if row.catalog != before.catalog:
-            for version, change in self._rows.load_changes(session, before.catalog):
+            changes = self._rows.load_changes(session, before.catalog)
+            if not changes or changes[-1][0] != row.catalog:
+                raise _damaged("definitions of tables are missing")
+            for version, change in changes:
                 catalog = apply(catalog, change)
                 if isinstance(change, PutRelation) and isinstance(change.relation, Table):
                     known.setdefault(change.relation.id, []).append(change.relation)
@@ -107,6 +130,8 @@ class SeenStates(Generic[S]):
                     history.pop()
                 history.append((version, catalog))
         for found in self._rows.load_journals(session, before.generation):
+            if found.last_version > row.version:
+                raise _damaged("there are rows from after the last commit")
             old = tables.get(found.table_id)
             layouts = () if old is None else old.layouts
             tables[found.table_id] = TableState(

@@ -119,3 +119,48 @@ def test_a_head_that_others_dropped_is_named(
     admin.execute("DROP TABLE _palimpsest.t1_head_1 CASCADE")
     assert _code(con, "SELECT * FROM t") == "PAL-526"
     assert _code(con, "INSERT INTO t VALUES (2)") == "PAL-526"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "TRUNCATE _palimpsest.journals",
+        "UPDATE _palimpsest.journals SET manifest = '{'",
+        "TRUNCATE _palimpsest.catalog_log",
+        "DELETE FROM _palimpsest.catalog_log WHERE change LIKE '%\"u\"%'",
+        "UPDATE _palimpsest.catalog_log SET change = '{}'",
+        "UPDATE _palimpsest.state SET version = 0",
+        "DELETE FROM _palimpsest.state",
+        "DELETE FROM _palimpsest.meta",
+    ],
+)
+def test_a_catalog_that_others_changed_is_not_opened(
+    url: str, admin: psycopg.Connection[Any], damage: str
+) -> None:
+    with gateway.connect(url, autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+        con.execute("INSERT INTO t VALUES (1)")
+        con.execute("CREATE TABLE u (a INTEGER)")
+    admin.execute(damage)
+    with pytest.raises(gateway.Error) as raised:
+        gateway.connect(url)
+    assert raised.value.code == "PAL-502"
+
+
+def test_a_head_that_lost_a_column_is_named(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO t VALUES (1, 'one')")
+    admin.execute("ALTER TABLE _palimpsest.t1_head_1 DROP COLUMN b CASCADE")
+    assert _code(con, "SELECT * FROM t") == "PAL-526"
+    assert _code(con, "INSERT INTO t VALUES (2, 'two')") == "PAL-526"
+    assert not con.session.executor.sealer.verify().is_clean
+
+
+def test_rows_that_others_added_are_found(con: Connection, admin: psycopg.Connection[Any]) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1), (2)")
+    admin.execute("INSERT INTO _palimpsest.t1_head_1 SELECT * FROM _palimpsest.t1_head_1")
+    assert _code(con, "CALL system.verify('t')") == "PAL-702"
+    assert _code(con, "OPTIMIZE t") == "PAL-527"
