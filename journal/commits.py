@@ -156,11 +156,11 @@ class Commits:
         section.check_catalog(transaction, committed)
         section.check_conflicts(session, transaction, committed, records)
         self._journal.removals.check(session, transaction, committed)
-        references.check_references(session, transaction, committed)
 
         def show(table: Table, name: str) -> None:
             show_rows(session, table, name, transaction.buffered(table.id))
 
+        references.check_references(session, transaction, committed, show)
         guard.check_buffers(self._journal, session, transaction, committed, show)
 
     def _alone(

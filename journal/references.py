@@ -9,8 +9,10 @@ cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
+import pyarrow as pa
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
@@ -20,9 +22,18 @@ from journal.schema import CatalogSnapshot, Reference, Table
 from journal.segment import Tier
 from journal.sql import all_of, limited, named, relation, select
 from journal.state import JournalState
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_rows import show_rows
+from journal.stores.base import Parameters
 from journal.transaction import Transaction
+
+
+class Session(Protocol):
+    """A session inside the commit section."""
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        """Run a query and hold its rows."""
+
+    def hide(self, *names: str) -> None:
+        """Take back what was shown to queries."""
 
 
 def linked(catalog: CatalogSnapshot, table_ids: Iterable[int]) -> frozenset[int]:
@@ -50,8 +61,12 @@ def check_definitions(before: CatalogSnapshot, after: CatalogSnapshot) -> None:
                 raise _late(f'what "{key.name}" of {child.name} refers to was changed')
 
 
+Show = Callable[[Table, str], None]
+"""Lets queries read what a transaction wrote to a table, as a relation of that name."""
+
+
 def check_references(
-    session: DuckDBSession, transaction: Transaction, committed: JournalState
+    session: Session, transaction: Transaction, committed: JournalState, show: Show
 ) -> None:
     """Raise SERIALIZATION if what a transaction wrote breaks a foreign key in the latest state.
 
@@ -70,7 +85,7 @@ def check_references(
             raise _conflict(reference)
         mine = [table for table_id, table in ends.items() if table_id in own]
         for table in mine:
-            show_rows(session, table, _buffer(table), transaction.buffered(table.id))
+            show(table, _buffer(table))
         sides = _Sides(reference, transaction, committed)
         queries = [sides.orphans()] if reference.child in mine else []
         queries += [sides.bereaved()] if reference.parent in mine else []

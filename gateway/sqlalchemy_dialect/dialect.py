@@ -27,6 +27,7 @@ from gateway.sqlalchemy_dialect.types import COLSPECS, reflected
 from journal.errors import Code
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View
 
+_KEEP_REFERENCES = frozenset({"postgresql"})
 _OURS = frozenset({"user", "application"})
 SNAPSHOT, AUTOCOMMIT = "SNAPSHOT", "AUTOCOMMIT"
 
@@ -51,7 +52,7 @@ class PalimpsestDialect(default.DefaultDialect):
     supports_statement_cache = True
     supports_alter = True
     keeps_references = True
-    """Whether the store enforces foreign keys; others leave them out."""
+    """Whether the store enforces foreign keys; Spark leaves them out."""
     supports_comments = True
     supports_identity_columns = True
     supports_sequences = False
@@ -103,10 +104,11 @@ class PalimpsestDialect(default.DefaultDialect):
         """The gateway's URL and keywords; without a path one temporary warehouse per engine."""
         query = {k: v if isinstance(v, str) else v[-1] for k, v in url.query.items()}
         keywords: dict[str, Any] = {k: query.pop(k) for k in sorted(_OURS & set(query))}
-        if url.drivername.partition("+")[2] not in {"", self.driver}:
+        store = url.drivername.partition("+")[2]
+        if store not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
             self.supports_native_enum = False
-            self.keeps_references = self.supports_alter = False
+            self.keeps_references = self.supports_alter = store in _KEEP_REFERENCES
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or url.port or url.username or url.password:
             raise exc.ArgumentError(

@@ -92,8 +92,8 @@ class DatabaseJournal:
 
     @property
     def keeps_references(self) -> bool:
-        """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
-        return False
+        """Whether tables may have foreign keys."""
+        return True
 
     @property
     def place(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal import conflicts
+from journal import conflicts, references
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.direct import direct_row
@@ -65,9 +65,12 @@ def write(
     """
     check_catalog(transaction, committed)
     check_conflicts(session, transaction, committed)
+    _check_references(session, transaction, committed)
     catalog = committed.catalog
     for _, change in transaction.changes():
         catalog = apply(catalog, change)
+    if catalog is not committed.catalog:
+        references.check_definitions(committed.catalog, catalog)
     writes = transaction.writes
     mapping: dict[Version, Version] = {}
     if writes[0].version <= clock.floor:
@@ -134,6 +137,15 @@ def check_conflicts(
         session.execute(Query(overlap, ()), {})
         if session.fetch_many(1):
             raise conflicts.conflict(table)
+
+
+def _check_references(
+    session: PostgresSession, transaction: Transaction, committed: JournalState
+) -> None:
+    def show(table: Table, name: str) -> None:
+        show_rows(session, table, name, transaction.buffered(table.id))
+
+    references.check_references(session, transaction, committed, show)
 
 
 def _written_after(table: Table, state: TableState, version: Version) -> exp.Select:

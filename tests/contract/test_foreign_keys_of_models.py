@@ -73,7 +73,9 @@ def test_tables_that_refer_to_one_another(engine: sa.Engine) -> None:
         ({"onupdate": "SET NULL"}, "palimpsest:///w", False),
         ({"deferrable": True}, "palimpsest:///w", False),
         ({"match": "FULL"}, "palimpsest:///w", False),
-        ({}, "palimpsest+postgresql://host/db", False),
+        ({}, "palimpsest+postgresql://host/db", True),
+        ({"ondelete": "CASCADE"}, "palimpsest+postgresql://host/db", False),
+        ({}, "palimpsest+hive://host/db", False),
     ],
 )
 def test_what_the_store_cannot_do_is_left_out(
