@@ -135,6 +135,34 @@ def _bytes(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def _in_list(node: exp.Expr) -> exp.Expr | None:
+    """A value in a list is found or not, whatever NULLs the list has."""
+    held = node.args.get("field")
+    if held is None:
+        return None
+    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+    if isinstance(held, exp.Array) and not held.expressions:
+        return exp.Paren(this=exp.Case().when(known, exp.false()))
+    is_there = exp.Not(this=exp.Is(this=held, expression=exp.Null()))
+    equal = exp.EQ(this=node.this.copy(), expression=exp.Anonymous(this="ANY", expressions=[held]))
+    found = exp.Coalesce(this=equal, expressions=[exp.false()])
+    return exp.Paren(this=exp.Case().when(exp.And(this=known, expression=is_there), found))
+
+
+def _empty_list(node: exp.Expr) -> exp.Expr | None:
+    """An empty list beside another value is of its type, which PostgreSQL asks to be told."""
+    if node.expressions or not isinstance(node.parent, exp.Coalesce | exp.EQ | exp.NEQ):
+        return None
+    return exp.Literal.string("{}")
+
+
+def _scientific(node: exp.Expr) -> exp.Expr | None:
+    """A number with an exponent is a DOUBLE; to PostgreSQL it is a NUMERIC."""
+    if not isinstance(node, exp.Literal) or node.is_string or "e" not in node.name.lower():
+        return None
+    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.DOUBLE))
+
+
 _LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
 _BY_NAME: dict[str, Change] = {
     "make_timestamptz": _instant,
@@ -143,6 +171,8 @@ _BY_NAME: dict[str, Change] = {
     "epoch_ms": _MILLISECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
+    "log2": _template("CAST(LOG(2, CAST(x AS NUMERIC)) AS DOUBLE PRECISION)", "x"),
+    "unicode": _template("CASE WHEN x = '' THEN -1 ELSE ASCII(x) END", "x"),
     "sha256": _SHA256,
     "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
     "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
@@ -157,6 +187,9 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Round: _rounded,
     exp.Window: _mean,
     exp.Cast: _bytes,
+    exp.Array: _empty_list,
+    exp.In: _in_list,
+    exp.Literal: _scientific,
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),
     exp.JSONExtractScalar: _json_at("json_text_at"),

@@ -73,6 +73,8 @@ NUMERIC = 1700
 def mapped_type(node: exp.DataType) -> None:
     """Make a type PostgreSQL's own; raises NOT_SUPPORTED where it has none."""
     refused = _REFUSED.get(node.this)
+    if str(node.args.get("kind") or "").upper() == "TIMESTAMPTZ_NS":
+        refused = _REFUSED[exp.DType.TIMESTAMP_NS]
     if refused is not None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
