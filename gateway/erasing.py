@@ -198,7 +198,7 @@ def shown(session: Session, requests: list[Request], tag: str) -> Outcome:
             values = (
                 *(request.id, request.state.value, target.table, target.outcome.value),
                 *(target.keys, target.files_searched, target.files_skipped),
-                *(target.versions_removed, request.waits_for or target.why),
+                *(target.versions_removed, request.waits_for or target.remarks),
             )
             for (name, _), value in zip(_SHOWN, values, strict=True):
                 rows[name].append(value)

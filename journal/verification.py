@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from journal.dangling import orphans
 from journal.errors import PalimpsestError
 from journal.integrity import SegmentChecker
 from journal.journal import Journal
@@ -43,10 +44,11 @@ class Verification:
     rows: int = 0
     problems: list[Problem] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
+    dangling: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_clean(self) -> bool:
-        """True when nothing is wrong; unlisted files are only litter."""
+        """True when nothing is wrong; unlisted files are litter, dangling rows are allowed."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
@@ -107,6 +109,9 @@ class _Check:
                 self.statement.session, self.table, self.state, self.statement.committed.version
             ):
                 self._problem(kind, message)
+            committed = self.statement.committed
+            if committed.catalog.by_id(self.table.id) is not None:
+                self.report.dangling |= orphans(self.statement.session, committed, self.table)
         except PalimpsestError as error:
             self._problem("unreadable", error.message)
 

@@ -17,6 +17,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.catalog import change_to_json
+from journal.dangling import dangling, told
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry
 from journal.holds import active, covered, whole_table
@@ -234,6 +235,9 @@ class _Planning:
         cut_off = self.found.cut_off
         if cut_off is not None:
             details |= {"cut_off": cut_off.isoformat(), "action": self.found.policy.action.value}
+        left = self._dangling() if self.work else {}
+        if left:
+            details["dangling"] = left
         heads = self._heads()
         if heads:
             details["head_rows"] = heads
@@ -246,7 +250,7 @@ class _Planning:
             str(table.name),
             0,
             is_empty=not self.work and not heads,
-            why=self._why(),
+            why=self._why(left),
             read=self.read,
             inputs=tuple(self.inputs),
             folders=tuple(self.folders) if self.work else (),
@@ -255,10 +259,23 @@ class _Planning:
             details=details,
         )
 
-    def _why(self) -> str:
+    def _why(self, left: dict[str, int]) -> str:
         if not self.work:
             return "nothing is past its time"
-        return f"{self.gone.total} journal rows are past their time"
+        gone = f"{self.gone.total} journal rows are past their time"
+        return f"{gone}; {told(left)}" if left else gone
+
+    def _dangling(self) -> dict[str, int]:
+        """Rows of other tables, or of this one, that refer to current rows past their date."""
+        table, policy, state = self.found.table, self.found.policy, self.journal.state
+        condition = self.found.archived("r")
+        if condition is None or policy.column is None or table.id not in state.catalog.references:
+            return {}
+        names = dict.fromkeys([*table.key, policy.column])
+        rows = Reader(table, state.tables[table.id].tiers).current([(column(n), n) for n in names])
+        keys = exp.select(*[column(k, "r") for k in table.key])
+        going = keys.from_(rows.subquery("r")).where(condition)
+        return dangling(self.session, state, {table.id: going}).get(table.id, {})
 
     def _lists(self) -> None:
         """Files for what the executors must look up."""

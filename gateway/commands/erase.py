@@ -281,6 +281,8 @@ def _tell(requests: list[Request], *, as_json: bool) -> None:
                 files += f"; of backups {kept} and {target.kept_skipped + target.copies_skipped}"
             removed = target.versions_removed + target.copies_removed
             rest = f"{target.keys} keys; {files}; {removed} removed"
-            if target.why:
-                rest = target.why if target.outcome == "NOT_SEARCHED" else f"{rest}; {target.why}"
+            if target.remarks:
+                rest = (
+                    f"{rest}; {target.remarks}" if target.outcome != "NOT_SEARCHED" else target.why
+                )
             click.echo(f"  {target.table}: {target.outcome}  {rest}")

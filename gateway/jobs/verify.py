@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
+from journal.dangling import told
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
 from journal.jobs.contract import JobReport, Volume
@@ -73,7 +74,8 @@ def _report(context: JobContext, found: Verification) -> JobReport:
         table=str(context.table.name),
         state="done",
         read=Volume(found.files, found.rows, found.bytes),
-        details={"problems": [asdict(p) for p in found.problems]},
+        why=told(found.dangling, "nothing"),
+        details={"problems": [asdict(p) for p in found.problems], "dangling": found.dangling},
     )
 
 

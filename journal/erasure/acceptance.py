@@ -10,11 +10,13 @@ file that goes when the request is completed, and keyed hashes. A dry run writes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+from sqlglot import exp
 
+from journal.dangling import dangling
 from journal.erasure import audit
 from journal.erasure.holdings import holdings
 from journal.erasure.kept import Unsearched, rows_copied, rows_kept, search_copies, search_kept
@@ -50,6 +52,7 @@ class _Sought:
     search: Search = field(default_factory=Search)
     warns: str = ""
     left: list[Unsearched] = field(default_factory=list)
+    dangling: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def table(self) -> Table:
@@ -74,6 +77,7 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
             for sought in found:
                 if sought.why_not is None:
                     _finish(journal, session, sought, wanted)
+            _look_for_references(journal, session, found)
             return _write(journal, session, found, wanted, by)
     raise AssertionError("the last round accepts")
 
@@ -89,10 +93,11 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
         folder.mkdir(mode=0o700, exist_ok=True)
         draft = f"{PRIVATE}/dry-{journal.new_segment_id()}.keys"
         for sought in found:
-            target = _target(sought, None)
             if sought.why_not is None:
                 _finish(journal, session, sought, wanted)
-                target = _target(sought, None)
+        _look_for_references(journal, session, found)
+        for sought in found:
+            target = _target(sought, None)
             if sought.why_not is None and sought.keys:
                 keys = write_keys(session, sought.table, sought.keys, journal.root / draft)
                 manifest = journal.state.tables[sought.table.id].manifest
@@ -184,6 +189,25 @@ def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: W
     sought.keys = list(locator.search.keys)
 
 
+def _look_for_references(
+    journal: Journal, session: DuckDBSession, found: Sequence[_Sought]
+) -> None:
+    """Count the rows that refer to what was found; they stay, whatever their foreign key says."""
+    state = journal.state
+    if not state.catalog.references:
+        return
+    going: dict[int, exp.Query] = {}
+    for sought in found:
+        if sought.keys:
+            name = f"going_{sought.table.id}"
+            session.show_arrow(name, pa.concat_tables(sought.keys, promote_options="permissive"))
+            going[sought.table.id] = exp.select("*").distinct().from_(name)
+    counted = dangling(session, state, going)
+    for sought in found:
+        sought.dangling = counted.get(sought.table.id, {})
+    session.hide(*[f"going_{table_id}" for table_id in going])
+
+
 def _target(sought: _Sought, mask: str | None) -> Target:
     name = str(sought.table.name)
     if sought.why_not is not None:
@@ -203,6 +227,7 @@ def _target(sought: _Sought, mask: str | None) -> Target:
         kept_skipped=kept.skipped,
         copies_searched=copied.read,
         copies_skipped=copied.skipped,
+        dangling=sought.dangling,
     )
 
 

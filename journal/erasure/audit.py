@@ -55,6 +55,9 @@ def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -
         "keys": sum(t.keys for t in request.targets),
         "reason": request.reason,
     }
+    left = {name: count for t in request.targets for name, count in t.dangling.items()}
+    if left:
+        detail["dangling"] = left
     record(journal, session, request.by, "erase.accept", request.id, detail)
 
 

@@ -12,10 +12,11 @@ an identifier. Pure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from journal.dangling import told
 from journal.errors import Code, PalimpsestError
 from journal.stores.erasure_rows import ErasureRow
 from journal.version import Version, to_datetime
@@ -58,6 +59,7 @@ class Target:
     removed there. Digests are of the manifests; ``others`` says what the rewritten files hold
     besides: rows by kind and a sum over them, which were equal before and after. ``copy`` names the
     backup elsewhere that this is the receipt of: it could not be searched with the others.
+    ``dangling`` counts by foreign key the current rows that stay and refer to rows that go.
     """
 
     table_id: int
@@ -83,6 +85,12 @@ class Target:
     copies_rewritten: int = 0
     copies_removed: int = 0
     copy: str | None = None
+    dangling: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> str:
+        """What whoever asks should know besides the counts."""
+        return "; ".join(part for part in (self.why, told(self.dangling)) if part)
 
 
 @dataclass(frozen=True, slots=True)
