@@ -45,7 +45,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     predicate = _predicate(session, table, where) if where is not None and table else None
     scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
     journal = eraser_of(session).journal
-    hashed = None if named is None else holds.subject_hash(journal, named, value or "")
+    hashed = None if named is None else holds.subject_hashes(journal, named, value or "")
     hold = Hold(
         id=uuid.uuid4().hex[:12],
         scope=scope,
@@ -84,11 +84,11 @@ def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str
     if not equals or not named or not value:
         raise _wrong(f'"{text}" names nobody', "write column=value: email=ada@example.org")
     tables = [table] if table is not None else list(session.journal.state.catalog.tables())
-    if not any(t.find(named) for t in tables):
+    if not any(holds.identifies(t, named) for t in tables):
         raise PalimpsestError(
             Code.UNKNOWN_COLUMN,
             f'no table has a column "{named}"' if table is None else f"{table.name} has none",
-            advice="name the column that holds the person's identifier",
+            advice="name the column that holds the person's identifier, or its type in erasures",
         )
     return named, value
 

@@ -1,14 +1,15 @@
 """Legal holds: what must not be removed, by whom and why, and since when.
 
 A hold covers a table, the rows of a table that meet a condition, or a person: a value of a column
-in one table or in all that have such a column. Whoever removes rows asks ``active`` first and
-leaves the keys alone that a hold covers in any of their versions. Of a person's value only a keyed
-hash is kept; a condition stands as it was written until the hold is released.
+in one table or in all that have such a column, or what their erasure descriptors call so. Whoever
+removes rows asks ``active`` first and leaves the keys alone that a hold covers in any of their
+versions. Of a person's value only keyed hashes are kept; a condition stands as it was written until
+the hold is released.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +18,9 @@ from typing import Any
 from sqlglot import exp
 
 from journal import dialects
-from journal.erasure.fence import P_SECRET, digest, digest_of
+from journal.erasure.descriptor import descriptor_of
+from journal.erasure.fence import P_SECRET, digest, digest_of, normal, texts_of
+from journal.erasure.paths import values_sql
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.errors import Code, PalimpsestError
@@ -38,8 +41,8 @@ class Scope(StrEnum):
 class Hold:
     """One hold.
 
-    ``predicate`` is canonical SQL over physical columns; ``subject_value`` is what ``subject_hash``
-    gives.
+    ``predicate`` is canonical SQL over physical columns; ``subject_value`` is what
+    ``subject_hashes`` gives.
     """
 
     id: str
@@ -63,22 +66,32 @@ class Hold:
         """True if it may cover rows of a table."""
         if not self.is_active or self.table_id not in {None, table.id}:
             return False
-        return self.scope is not Scope.SUBJECT or table.find(self.subject_column or "") is not None
+        return self.scope is not Scope.SUBJECT or identifies(table, self.subject_column or "")
 
     def told(self) -> str:
         """Who holds and why, for messages."""
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
 
 
-def subject_hash(journal: ErasureJournal, subject_column: str, value: str) -> str:
-    """The form in which a hold names a person: without the warehouse's secret it says nothing."""
+def identifies(table: Table, name: str) -> bool:
+    """True if a table has a column of that name, or identities of that type."""
+    return table.find(name) is not None or any(i.type == fold(name) for i in descriptor_of(table))
+
+
+def subject_hashes(journal: ErasureJournal, subject_column: str, value: str) -> str:
+    """The form in which a hold names a person: without the warehouse's secret it says nothing.
+
+    A hash of the value as it is, and one of it where case and blanks mean nothing.
+    """
     with journal.reading_session() as session:
         secret = lasting_secret(journal, session)
-    return digest_of(secret, _kind(subject_column), value)
+    (folded, *_) = texts_of([value], lower=True)
+    exact = digest_of(secret, _kind(subject_column), value)
+    return f"{exact} {digest_of(secret, _kind(subject_column, lower=True), folded)}"
 
 
-def _kind(subject_column: str) -> str:
-    return f"hold:{fold(subject_column)}"
+def _kind(subject_column: str, *, lower: bool = False) -> str:
+    return f"hold:{fold(subject_column)}" + (" lower" if lower else "")
 
 
 def place(journal: ErasureJournal, hold: Hold) -> None:
@@ -133,14 +146,38 @@ def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp
                 assert hold.predicate is not None
                 found.append(exp.paren(dialects.stored(hold.predicate)))
             case Scope.SUBJECT:
-                named = table.find(hold.subject_column or "")
-                assert named is not None
-                text = exp.cast(column(named.physical), "VARCHAR", dialect="duckdb")
-                hashed = digest(_kind(hold.subject_column or ""), text)
-                hashed = exp.replace_placeholders(hashed, **{P_SECRET: journal.read_secret()})
-                value = exp.Literal.string(hold.subject_value or "")
-                found.append(exp.EQ(this=hashed, expression=value))
+                found += _of_person(journal, table, hold)
     return exp.or_(*found) if found else None
+
+
+def _of_person(journal: ErasureJournal, table: Table, hold: Hold) -> Iterator[exp.Expr]:
+    """The conditions under which a row version names the person of a hold."""
+    name, secret = hold.subject_column or "", journal.read_secret()
+    # Holds that were placed before there were two hashes have one.
+    exact, *folded = (hold.subject_value or "").split(" ")
+
+    def is_person(value: exp.Expr, *, lower: bool) -> exp.Expr:
+        hashed = digest(_kind(name, lower=lower), normal(value, lower=lower))
+        hashed = exp.replace_placeholders(hashed, **{P_SECRET: secret})
+        return exp.EQ(this=hashed, expression=exp.Literal.string(folded[0] if lower else exact))
+
+    named = table.find(name)
+    if named is not None:
+        yield is_person(column(named.physical), lower=False)
+    for identity in descriptor_of(table):
+        if identity.type != fold(name) or (identity.lower and not folded):
+            continue
+        value = values_sql(identity.path)
+        if not identity.path.is_list:
+            yield is_person(value, lower=identity.lower)
+        elif journal.keeps_references:
+            each = exp.alias_(exp.Anonymous(this="unnest", expressions=[value]), ident("v"))
+            among = exp.select(exp.Literal.number(1)).from_(exp.select(each).subquery("x"))
+            among = among.where(is_person(column("v", "x"), lower=identity.lower))
+            yield exp.Exists(this=among)
+        else:
+            # Servers do not look into lists here: better too much is held than too little.
+            yield exp.true()
 
 
 def physical_predicate(condition: exp.Expr, table: Table) -> str:

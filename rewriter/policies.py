@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from journal.erasure.descriptor import descriptor_of
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, Guard, Query
 from journal.policy import is_policy, placed, policy_of
-from journal.relations import column
+from journal.relations import column, ident
 from journal.schema import Column, Table, fold
 from rewriter.property_syntax import EVERYTHING
 from rewriter.table_options import JOURNAL_OPTIONS
@@ -40,7 +41,12 @@ def changed_properties(
 
 
 def held_steps(old: Table | None, new: Table) -> list[Guard]:
-    """A guard against removing rows of a table that a legal hold covers as a whole."""
+    """Guards against removing rows that a legal hold covers, and against a hold that goes blind."""
+    return [*_removing(old, new), *([] if old is None else _blinding(old, new))]
+
+
+def _removing(old: Table | None, new: Table) -> list[Guard]:
+    """A guard against removing rows of a table that is held as a whole."""
     now = policy_of(new)
     before = None if old is None else policy_of(old)
     same = before is not None and (before.retention, before.history, before.versions) == (
@@ -50,17 +56,54 @@ def held_steps(old: Table | None, new: Table) -> list[Guard]:
     )
     if same or not now.removes:
         return []
-    found = exp.select(column("placed_by"), column("reason"))
-    found = found.from_(exp.table_("holds", db=STORE_SCHEMA)).where(
-        exp.EQ(this=column("table_id"), expression=exp.Literal.number(new.id)),
-        exp.EQ(this=column("scope"), expression=exp.Literal.string("table")),
-        exp.Is(this=column("released_at"), expression=exp.Null()),
+    whole = exp.and_(_about(new), _scope("table"))
+    message = f"{new.name} is under a legal hold by {{0}} ({{1}}), and the policy would remove rows"
+    return [_unheld(whole, message, "release the hold first; SELECT * FROM system.holds shows it")]
+
+
+def _blinding(old: Table, new: Table) -> list[Guard]:
+    """A guard against changing what a hold finds its rows by: it would end without a word."""
+    kept = {c.physical: c for c in new.columns}
+    lost = [c for c in old.columns if c.physical not in kept]
+    retyped = [c for c in old.columns if c.physical in kept and kept[c.physical].type != c.type]
+    renamed = [c for c in old.columns if c.physical in kept and kept[c.physical].name != c.name]
+    names = {fold(c.name) for c in (*lost, *retyped, *renamed)}
+    names |= {i.type for i in set(descriptor_of(old)) - set(descriptor_of(new))}
+    if not names:
+        return []
+    texts = [exp.Literal.string(name) for name in sorted(names)]
+    person = exp.and_(
+        _scope("subject"),
+        exp.In(this=exp.Lower(this=column("subject_column")), expressions=texts),
+        exp.or_(_about(new), exp.Is(this=column("table_id"), expression=exp.Null())),
     )
-    return [
-        Guard(
-            Query.of(found),
-            Code.HELD,
-            f"{new.name} is under a legal hold by {{0}} ({{1}}), and the policy would remove rows",
-            "release the hold first; SELECT * FROM system.holds shows it",
+    read = [
+        exp.Like(
+            this=column("predicate"),
+            expression=exp.Literal.string(f"%{ident(c.physical).sql(dialect='duckdb')}%"),
         )
+        for c in (*lost, *retyped)
     ]
+    rows = exp.and_(_scope("predicate"), _about(new), exp.or_(*read) if read else exp.false())
+    message = (
+        f"a legal hold by {{0}} ({{1}}) finds its rows in {new.name} by what is to be changed or"
+        " dropped"
+    )
+    advice = "hold the whole table, release that hold, change the table, and place the hold anew"
+    return [_unheld(exp.or_(person, rows), message, advice)]
+
+
+def _about(table: Table) -> exp.Expr:
+    return exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
+
+
+def _scope(name: str) -> exp.Expr:
+    return exp.EQ(this=column("scope"), expression=exp.Literal.string(name))
+
+
+def _unheld(condition: exp.Expr, message: str, advice: str) -> Guard:
+    who = exp.Coalesce(this=column("placed_by"), expressions=[exp.Literal.string("somebody")])
+    found = exp.select(exp.alias_(who, ident("who")), column("reason"))
+    in_force = exp.Is(this=column("released_at"), expression=exp.Null())
+    found = found.from_(exp.table_("holds", db=STORE_SCHEMA)).where(condition, in_force)
+    return Guard(Query.of(found), Code.HELD, message, advice)

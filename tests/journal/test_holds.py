@@ -80,3 +80,53 @@ def test_a_hold_survives_a_restart(connect: object, people: Client) -> None:
     people.close()
     again = connect()  # type: ignore[operator]
     assert again("SELECT reason FROM system.holds") == [("matter 17",)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "RENAME COLUMN email TO mail",
+        "DROP COLUMN email",
+        "SET TBLPROPERTIES ('erasure' = 'tags[] AS email')",
+    ],
+)
+def test_a_person_on_hold_is_not_lost_from_sight_by_a_change(run: Client, change: str) -> None:
+    _identified(run)
+    hold = run("PLACE HOLD FOR SUBJECT email = 'Ada@x' REASON 'm'")[0][0]
+    assert run.error(f"ALTER TABLE t {change}") == ("PAL-241", "55000")
+    run("ALTER TABLE t RENAME COLUMN tags TO words")
+    run(f"RELEASE HOLD '{hold}'")
+    if "COLUMN email" in change:
+        run("ALTER TABLE t UNSET TBLPROPERTIES ('erasure')")
+    run(f"ALTER TABLE t {change.replace('tags', 'words')}")
+
+
+def test_what_a_condition_reads_stays_while_it_holds(run: Client) -> None:
+    _identified(run)
+    run("PLACE HOLD ON t WHERE n > 5 REASON 'm'")
+    for change in ("DROP COLUMN n", "ALTER COLUMN n TYPE VARCHAR"):
+        assert run.error(f"ALTER TABLE t {change}") == ("PAL-241", "55000")
+    run("ALTER TABLE t RENAME COLUMN n TO number")
+    run("CALL system.retain('t', now => '2024-01-01')")
+    assert run("SELECT id FROM t") == [(3,)]
+
+
+def test_a_person_is_held_as_an_erasure_would_find_them(run: Client) -> None:
+    _identified(run)
+    run("PLACE HOLD FOR SUBJECT email = 'ADA@x ' REASON 'm'")
+    run("CALL system.retain('t', now => '2024-01-01')")
+    assert run.sorted("SELECT id FROM t") == [(1,), (2,)]
+    run("ERASE FROM t WHERE id = 2")
+    ((*_, why, _report),) = run("CALL system.purge()")
+    assert why.endswith("ON_HOLD")
+
+
+def _identified(run: Client) -> None:
+    run(
+        "CREATE TABLE t (id INT PRIMARY KEY, email VARCHAR, tags VARCHAR[], n INT, ds DATE)"
+        " WITH (erasure = 'email LOWER, tags[] AS email LOWER')"
+    )
+    run("ALTER TABLE t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    run("INSERT INTO t VALUES (1, 'Ada@x', NULL, 1, '2020-01-01')")
+    run("INSERT INTO t VALUES (2, NULL, ['q', ' ada@x'], 2, '2020-01-01')")
+    run("INSERT INTO t VALUES (3, 'bob@x', [], 9, '2020-01-01')")
