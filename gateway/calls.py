@@ -9,9 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway import holds
-from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.calls import call_job
+from gateway.jobs.known import names
 from gateway.procedures import database, named_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
@@ -33,8 +33,8 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
     if procedure is not None:
         return procedure(session, given)
     schema, _, kind = name.rpartition(".")
-    if schema != "system" or kind not in kinds.names():
-        known = [*PROCEDURES, *(f"system.{k}" for k in kinds.names())]
+    if schema != "system" or kind not in names():
+        known = [*PROCEDURES, *(f"system.{k}" for k in names())]
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",

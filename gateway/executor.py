@@ -20,6 +20,7 @@ from gateway.copying import exported
 from gateway.definitions import describer, dropped_tables
 from gateway.diagnosis import diagnosed, is_unexplained
 from gateway.explain import explained
+from gateway.jobs import known
 from gateway.plan_cache import CachedPlan, PlanCache, creates, plan_key
 from gateway.recalling import Recall
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
@@ -242,6 +243,7 @@ class Executor:
             swift=asked.swift,
             recalled=asked.recalled,
             references=self._journal.keeps_references,
+            job_kinds=known.names,
             limits=settings.limits,
         )
         plan = rewrite_statement(parsed.statement, context)

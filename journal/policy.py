@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from journal.cron import parse_cron
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
@@ -138,8 +139,9 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
 
 def _number(field: str, value: str) -> int:
     if not value.strip().isdigit() or not 1 <= int(value) <= NUMBERS_MAX:
+        name = next(n for n, f in NAMES.items() if f == field)
         raise _wrong(
-            f"{field.upper()} cannot be {value}", f"give a whole number from 1 to {NUMBERS_MAX:,}"
+            f"{name.upper()} cannot be {value}", f"give a whole number from 1 to {NUMBERS_MAX:,}"
         )
     return int(value)
 
@@ -166,12 +168,8 @@ def check_policy(table: Table) -> None:
     _check_late(policy)
     if policy.archive is not None:
         _check_archive(policy, policy.archive)
-    for kind, line in policy.schedules:
-        if len(line.split()) != 5:
-            raise _wrong(
-                f'"{line}", when to run {kind}, is no cron line',
-                "write minute, hour, day, month and weekday: '0 3 * * *'",
-            )
+    for _, line in policy.schedules:
+        parse_cron(line)
 
 
 def _check_column(table: Table, policy: Policy) -> None:

@@ -5,7 +5,7 @@ A frozen value; with the same context the same AST gives the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
@@ -105,7 +105,8 @@ class RewriteContext:
 
     ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
     given the rows they look up by key; see ``StatementPlan``. ``references`` says that the store
-    enforces foreign keys.
+    enforces foreign keys. ``job_kinds`` names the jobs a policy may schedule; where it names none,
+    any is taken.
     """
 
     catalog: CatalogSnapshot
@@ -121,5 +122,6 @@ class RewriteContext:
     swift: bool = False
     recalled: bool = False
     references: bool = True
+    job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
     sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))

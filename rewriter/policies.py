@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from journal.erasure.descriptor import descriptor_of
 from journal.errors import Code, PalimpsestError
+from journal.limits import Slo
 from journal.plan import STORE_SCHEMA, Guard, Query
-from journal.policy import is_policy, placed, policy_of
+from journal.policy import check_policy, is_policy, placed, policy_of
 from journal.relations import column, ident
 from journal.schema import Column, Table, fold
+from rewriter.context import RewriteContext
 from rewriter.property_syntax import EVERYTHING
 from rewriter.table_options import JOURNAL_OPTIONS
 
@@ -38,6 +40,21 @@ def changed_properties(
     shown = fold(name) if is_policy(name) else name
     changed = placed({shown: value}, columns) if is_policy(name) else {shown: value}
     return kept | changed
+
+
+def check_properties(new: Table, old: Table | None, context: RewriteContext) -> None:
+    """Raise for policies, limits and schedules that mean nothing: nobody would notice later."""
+    check_policy(new)
+    Slo.of(new)
+    before = () if old is None else policy_of(old).schedules
+    for kind, line in policy_of(new).schedules:
+        known = context.job_kinds()
+        if known and kind not in known and (kind, line) not in before:
+            raise PalimpsestError(
+                Code.POLICY,
+                f"there is no job {kind} to be scheduled",
+                advice="there are " + ", ".join(known),
+            )
 
 
 def held_steps(old: Table | None, new: Table) -> list[Guard]:

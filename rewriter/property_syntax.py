@@ -70,6 +70,10 @@ def _inside(part: Sequence[Token], start: int) -> list[list[Token]]:
 
 def _action(assignments: Sequence[Assignment], at: Token) -> exp.AlterSet:
     found = []
+    names = [name.casefold() for name, _ in assignments]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise _unexpected(at, f"{twice.removeprefix(PREFIX)} is set twice")
     for name, value in assignments:
         given = None if value is None else exp.Literal.string(value)
         found.append(exp.Property(this=exp.Literal.string(name), value=given))

@@ -27,6 +27,7 @@ from journal.jobs.contract import (
     Volume,
 )
 from journal.journal import Journal
+from journal.limits import Slo
 from journal.plan import PutRelation
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile, Tier
@@ -37,7 +38,7 @@ from journal.warehouse import ROWS_PER_FILE
 from spark_compaction import planner
 from spark_compaction.compaction_unit import Sums
 from spark_compaction.key_ranges import KeyColumn, Places, reaches
-from spark_compaction.planner import Piece, Slo, Stretch
+from spark_compaction.planner import Piece, Stretch
 
 UNIT = "spark_compaction.compaction_unit:compact_unit"
 MODES = ("auto", "minor", "major")

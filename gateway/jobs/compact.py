@@ -11,6 +11,7 @@ from gateway.jobs.engines import ENGINES
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked, JobReport
+from journal.limits import Slo
 from spark_compaction import planner
 
 
@@ -32,7 +33,7 @@ def _run_on_database(context: JobContext) -> JobReport:
             advice="use major, or auto, which does it when the table's limits ask for it",
         )
     journal = context.database
-    state, limits = journal.state.tables[table.id], planner.Slo.of(table)
+    state, limits = journal.state.tables[table.id], Slo.of(table)
     wanted = planner.due(state.manifest, limits, journal.clock.now(), state.head_counts)
     if mode == "auto" and wanted is None:
         why = "within the limits of the table"

@@ -9,6 +9,7 @@ from gateway.jobs.context import JobContext
 from gateway.procedures import hive
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked, JobReport
+from journal.limits import Slo
 from journal.verification import Verification
 from spark_compaction import planner
 
@@ -35,7 +36,7 @@ def compact(context: JobContext) -> JobReport:
             advice="use minor, major, or auto, which does what the table's limits ask for",
         )
     _, committed = journal.look()
-    state, limits = committed.tables[table.id], planner.Slo.of(table)
+    state, limits = committed.tables[table.id], Slo.of(table)
     wanted = planner.due(state.manifest, limits, journal.clock.now(), state.head_counts)
     if mode == "auto":
         if wanted is None:

@@ -7,41 +7,23 @@ Modules are imported when their kind is asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 
+from gateway.jobs import known
 from gateway.jobs.context import JobKind
 from journal.errors import Code, PalimpsestError
-
-GROUP = "palimpsest.jobs"
-OURS = {
-    "compact": "gateway.jobs.compact",
-    "purge": "gateway.jobs.purge",
-    "access": "gateway.jobs.access",
-    "retain": "gateway.jobs.retain",
-    "backup": "gateway.jobs.backup",
-    "restore": "gateway.jobs.restore",
-    "verify": "gateway.jobs.verify",
-    "vacuum": "gateway.jobs.vacuum",
-}
-
-
-def names() -> list[str]:
-    """The names of all kinds, ours first."""
-    found = sorted({e.name for e in entry_points(group=GROUP)} - OURS.keys())
-    return [*OURS, *found]
 
 
 def find(name: str) -> JobKind:
     """The kind of that name; ours cannot be replaced."""
-    if name in OURS:
-        found = import_module(OURS[name]).KIND
+    if name in known.OURS:
+        found = import_module(known.OURS[name]).KIND
     else:
-        entry = next((e for e in entry_points(group=GROUP) if e.name == name), None)
+        entry = known.entry(name)
         if entry is None:
             raise PalimpsestError(
                 Code.UNKNOWN_FUNCTION,
                 f"there is no job {name}",
-                advice="there are " + ", ".join(names()),
+                advice="there are " + ", ".join(known.names()),
             )
         found = entry.load()
     if not isinstance(found, JobKind):

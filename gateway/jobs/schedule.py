@@ -10,15 +10,19 @@ What has its turn is looked at once more before it runs: another scheduler may h
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateway.erasers import eraser_of
+from gateway.jobs.cron import trigger_of
 from gateway.jobs.overdue import overdue
+from journal.errors import PalimpsestError
 from journal.holds import active
 from journal.jobs import backups
+from journal.limits import Slo
 from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from gateway.session import Session
     from journal.erasure.requests import Request
 
+_LOG = logging.getLogger("palimpsest.scheduler")
 _PAUSE_US = 600 * 1_000_000
 _JITTER = timedelta(minutes=5)
 
@@ -59,10 +64,8 @@ class Planned:
             return True
         if self.every is not None:
             return ran + self.every - min(_JITTER, self.every / 10) <= now
-        from apscheduler.triggers.cron import CronTrigger
-
         assert self.cron is not None
-        following = CronTrigger.from_crontab(self.cron, timezone=UTC).get_next_fire_time(None, ran)
+        following = trigger_of(self.cron).get_next_fire_time(None, ran)
         return following is not None and following <= now
 
 
@@ -106,7 +109,7 @@ def triggered(session: Session, last: LastRuns) -> list[Due]:
         lines = dict(policy_of(table).schedules)
         of_table = state.tables[table.id]
         if "compact" not in lines:
-            slo = planner.Slo.of(table)
+            slo = _limits(table)
             due = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if due is not None:
                 found.append(Due("compact", table, due.why, {"mode": "auto"}))
@@ -117,6 +120,15 @@ def triggered(session: Session, last: LastRuns) -> list[Due]:
         if table.id in over and "vacuum" not in lines:
             found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
     return found
+
+
+def _limits(table: Table) -> Slo:
+    """A table's limits; the usual ones where its properties have meant nothing since long ago."""
+    try:
+        return Slo.of(table)
+    except PalimpsestError as error:
+        _LOG.warning("limits of %s are passed over: %s", table.name, error)
+        return Slo()
 
 
 def committed_now(journal: OpenJournal) -> JournalState:

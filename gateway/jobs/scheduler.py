@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gateway.jobs import kinds
+from gateway.jobs import known
 from gateway.jobs.alone import alone_on
+from gateway.jobs.cron import trigger_of
 from gateway.jobs.runs import Request, Run, last_runs, run_all
 from gateway.jobs.schedule import Due, LastRuns, Planned, committed_now, planned, triggered
 from journal.errors import Code, PalimpsestError
@@ -109,7 +110,6 @@ class Scheduler:
                     self._known[key] = wanted[key]
 
     def _add(self, key: str, entry: Planned) -> bool:
-        from apscheduler.triggers.cron import CronTrigger
         from apscheduler.triggers.interval import IntervalTrigger
 
         if entry.cron is None:
@@ -119,10 +119,9 @@ class Scheduler:
             self._scheduler.add_job(self._scheduled, trigger, [entry], id=key, next_run_time=first)
             return True
         try:
-            trigger = CronTrigger.from_crontab(entry.cron, timezone=UTC)
-        except ValueError as error:
-            _LOG.warning("%s of %s: %s is no cron line: %s", entry.kind, entry.table,
-                         entry.cron, error)  # fmt: skip
+            trigger = trigger_of(entry.cron)
+        except PalimpsestError as error:
+            _LOG.warning("%s of %s is not scheduled: %s", entry.kind, entry.table, error)
             return False
         self._scheduler.add_job(self._scheduled, trigger, [entry], id=key)
         return True
@@ -147,7 +146,7 @@ class Scheduler:
 
     def _triggered(self) -> list[Due]:
         found = triggered(self._sessions(), self._last())
-        return [due for due in found if due.kind in kinds.names()]
+        return [due for due in found if due.kind in known.names()]
 
     def _scheduled(self, entry: Planned) -> list[Run]:
         return self._run(

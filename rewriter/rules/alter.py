@@ -15,7 +15,6 @@ from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import with_partitioning
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
-from journal.policy import check_policy
 from journal.relations import Output, column
 from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
 from journal.sql import cast
@@ -42,7 +41,7 @@ from rewriter.new_relations import (
     validated,
     wrong_kind,
 )
-from rewriter.policies import held_steps
+from rewriter.policies import check_properties, held_steps
 from rewriter.reads import Reads
 from rewriter.references import parents_of
 from rewriter.temporary import new_own
@@ -72,7 +71,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     )
     altered = with_foreign_keys(change.draft, altered, context)
     check_still_fits(table, altered, context.catalog)
-    check_policy(altered)
+    check_properties(altered, table, context)
     altered = with_partitioning(with_descriptors(altered, table), table)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)

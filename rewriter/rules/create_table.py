@@ -23,7 +23,7 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
-from journal.policy import check_policy, placed
+from journal.policy import placed
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Relation, Table, fold
 from rewriter.changes import ChangeSet, append_step, new_name
@@ -40,6 +40,7 @@ from rewriter.new_relations import (
     wrong_kind,
 )
 from rewriter.new_relations import new_name as new_relation
+from rewriter.policies import check_properties
 from rewriter.reads import Reads
 from rewriter.table_options import TableOptions, read_options
 from rewriter.target import typed
@@ -115,7 +116,7 @@ def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> T
     _check_shape(table, options)
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
-    check_policy(table)
+    check_properties(table, None, context)
     return with_partitioning(with_descriptors(table))
 
 

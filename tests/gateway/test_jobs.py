@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.jobs import kinds
+from gateway.jobs import kinds, known
 from gateway.jobs.alone import alone_on, one_of
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.runs import Request, run_all
@@ -197,7 +197,7 @@ def test_one_failing_table_stops_none_of_the_others(
         return JobReport(context.job_id, "plug", str(context.table.name), "done")
 
     _plug(monkeypatch, JobKind("plug", "for this test", fail_on_t, ("word",)))
-    assert "plug" in kinds.names()
+    assert "plug" in known.names()
     assert run.error("CALL system.plug()") == ("PAL-701", "58000")
     assert sorted(calls) == ["t", "u"]
     states = run("SELECT table_name, state, error FROM system.jobs ORDER BY 1")
@@ -224,8 +224,8 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
         def load(self) -> Any:
             return kind
 
-    entry = Found(kind.name, "nowhere:KIND", kinds.GROUP)
-    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry] if group else [])
+    entry = Found(kind.name, "nowhere:KIND", known.GROUP)
+    monkeypatch.setattr(known, "entry_points", lambda group: [entry] if group else [])
 
 
 def test_so_many_at_once_and_no_more(run: Client) -> None:
@@ -240,7 +240,7 @@ def test_so_many_at_once_and_no_more(run: Client) -> None:
 
 def test_an_entry_point_that_is_no_kind(run: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     _plug(monkeypatch, JobKind("plug", "", lambda c: JobReport("", "", "", "done")))
-    found = kinds.entry_points(group=kinds.GROUP)[0]
+    found = known.entry_points(group=known.GROUP)[0]
     monkeypatch.setattr(type(found), "load", lambda self: "a word")
     with pytest.raises(PalimpsestError) as raised:
         kinds.find("plug")

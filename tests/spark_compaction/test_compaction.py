@@ -14,13 +14,13 @@ import pytest
 import gateway
 from journal.filters import read_sidecar
 from journal.journal import Journal
+from journal.limits import Slo
 from journal.recovery import unlisted_files
 from journal.segment import Tier
 from journal.verification import verify
 from spark_compaction.client import SparkEngine
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine
-from spark_compaction.planner import Slo
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from journal.errors import PalimpsestError
+from journal.limits import Slo
 from journal.schema import Column, Table, TableName
 from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
-from spark_compaction.planner import Piece, Slo, Stretch, amplification, due, grouped, stretches
+from spark_compaction.planner import Piece, Stretch, amplification, due, grouped, stretches
 
 _NOW = 1_000_000_000
 
