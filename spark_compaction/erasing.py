@@ -29,7 +29,7 @@ from journal.jobs.contract import Engine, Progress, silent
 from journal.journal import Journal
 from journal.segment import Manifest
 from journal.stores import erasure_rows as rows_of
-from spark_compaction.held import settle_holds
+from spark_compaction.held import is_free, settle_holds
 from spark_compaction.purge import (
     PurgeJob,
     check_digests,
@@ -114,6 +114,13 @@ def _keep_receipts(journal: Journal, found: Sequence[Request]) -> None:
             if request.id in now:
                 rows_of.put_erasure(session, request.to_row())
         session.commit()
+
+
+def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Holdings:
+    """What a purge of a table would find for requests that no hold keeps back; changes nothing."""
+    free = [r for r in found if is_free(journal, r)]
+    masks = [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
+    return _holdings(journal, table_id, masks)
 
 
 def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:

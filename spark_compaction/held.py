@@ -30,6 +30,12 @@ def settle_holds(journal: Journal, found: Sequence[Request], by: str) -> list[Re
     )
 
 
+def is_free(journal: Journal, request: Request) -> bool:
+    """True if nothing holds any of a request's rows at the moment."""
+    found = held.holder(journal, request, partial(definition, journal), partial(_covers, journal))
+    return found is None
+
+
 def _covers(journal: Journal, table: Table, mask: str, condition: exp.Expr) -> bool:
     """True if any version of the mask's rows meets a condition over physical columns."""
     manifest = journal.state.tables[table.id].manifest

@@ -6,10 +6,17 @@ or in none. What a legal hold keeps back waits for its release.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
 from journal.jobs.contract import JobReport, Volume
+from journal.journal import Journal
+
+if TYPE_CHECKING:
+    from journal.erasure.requests import Request
 
 
 def _run(context: JobContext) -> JobReport:
@@ -26,10 +33,8 @@ def _run(context: JobContext) -> JobReport:
     table = str(context.table.name)
     if not concerned:
         return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
-    told = {"requests": [r.id for r in concerned]}
     if context.dry_run:
-        why = f"{len(concerned)} requests wait"
-        return JobReport(context.job_id, "purge", table, "planned", why, details=told)
+        return _planned(context, concerned)
     done = eraser_of(context.session).purge(
         lambda: nullcontext(context.engine()),
         context.session.user or "somebody",
@@ -52,6 +57,34 @@ def _run(context: JobContext) -> JobReport:
         written=sum((r.written for r in reports), Volume()),
         removed=sum((r.removed for r in reports), Volume()),
         details={"requests": states},
+    )
+
+
+def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
+    """What would be rewritten and removed; of a server's tables, which requests wait."""
+    report = JobReport(
+        id=context.job_id,
+        kind="purge",
+        table=str(context.table.name),
+        state="planned",
+        why=f"{len(concerned)} requests wait",
+        details={"requests": {r.id: r.state.value for r in concerned}},
+    )
+    if not isinstance(context.session.journal, Journal):
+        return report
+    from spark_compaction.erasing import planned
+
+    found = planned(context.journal, context.table.id, concerned)
+    files = [h.file for h in found.held]
+    return replace(
+        report,
+        read=Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files)),
+        removed=Volume(rows=found.counts.total),
+        details={
+            **report.details,
+            "files_searched": len(found.searched),
+            "files_skipped": len(found.skipped),
+        },
     )
 
 

@@ -34,10 +34,10 @@ def settle_holds(
         if request.state not in {State.ACCEPTED, State.ON_HOLD}:
             settled.append(request)
             continue
-        holder = _holder(journal, request, definition, covers)
-        state = State.ACCEPTED if holder is None else State.ON_HOLD
+        who = holder(journal, request, definition, covers)
+        state = State.ACCEPTED if who is None else State.ON_HOLD
         if state is not request.state:
-            request = _moved(journal, request, state, holder, by)
+            request = _moved(journal, request, state, who, by)
         settled.append(request)
     return settled
 
@@ -55,12 +55,13 @@ def _moved(
     return moved
 
 
-def _holder(
+def holder(
     journal: ErasureJournal,
     request: Request,
     definition: Callable[[int], Table],
     covers: Covers,
 ) -> str | None:
+    """The hold that keeps a request back, in words; None if there is none."""
     for target in request.targets:
         if target.mask is None:
             continue

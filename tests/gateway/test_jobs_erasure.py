@@ -12,6 +12,7 @@ import pytest
 
 from gateway.jobs.schedule import triggered
 from journal.erasure.package import open_package
+from journal.erasure.wanted import requests
 from journal.recovery import unlisted_files
 from journal.verification import verify
 from tests.support.client import Client
@@ -52,9 +53,9 @@ def test_backups_follow_an_erasure(run: Client) -> None:
     run("CALL system.backup('t', name => 'b2')")
     run("OPTIMIZE t")
     run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
-    assert [d.kind for d in triggered(run.connection.session.journal)] == ["purge"]
+    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
     assert report(run, "CALL system.purge('t')")["state"] == "done"
-    assert triggered(run.connection.session.journal) == []
+    assert triggered(run.connection.session, {}) == []
     run("DELETE FROM t WHERE id = 7")
     assert report(run, "CALL system.restore('t', backup => 'b1')")["written"]["rows"] == 10
     assert run("SELECT count(*), count(*) FILTER (email[1] = 'p') FROM t") == [(50, 50)]
@@ -88,9 +89,9 @@ def test_a_hold_keeps_a_purge_back_until_it_is_released(run: Client) -> None:
     waiting = report(run, "CALL system.purge('t')")
     assert waiting["state"] == "nothing"
     assert "ON_HOLD" in waiting["why"]
-    assert triggered(run.connection.session.journal) == []
+    assert triggered(run.connection.session, {}) == []
     run(f"RELEASE HOLD '{hold}'")
-    assert [d.kind for d in triggered(run.connection.session.journal)] == ["purge"]
+    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
     assert report(run, "CALL system.purge('t')")["state"] == "done"
     assert is_nowhere(run)
 
@@ -135,3 +136,20 @@ def test_a_lost_key_is_never_replaced_by_another(run: Client) -> None:
         assert run.error(sql)[0] == "PAL-502"
     assert run.error(f"INSERT INTO t VALUES (101, NULL, '{TOKEN}')")[0] == "PAL-502"
     assert run("SELECT count(*) FROM t WHERE id = 1") == [(1,)]
+
+
+def test_a_dry_run_of_a_purge_counts_what_the_run_then_does(run: Client) -> None:
+    run("UPDATE t SET ds = DATE '2021-01-01' WHERE id IN (7, 100)")
+    run("OPTIMIZE t")
+    run(f"ERASE FROM t WHERE email = '{TOKEN}'")
+    run("PLACE HOLD ON t WHERE id = 7 REASON 'm'")
+    run("ERASE FROM t WHERE id = 7")
+    planned = report(run, "CALL system.purge('t', dry_run => true)")
+    assert planned["state"] == "planned"
+    assert list(planned["details"]["requests"].values()) == ["ACCEPTED", "ACCEPTED"]
+    run("CALL system.purge('t')")
+    (done,) = [r for r in requests(run.connection.session.journal) if r.state == "COMPLETED"]
+    (target,) = done.targets
+    assert planned["removed"]["rows"] == target.versions_removed > 2
+    assert planned["read"]["files"] == target.files_rewritten
+    assert planned["read"]["bytes"] == target.bytes_rewritten
