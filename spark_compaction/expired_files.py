@@ -44,20 +44,21 @@ def count_file(session: DuckDBSession, found: Expiry, segment: Segment) -> FileC
     """The rows of a segment's files; totals only if any row goes."""
     files = [f.path for f in segment.files]
     rows = layout.segment_rows(found.table, files, segment.fields, session.root)
-    gone = _by_kind(session, found, rows, found.goes("r"))
+    gone = by_kind(session, found, rows, found.goes("r"))
     if not gone.total:
         return FileCounts()
     dated = found.archived("r")
     return FileCounts(
-        _by_kind(session, found, rows, None),
+        by_kind(session, found, rows, None),
         gone,
-        NONE if dated is None else _by_kind(session, found, rows, dated),
+        NONE if dated is None else by_kind(session, found, rows, dated),
     )
 
 
-def _by_kind(
+def by_kind(
     session: DuckDBSession, found: Expiry, rows: exp.Query, condition: exp.Expr | None
 ) -> RowCounts:
+    """How many of some rows, as ``r``, meet a condition."""
     source = exp.select("*").from_(rows.copy().subquery("r"))
     if condition is not None:
         source = source.where(condition)

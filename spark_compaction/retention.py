@@ -45,7 +45,7 @@ from journal.stores.duckdb import DuckDBSession
 from journal.stores.parquet_files import checksum
 from journal.version import Version, from_datetime, to_datetime
 from spark_compaction.ended_meanwhile import ended_meanwhile, show_lists
-from spark_compaction.expired_files import NONE, FileCounts, count_file, rewriting
+from spark_compaction.expired_files import NONE, FileCounts, by_kind, count_file, rewriting
 
 _PARQUET = exp.Literal.string("parquet")
 REWRITE = "spark_compaction.expired_files:rewrite"
@@ -231,16 +231,17 @@ class _Planning:
         for segment in settled:
             self._segment(segment)
         table = self.found.table
-        details: dict[str, Json] = {"now": self.found.now.isoformat(), "rows": asdict(self.gone)}
+        heads = self._heads()
+        gone = self.gone + heads
+        details: dict[str, Json] = {"now": self.found.now.isoformat(), "rows": asdict(gone)}
         cut_off = self.found.cut_off
         if cut_off is not None:
             details |= {"cut_off": cut_off.isoformat(), "action": self.found.policy.action.value}
-        left = self._dangling() if self.work else {}
+        left = self._dangling() if gone.total else {}
         if left:
             details["dangling"] = left
-        heads = self._heads()
-        if heads:
-            details["head_rows"] = heads
+        if heads.total:
+            details["head_rows"] = heads.total
         floor = self._floor()
         if floor:
             details["floor"] = floor
@@ -249,8 +250,8 @@ class _Planning:
             table.id,
             str(table.name),
             0,
-            is_empty=not self.work and not heads,
-            why=self._why(left),
+            is_empty=not gone.total,
+            why=self._why(gone.total, left),
             read=self.read,
             inputs=tuple(self.inputs),
             folders=tuple(self.folders) if self.work else (),
@@ -259,11 +260,11 @@ class _Planning:
             details=details,
         )
 
-    def _why(self, left: dict[str, int]) -> str:
-        if not self.work:
+    def _why(self, gone: int, left: dict[str, int]) -> str:
+        if not gone:
             return "nothing is past its time"
-        gone = f"{self.gone.total} journal rows are past their time"
-        return f"{gone}; {told(left)}" if left else gone
+        why = f"{gone} journal rows are past their time"
+        return f"{why}; {told(left)}" if left else why
 
     def _dangling(self) -> dict[str, int]:
         """Rows of other tables, or of this one, that refer to current rows past their date."""
@@ -366,14 +367,15 @@ class _Planning:
             "lists": {n: str(self.journal.root / p) for n, p in self.lists.items()},
         }
 
-    def _heads(self) -> int:
+    def _heads(self) -> RowCounts:
         """Rows of heads that would go once they are sealed; a real run has sealed them."""
         state = self.journal.state.tables[self.found.table.id]
         if not state.head_counts.total:
-            return 0
+            return NONE
         rows = Reader(self.found.table, frozenset({Tier.HEAD})).journal()
-        query = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("r"))
-        return int(self.session.row(Query.of(query.where(self.found.goes("r"))), {})[0])
+        version = column(self.found.table.format.version_column, "r")
+        settled = exp.LTE(this=version, expression=self.found.settled_version())
+        return by_kind(self.session, self.found, rows, exp.and_(settled, self.found.goes("r")))
 
     def _floor(self) -> Version:
         """The end of the latest version that goes, before which the past cannot be told."""

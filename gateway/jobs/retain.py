@@ -8,7 +8,7 @@ from datetime import datetime
 from gateway.jobs import archiving, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
-from journal.jobs.contract import GRACE_US, Asked, JobReport
+from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
 
 
 def _run(context: JobContext) -> JobReport:
@@ -21,6 +21,10 @@ def _run(context: JobContext) -> JobReport:
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
+    if report.state == "planned":
+        # What is rewritten is known by its bytes only when it is written.
+        gone = sum(report.details["rows"].values())
+        return replace(report, removed=Volume(rows=gone))
     place = context.policy.archive
     moved = None if place is None or context.dry_run else archiving.move(context, place)
     if moved is None:

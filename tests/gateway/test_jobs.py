@@ -64,7 +64,7 @@ def test_retention_by_sql_is_a_row_and_a_record(run: Client) -> None:
         " ended_at >= started_at FROM system.jobs ORDER BY started_at"
     )
     assert rows == [
-        ("retain", "hr.t", "PLANNED", 1, True, "manual", 0, True, True),
+        ("retain", "hr.t", "PLANNED", 1, True, "manual", 10, True, True),
         ("retain", "hr.t", "SUCCEEDED", 1, False, "manual", 10, True, True),
     ]
     assert is_whole(run)
@@ -349,3 +349,15 @@ def test_a_vacuum_forgets_backups_of_its_own_table_alone(run: Client) -> None:
     done = call(run, "CALL system.vacuum('hr.t', backups => 1)")
     assert done["report"]["details"]["backups_forgotten"] == ["a"]
     assert run("SELECT count(*) FROM system.backups WHERE table_name = 'hr.u'") == [(2,)]
+
+
+def test_a_dry_run_of_retention_counts_recent_rows_as_the_run_does(run: Client) -> None:
+    run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
+    run("UPDATE hr.t SET n = 1 WHERE id < 20")
+    run("INSERT INTO hr.t VALUES (500, DATE '2020-01-01', 0)")
+    arguments = "'hr.t', now => '2021-01-11'"
+    planned = call(run, f"CALL system.retain({arguments}, dry_run => true)")
+    done = call(run, f"CALL system.retain({arguments})")
+    assert planned["rows_removed"] == done["rows_removed"] == 31
+    assert planned["report"]["details"]["rows"] == done["report"]["details"]["rows"]
+    assert planned["why"] == done["why"]
