@@ -1,8 +1,9 @@
 """The audit log: who asked for what, each entry chained to the one before by a keyed hash.
 
 Whoever changes, removes or adds an entry without the warehouse's secret breaks the chain at that
-place. The newest hash, kept elsewhere, also shows that nothing was cut off at the end. Entries hold
-counts and names, never an identifier.
+place; requests whose entries are missing show that some were cut off. The newest hash, kept
+elsewhere, also shows that requests were not cut off with them. Entries hold counts and names, never
+an identifier.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from journal.erasure.requests import Outcome, Request
+from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.stores import erasure_rows as rows_of
@@ -63,11 +64,15 @@ def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -
 
 def purged(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
     """Record that a request was purged, with its receipts."""
+    record(journal, session, by, "erase.purge", request.id, _receipts(request))
+
+
+def _receipts(request: Request) -> dict[str, Any]:
     receipts = [
-        {"table": t.table, "outcome": t.outcome, "versions": t.versions_removed}
+        {"table": t.table, "outcome": t.outcome.value, "versions": t.versions_removed}
         for t in request.targets
     ]
-    record(journal, session, by, "erase.purge", request.id, {"tables": receipts})
+    return {"tables": receipts}
 
 
 def completed(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
@@ -91,12 +96,16 @@ class AuditCheck:
 
 
 def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCheck:
-    """Follow the chain; ``expected_head`` is a hash noted earlier that must be part of it."""
+    """Follow the chain, and hold the requests against it.
+
+    ``expected_head`` is a hash noted earlier that must be part of it.
+    """
     with journal.reading_session() as session:
         rows = rows_of.load_audit(session)
+        requests = [Request.of_row(row) for row in rows_of.load_erasures(session)]
     if not rows:
         lost = () if expected_head in {None, _FIRST} else ("the log is empty",)
-        return AuditCheck(0, _FIRST, lost)
+        return AuditCheck(0, _FIRST, (*lost, *_unrecorded(rows, requests)))
     secret = journal.read_secret()
     problems = []
     previous = _FIRST
@@ -111,4 +120,24 @@ def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCh
         previous = row.hash
     if expected_head is not None and expected_head not in {r.hash for r in rows} | {_FIRST}:
         problems.append("the noted hash is not in the log: entries at its end were removed")
+    problems += _unrecorded(rows, requests)
     return AuditCheck(len(rows), rows[-1].hash, tuple(problems))
+
+
+_RECORDED = {
+    State.PURGED: ("erase.accept", "erase.purge"),
+    State.COMPLETED: ("erase.accept", "erase.purge", "erase.complete"),
+    State.CANCELLED: ("erase.accept", "erase.cancel"),
+}
+
+
+def _unrecorded(rows: Sequence[AuditRow], requests: Sequence[Request]) -> Iterator[str]:
+    """What requests say of themselves and the log does not: entries, or receipts, were changed."""
+    recorded = {(row.object, row.action): row for row in rows}
+    for request in requests:
+        for action in _RECORDED.get(request.state, ("erase.accept",)):
+            row = recorded.get((request.id, action))
+            if row is None:
+                yield f"request {request.id} is {request.state}, and the log has no {action} of it"
+            elif action == "erase.purge" and json.loads(row.detail) != _receipts(request):
+                yield f"the receipts of request {request.id} are not those that were recorded"
