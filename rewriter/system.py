@@ -1,7 +1,7 @@
 """The relations that describe the warehouse: schema ``system``, and ``information_schema``.
 
-What the store keeps itself (transactions, jobs, holds, backups) is read there. The rest the gateway
-supplies as rows when a plan names it; ``SUPPLIED`` says under which relation. Pure.
+What the store keeps itself (transactions, jobs, holds, backups, erasures) is read there. The rest
+the gateway supplies as rows when a plan names it; ``SUPPLIED`` says under which relation. Pure.
 """
 
 from __future__ import annotations
@@ -53,8 +53,10 @@ _SAME_NAMES = {
     ),
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
 }
+_ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {
     "transactions": _TRANSACTIONS,
+    "erasures": {**_ERASURES, "detail": "receipt"},
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""

@@ -153,3 +153,18 @@ def test_a_dry_run_of_a_purge_counts_what_the_run_then_does(run: Client) -> None
     assert planned["removed"]["rows"] == target.versions_removed > 2
     assert planned["read"]["files"] == target.files_rewritten
     assert planned["read"]["bytes"] == target.bytes_rewritten
+
+
+def test_requests_are_seen_in_sql(run: Client) -> None:
+    ((asked, *_),) = run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'r 1'")
+    shown = "SELECT id, state, accepted < updated, receipt FROM system.erasures"
+    ((request, state, is_later, receipt),) = run(shown)
+    assert (request, state, is_later) == (asked, "ACCEPTED", False)
+    run("CALL system.purge()")
+    ((_, state, is_later, receipt),) = run(shown)
+    assert (state, is_later, json.loads(receipt)["targets"][0]["outcome"]) == (
+        "COMPLETED",
+        True,
+        "ERASED",
+    )
+    assert TOKEN not in receipt
