@@ -29,6 +29,7 @@ from journal.jobs.swap import settled_version
 from journal.schema import Table
 from journal.segment import Manifest
 from journal.staging import scratch_folder
+from journal.stores import duckdb_maintenance as rows_of
 from journal.transaction import Transaction
 from spark_compaction.differences import States, differing
 from spark_compaction.local import LocalEngine
@@ -77,7 +78,12 @@ def _restored(context: JobContext, backup: Backup, where: exp.Expr | None) -> Jo
     )
     with context.journal.pins.hold(backup.paths):
         rows = _write(context, backup, where, keep=True)
-    return restoring.report(context, backup, rows, trash)
+    if not rows:
+        # Nothing was replaced; its files need not be kept for it.
+        with context.journal.exclusive_session() as session:
+            rows_of.drop_backup(session, context.table.id, trash.name)
+            session.commit()
+    return restoring.report(context, backup, rows, trash if rows else None)
 
 
 def _chosen(context: JobContext) -> Backup:

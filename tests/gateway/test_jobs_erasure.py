@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gateway.jobs.schedule import triggered
+from journal.erasure import audit
 from journal.erasure.package import open_package
 from journal.erasure.wanted import requests
 from journal.recovery import unlisted_files
@@ -168,3 +169,41 @@ def test_requests_are_seen_in_sql(run: Client) -> None:
         "ERASED",
     )
     assert TOKEN not in receipt
+
+
+def test_rows_without_a_key_are_not_fenced_by_a_condition(run: Client) -> None:
+    run("CREATE TABLE free (n INT)")
+    run("INSERT INTO free VALUES (1), (2)")
+    ((*_, why),) = run("ERASE FROM free WHERE n = 1")
+    assert why == "rows without a key can be written again"
+    assert run("SELECT n FROM free") == [(2,)]
+
+
+def test_a_restore_that_changes_nothing_keeps_nothing(run: Client) -> None:
+    run("CALL system.backup('t', name => 'b1')")
+    done = report(run, "CALL system.restore('t', backup => 'b1')")
+    assert (done["state"], done["details"]["trash"]) == ("nothing", None)
+    assert run("SELECT name FROM system.backups") == [("b1",)]
+
+
+@pytest.mark.parametrize(
+    ("tampering", "found"),
+    [
+        ("DELETE FROM _palimpsest.audit WHERE seq = 3", "no erase.complete"),
+        ("DELETE FROM _palimpsest.audit", "no erase.accept"),
+        (
+            """UPDATE _palimpsest.erasures SET detail
+               = replace(detail, '"versions_removed": ', '"versions_removed": 9')""",
+            "receipts",
+        ),
+    ],
+)
+def test_requests_show_what_was_cut_off_the_log(run: Client, tampering: str, found: str) -> None:
+    run(f"ERASE FROM t WHERE email = '{TOKEN}'")
+    run("CALL system.purge()")
+    journal = run.connection.session.journal
+    assert audit.verify(journal).problems == ()
+    with journal.exclusive_session() as session:
+        session.text(tampering)
+        session.commit()
+    assert any(found in p for p in audit.verify(journal).problems)
