@@ -10,34 +10,25 @@ once more, and then nobody else may go first.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from sqlglot import exp
-
-from journal import conflicts
 from journal.catalog import apply
 from journal.commit import Author, check_catalog, transaction_row
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
+from journal.hive.appending import Appending
+from journal.hive.claims import CLAIMS_KEPT_US, Claims
 from journal.hive.leases import Held
-from journal.hive.statement import HiveStatement, write_held
+from journal.hive.statement import HiveStatement
 from journal.plan import DropRelation, PutRelation
-from journal.relations import column, version_value
-from journal.restamp import restamp_query, restamp_rows
 from journal.schema import Table
-from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
+from journal.segment import Manifest, RowCounts, Segment
 from journal.state import JournalState, TableState
 from journal.stores import hive_layout as layout
-from journal.stores import hive_plain
 from journal.stores import sql_catalog as rows_of
-from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
-from journal.stores.duckdb_rows import show_rows, together
 from journal.stores.row_layout import fields_of
 from journal.stores.sql_engine import CatalogConnection
 from journal.transaction import Transaction
@@ -48,8 +39,6 @@ if TYPE_CHECKING:
 
 ORDER = "order"
 """The lease of whoever must be the next to commit."""
-CLAIMS_KEPT_US = 3600 * 1_000_000
-"""How long it is known which keys a commit has written; later that is looked up in Spark."""
 _ROUNDS = 20
 
 
@@ -129,85 +118,28 @@ class _Attempt:
         self._author = author
         self._statement = statement
         self._alongside = alongside
-        self._made: list[str] = []
         self._segments: dict[int, list[Segment]] = {}
-        self._rows: dict[str, pa.Table] = {}
-        self._claims: dict[int, str | None] = {}
         self._row, self._committed = journal.look()
         journal.clock.settle(max(self._committed.version, self._row.settled))
         check_catalog(transaction, self._committed)
-        self._check_conflicts()
-        session = self._statement.session
-        guard.check_buffers(journal, session, transaction, self._committed, self._show_whole)
+        claims = Claims(journal, transaction, statement, self._committed)
+        self._claims = claims.check()
+        guard.check_buffers(
+            journal, statement.session, transaction, self._committed, claims.show_whole
+        )
         writes, floor = transaction.writes, journal.clock.floor
-        self._mapping: dict[Version, Version] = {}
+        mapping: dict[Version, Version] = {}
         if writes[0].version <= floor:
-            self._mapping = {w.version: journal.clock.next() for w in writes}
-        self._writes = [replace(w, version=self._mapping.get(w.version, w.version)) for w in writes]
+            mapping = {w.version: journal.clock.next() for w in writes}
+        self._writes = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
+        self._appending = Appending(
+            journal, statement, mapping, self._writes[0].version, self.version
+        )
 
     @property
     def version(self) -> Version:
         """The version of the commit."""
         return self._writes[-1].version
-
-    def _check_conflicts(self) -> None:
-        """Raise if keys this transaction wrote were written by a commit after its snapshot."""
-        snapshot = self._transaction.snapshot.version
-        for table_id in sorted(self._transaction.buffered_tables()):
-            table = self._committed.catalog.by_id(table_id)
-            if table is None:
-                continue
-            if self._transaction.snapshot.epoch_of(table_id) != self._committed.epoch_of(table_id):
-                # Rows were erased since: what this transaction has read of them may not come back.
-                raise conflicts.conflict(table)
-            mine = _hashed(table, self._transaction.buffered(table_id))
-            self._claims[table_id] = None if mine is None else json.dumps(sorted(mine))
-            if not self._transaction.is_pinned(table_id, self._committed):
-                continue
-            with self._journal.catalog.reading() as connection:
-                theirs = rows_of.load_claims(connection, table_id, snapshot)
-            known = snapshot > self._journal.clock.now() - CLAIMS_KEPT_US
-            if mine is not None and known and None not in theirs:
-                if any(not mine.isdisjoint(json.loads(t or "[]")) for t in theirs):
-                    raise conflicts.conflict(table)
-                continue
-            self._look_for_conflicts(table, snapshot)
-
-    def _look_for_conflicts(self, table: Table, snapshot: Version) -> None:
-        """The same by the rows themselves, in Spark."""
-        session = self._statement.session
-        self._statement.show(table, conflicts.MINE, self._transaction.buffered(table.id))
-        manifest = self._committed.tables[table.id].manifest
-        later = [
-            (s.files[0].path, s.fields)
-            for s in manifest.segments
-            if s.max_version > snapshot and s.tier is not Tier.HISTORY
-        ]
-        rows = layout.staged_rows(self._journal.names, table, later)
-        written = exp.Coalesce(
-            this=column(table.format.subsequent_column),
-            expressions=[column(table.format.version_column)],
-        )
-        limit = version_value(table, exp.Literal.number(snapshot))
-        after = exp.GT(this=written, expression=limit)
-        theirs = exp.select("*").from_(rows.subquery("j")).where(after)
-        session.put_remote(conflicts.THEIRS, theirs)
-        session.execute(conflicts.overlap_query(table), {})
-        if session.fetch_many(1):
-            raise conflicts.conflict(table)
-
-    def _show_whole(self, table: Table, name: str) -> None:
-        """Let local queries read all that the transaction has written to a table."""
-        session, sets = self._statement.session, self._transaction.buffered(table.id)
-        memory = [r for r in sets if isinstance(r, MemoryRows)]
-        for rows in sets:
-            if isinstance(rows, StagedRows):
-                columns = layout.journal_fields(table, rows.fields)
-                query = layout.rows_of(self._journal.names, [f.path for f in rows.files])
-                query.set("expressions", [column(n) for n, _ in columns])
-                found = session.typed(session.from_spark(query), columns)
-                memory.append(MemoryRows(found, rows.counts, rows.fields))
-        show_rows(session.local, table, name, memory)
 
     def check_changes(self) -> None:
         """Raise for types that Spark lacks, and for names that the metastore has already."""
@@ -250,60 +182,7 @@ class _Attempt:
                     definitions[change.relation.id] = change.relation
         for table_id in dict.fromkeys(t for w in self._writes for t, _ in w.rows):
             sets = [r for w in self._writes for t, r in w.rows if t == table_id]
-            self._segments[table_id] = self._appended(definitions[table_id], sets)
-
-    def _appended(self, table: Table, sets: Sequence[RowSet]) -> list[Segment]:
-        alike: dict[Fields, list[MemoryRows]] = {}
-        found: list[Segment] = []
-        for rows in sets:
-            if isinstance(rows, MemoryRows):
-                alike.setdefault(rows.fields or fields_of(table), []).append(rows)
-            else:
-                found.append(self._taken(table, rows))
-        for fields, group in alike.items():
-            rows_of_all = together(group)
-            if self._mapping:
-                rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
-            path = self._new_path(table, fields)
-            session = self._statement.session
-            write_held(session, self._journal.names, rows_of_all, path)
-            self._rows[path] = rows_of_all
-            counts = sum((r.counts for r in group), RowCounts())
-            found.append(self._segment(path, fields, counts))
-        return found
-
-    def _taken(self, table: Table, rows: StagedRows) -> Segment:
-        """Rows that are in Spark already, under newer versions where these were overtaken."""
-        path = rows.files[0].path
-        if layout.is_adopted(self._journal.names, path):
-            hive_plain.show_segment(
-                self._statement.session.connection, self._journal.names, path, table, self.version
-            )
-        elif self._mapping:
-            new = self._new_path(table, rows.fields)
-            source = layout.rows_of(self._journal.names, [path])
-            query = restamp_query(source, table, self._mapping)
-            insert = layout.insert_rows(self._journal.names, new, query)
-            self._statement.session.connection.execute(insert)
-            path = new
-        return self._segment(path, rows.fields, rows.counts)
-
-    def _new_path(self, table: Table, fields: Fields) -> str:
-        path = self._journal.new_segment(table, self._statement.session.connection, fields)
-        self._made.append(path)
-        return path
-
-    def _segment(self, path: str, fields: Fields, counts: RowCounts) -> Segment:
-        only_open = counts.closing == 0 and counts.tombstone == 0
-        return Segment(
-            id=path.partition("/")[2],
-            tier=Tier.BASE if only_open else Tier.DELTA,
-            files=(layout.segment_file(path, counts.total),),
-            fields=fields,
-            counts=counts,
-            min_version=self._writes[0].version,
-            max_version=self.version,
-        )
+            self._segments[table_id] = self._appending.append(definitions[table_id], sets)
 
     def commit(self, held: Held) -> Written:
         """Make it all true in one transaction of the catalog; raises Overtaken."""
@@ -318,7 +197,7 @@ class _Attempt:
             if not journal.was_committed(self.version, error):
                 raise rolled_back() from error
         journal.keep(written.row, written.state)
-        for path, rows in self._rows.items():
+        for path, rows in self._appending.rows.items():
             journal.held.put(path, rows)
         return written
 
@@ -379,7 +258,7 @@ class _Attempt:
 
     def undo(self) -> None:
         """Remove the partitions that nobody will list."""
-        self._journal.drop_segments(self._made)
+        self._appending.undo()
 
 
 def rolled_back() -> PalimpsestError:
@@ -389,11 +268,3 @@ def rolled_back() -> PalimpsestError:
         "the connection to the catalog was lost during COMMIT; the transaction was rolled back",
         advice="run it again; nothing of it was kept",
     )
-
-
-def _hashed(table: Table, sets: Sequence[RowSet]) -> frozenset[str] | None:
-    """What a commit lays claim to, as checksums; None where only Spark can tell."""
-    claims = conflicts.claims(table, sets)
-    if claims is None:
-        return None
-    return frozenset(hashlib.sha256(repr(c).encode()).hexdigest()[:20] for c in claims)
