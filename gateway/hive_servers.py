@@ -23,7 +23,7 @@ AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
 _PORT = 10000
 _OPTIONS = frozenset(
     "auth catalog prefix kerberos_service ssl ca_file connect_timeout statement_timeout lease"
-    " held_rows views".split()
+    " held_rows views presence".split()
 )
 _FORM = "palimpsest+hive://user@host:10000/database?auth=NONE&catalog=sqlite:///catalog.db"
 _LEASE_S = 15.0
@@ -34,6 +34,7 @@ def opened_hive(url: str) -> Executor:
     options = options_of(url)
     try:
         from journal.hive.journal import HiveJournal
+        from journal.hive.presence import EVERY_S
         from journal.hive.upkeep import HiveUpkeep
         from journal.stores.hive import HiveStore
         from journal.stores.hive_layout import Names
@@ -57,6 +58,7 @@ def opened_hive(url: str) -> Executor:
             lease_s=_number(options, "lease", _LEASE_S),
             held_rows=int(_number(options, "held_rows", 0)),
             has_views=options.get("views", "on") != "off",
+            presence_s=_number(options, "presence", EVERY_S),
         )
     except BaseException:
         store.close()

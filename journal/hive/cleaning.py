@@ -61,7 +61,12 @@ def reap(
     """Drop retired segments that may go, see ``droppable``; their paths."""
     done: list[Retired] = []
     with journal.leases.holding([REAPING]):
-        for retired in droppable(journal, table_id, chosen):
+        found = droppable(journal, table_id, chosen)
+        if found:
+            # Whoever reads them at a manifest of before learns it from the catalog.
+            with journal.catalog.writing(sql_retired.RETIRED) as writing:
+                sql_retired.end_grace_of(writing, [r.path for r in found], journal.now())
+        for retired in found:
             try:
                 if layout.is_adopted(journal.names, retired.path):
                     hive_plain.remove(connection, journal.names, retired.path)

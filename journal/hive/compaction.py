@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning, written
+from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
@@ -121,6 +122,7 @@ def _once(run: _Run) -> JobReport:
     journal, table, now = run.journal, run.asked.table, time.monotonic()
     _, before = journal.look()
     inputs = _inputs(journal, before.tables[table.id], run.mode)
+    check_whole(journal.names, run.connection, table, before.tables[table.id].manifest.segments)
     now = run.timed("plan", now)
     staged = (_merge if run.mode == "minor" else _stage)(run, inputs)
     now = run.timed("stage", now)
@@ -183,7 +185,7 @@ def _write(run: _Run, piece: Piece, rows: exp.Query) -> list[Segment]:
     journal, connection, table = run.journal, run.connection, run.asked.table
     is_shaped = run.mode != "minor" or piece.is_shaped
     path = written.write(journal, connection, table, piece.fields, rows, run.made, is_shaped)
-    counts = journal.count_rows(connection, table, path)
+    counts = count_rows(journal.names, connection, table, path)
     return [piece.written_to(path, counts)] if counts.total else []
 
 

@@ -16,6 +16,7 @@ from journal import conflicts
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive.adoption import commit, show
+from journal.hive.intact import check_whole
 from journal.hive.journal import HiveJournal
 from journal.hive.queries import in_terms_of
 from journal.hive.tiers import SeenTiers
@@ -134,6 +135,7 @@ def _leave(
     author: Author,
 ) -> None:
     """Make plain tables of current rows and of all journal rows, and drop the logical one."""
+    check_whole(journal.names, connection, table, state.tables[table.id].manifest.segments)
     reader = Reader(table, state.tables[table.id].tiers)
     tiers = SeenTiers(journal.names, state, Transaction(state))
     current = plain_tables.table(*_place(journal, table.name, EJECTED))

@@ -31,11 +31,12 @@ from journal.hive.buffers import Buffers
 from journal.hive.held_rows import HeldRows
 from journal.hive.held_segments import HeldSegments
 from journal.hive.leases import Leases
+from journal.hive.presence import EVERY_S, Presence
 from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
 from journal.hive.views import PublicViews
 from journal.schema import Table
-from journal.segment import Fields, RowCounts, SegmentFile
+from journal.segment import Fields, SegmentFile
 from journal.state import JournalState
 from journal.stores import hive_layout as layout
 from journal.stores import hive_plain, sql_retired
@@ -70,11 +71,13 @@ class HiveJournal:
         lease_s: float = 15.0,
         held_rows: int = 0,
         has_views: bool = True,
+        presence_s: float = EVERY_S,
     ) -> None:
         self.store = store
         self.catalog = catalog
         self.held = HeldSegments()
         self._held_rows = HeldRows(self)
+        self.presence = Presence(self, presence_s)
         self.buffers = Buffers()
         self.held_rows = held_rows
         self.now = wall_us
@@ -265,13 +268,6 @@ class HiveJournal:
             made = exp.Table(db=exp.to_identifier(self.names.own, quoted=True))
             connection.execute(exp.Create(this=made, kind="SCHEMA", exists=True))
             self._ready.add("")
-
-    def count_rows(self, connection: HiveConnection, table: Table, path: str) -> RowCounts:
-        """Rows of each kind in a partition."""
-        rows = layout.rows_of(self.names, [path])
-        rows.set("expressions", layout.kinds_of(table))
-        ((total, opens, tombstones),) = connection.run(rows)
-        return RowCounts(opens, total - opens - tombstones, tombstones)
 
     def commit(
         self,

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from journal.errors import Code, PalimpsestError
 from journal.hive.cleaning import REAPING
+from journal.hive.intact import count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.rewriting import Staged
 from journal.jobs import backups
@@ -178,7 +179,7 @@ def check(journal: HiveJournal, connection: HiveConnection, table: Table, backup
     """Raise SEGMENT_DAMAGED unless every segment of a backup has the rows it had."""
     for segment in segments_of(backup):
         path = segment.files[0].path
-        rows = journal.count_rows(connection, table, path).total
+        rows = count_rows(journal.names, connection, table, path).total
         if rows != segment.counts.total:
             raise PalimpsestError(
                 Code.SEGMENT_DAMAGED,

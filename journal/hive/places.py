@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from journal.hive.presence import Needed, needed
 from journal.hive.queries import CATALOG, is_cte, put_in_place
 from journal.hive.texts import KeptText, kept_text
 from journal.hive.tiers import SeenTiers
@@ -61,14 +62,18 @@ class Places:
         self._names.add(fold(name))
         self._held.pop(fold(name), None)
 
-    def text(self, query: Query, parameters: Parameters) -> str:
-        """What Spark is sent for a query; kept on it while the journals it reads stay the same."""
+    def text(self, query: Query, parameters: Parameters) -> tuple[str, Needed]:
+        """What Spark is sent for a query, and the partitions that must be there.
+
+        It is kept on the query while the journals it reads stay the same.
+        """
         kept = kept_text(query, self.tiers)
         if kept is None:
             kept = self._keep(query)
         if kept is None:
-            return rendered(self.in_spark(query.ast), parameters)
-        return kept.template.filled(parameters)
+            ast = self.in_spark(query.ast)
+            return rendered(ast, parameters), needed(self.tiers.names, ast)
+        return kept.template.filled(parameters), kept.needed
 
     def _keep(self, query: Query) -> KeptText | None:
         """The text of a query that reads nothing but journals, for the next time as well."""
@@ -78,10 +83,13 @@ class Places:
                 names.append(table.name)
             elif table.db or not is_cte(table):
                 return None
-        template = Template.of(self.in_spark(query.ast)) if names else None
+        if not names:
+            return None
+        ast = self.in_spark(query.ast)
+        template = Template.of(ast)
         if template is None:
             return None
-        return KeptText.keep(query, self.tiers, names, template)
+        return KeptText.keep(query, self.tiers, names, template, needed(self.tiers.names, ast))
 
     def in_spark(self, ast: exp.Expr) -> exp.Expr:
         """A copy of a tree over what Spark has: segments, and literals for the rows held here."""

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive import written
+from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.session import HiveSession
@@ -159,7 +160,7 @@ def _rewritten(
         *(journal, session.connection, table, piece.fields, staying, made, is_shaped)
     )
     gone, left = _compared(journal, session, table, piece, goes(piece), path)
-    counts = journal.count_rows(session.connection, table, path)
+    counts = count_rows(journal.names, session.connection, table, path)
     if not counts.total:
         journal.drop_segments([path])
     return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, left)
@@ -186,6 +187,7 @@ def _compared(
     def summed(rows: exp.Query) -> tuple[int, int]:
         return fingerprint(session.connection, session.in_spark(rows), names)
 
+    check_whole(journal.names, session.connection, table, piece.segments)
     before = summed(layout.rows_of(journal.names, piece.paths))
     after = summed(layout.rows_of(journal.names, [path]))
     gone = summed(going)

@@ -19,6 +19,7 @@ from journal.errors import Code, PalimpsestError
 from journal.hive.held_segments import HeldSegments
 from journal.hive.missing import NOT_FOUND, explained
 from journal.hive.places import Places
+from journal.hive.presence import Presence, listing
 from journal.hive.queries import (
     HELD,
     as_json,
@@ -64,7 +65,9 @@ class HiveSession:
         segments: HeldSegments,
         held_rows: int,
         supply: Callable[[DuckDBSession], None],
+        presence: Presence,
     ) -> None:
+        self._presence = presence
         self._store = store
         self._local = local
         self._begins = False
@@ -175,19 +178,27 @@ class HiveSession:
     def _ask(self, query: Query, parameters: Parameters) -> None:
         kinds: list[Kind] | None = query.__dict__.get("_hive_kinds")
         sent = query if kinds is None else as_json(query, kinds)
-        text = self._places.text(sent, parameters)
-        self.connection.execute(text)
+        text = self._asked(sent, parameters)
         described = self.connection.described()
         if kinds is None:
             kinds = [kind_of(_PLAIN[kind]) for _, kind in described if kind in _PLAIN]
             if len(kinds) < len(described):
                 kinds = [kind_of(kind) for _, kind in self._described(text)]
                 sent = as_json(query, kinds)
-                self.connection.execute(self._places.text(sent, parameters))
+                self._asked(sent, parameters)
             query.__dict__["_hive_kinds"] = kinds
         names = list(names_of(query.ast)) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
         self._kinds = list(zip(labels, kinds, strict=True))
+
+    def _asked(self, query: Query, parameters: Parameters) -> str:
+        """Run a query, and see that what it reads is there; its text."""
+        text, wanted = self._places.text(query, parameters)
+        due = self._presence.due(wanted)
+        told = self.connection.execute(text, beside=listing(self._tiers.names, due))
+        self._presence.check_listed(due, told)
+        self._presence.check_kept(wanted, self._tiers.committed)
+        return text
 
     def _described(self, text: str) -> list[tuple[str, str]]:
         rows = self.connection.run(f"DESCRIBE QUERY {text}")
@@ -246,7 +257,7 @@ class HiveSession:
         here = self.here(query)
         if here is not None:
             return self.local.describe(here, parameters)
-        found = self._described(self._places.text(query, parameters))
+        found = self._described(self._places.text(query, parameters)[0])
         names = list(names_of(query.ast)) or [""] * len(found)
         return [
             ResultColumn(given or name, kind_of(kind).name)
@@ -257,7 +268,7 @@ class HiveSession:
         here = self.here(query)
         if here is not None:
             return self.local.explain(here, parameters, analyze=analyze)
-        text = self._places.text(query, parameters)
+        text, _ = self._places.text(query, parameters)
         if analyze:
             self.connection.run(text)
         return "\n".join(str(row[0]) for row in self.connection.run(f"EXPLAIN FORMATTED {text}"))

@@ -17,6 +17,7 @@ from journal.appending import count_kinds
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive import shown_catalog
+from journal.hive.intact import count_rows
 from journal.hive.session import HiveSession
 from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
@@ -63,6 +64,7 @@ class HiveStatement:
             journal.held,
             journal.held_rows,
             lambda local: shown_catalog.show(journal.catalog, local, committed.version),
+            journal.presence,
         )
         self.session.begin()
 
@@ -179,7 +181,7 @@ class HiveStatement:
         source = _in_its_types(table, session.in_spark(query.ast))
         insert = layout.insert_rows(journal.names, path, source)
         session.connection.execute(insert, parameters)
-        counts = journal.count_rows(session.connection, table, path)
+        counts = count_rows(self.names, session.connection, table, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
     def _upload(self, table: Table, rows: pa.Table, counts: RowCounts) -> StagedRows:

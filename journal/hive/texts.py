@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from journal.hive.presence import Needed
 from journal.hive.tiers import SeenTiers
 from journal.plan import Query
 from journal.schema import Table
@@ -20,17 +21,22 @@ _PLACE = "_hive_text"
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A text, and what it was made for: by table's id and layout the manifest and the table."""
+    """A text, what it was made for (by table's id and layout the manifest and the table), and the
+    partitions that it needs.
+    """
 
     template: Template
+    needed: Needed
     made_for: tuple[tuple[int, int, Manifest, Table], ...]
 
     @staticmethod
-    def keep(query: Query, tiers: SeenTiers, names: Sequence[str], template: Template) -> KeptText:
+    def keep(
+        query: Query, tiers: SeenTiers, names: Sequence[str], template: Template, needed: Needed
+    ) -> KeptText:
         """Keep a text that reads just these tiers on its query."""
         shapes = dict.fromkeys(tiers.table_and_layout(name) for name in names)
         made_for = tuple((i, shape, *tiers.seen(i, shape)) for i, shape in shapes)
-        kept = query.__dict__[_PLACE] = KeptText(template, made_for)
+        kept = query.__dict__[_PLACE] = KeptText(template, needed, made_for)
         return kept
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from journal.errors import PalimpsestError
-from journal.hive import keeping
+from journal.hive import intact, keeping
 from journal.hive.journal import HiveJournal
 from journal.hive.statement import HiveStatement
 from journal.row_checks import row_checks
@@ -60,7 +60,9 @@ class HiveUpkeep:
         found: list[Problem] = []
         report.segments += len(state.manifest.segments)
         try:
-            counted = self._counted(statement, table, state)
+            counted = intact.counted(
+                *(statement.names, statement.session.connection, table, state.manifest.segments)
+            )
             for segment in state.manifest.segments:
                 rows = counted.get(segment.id, RowCounts())
                 report.rows += rows.total
@@ -87,21 +89,14 @@ class HiveUpkeep:
         connection = statement.session.connection if segments else None
         for segment in segments:
             assert connection is not None
-            rows = self._journal.count_rows(connection, table, segment.files[0].path).total
+            rows = intact.count_rows(
+                *(self._journal.names, connection, table, segment.files[0].path)
+            ).total
             if rows != segment.counts.total:
                 told = f"{rows} rows in {segment.id}, which backups list with"
                 problem = Problem("count", str(table.name), f"{told} {segment.counts.total}")
                 found.append(problem)
         return len(segments)
-
-    def _counted(
-        self, statement: HiveStatement, table: Table, state: TableState
-    ) -> dict[str, RowCounts]:
-        counted: dict[str, RowCounts] = {}
-        for query in layout.counts(self._journal.names, table, state.manifest):
-            for name, total, opens, tombstones in statement.session.connection.run(query):
-                counted[name] = RowCounts(opens, total - opens - tombstones, tombstones)
-        return counted
 
     def close(self) -> None:
         """Nothing runs in the background."""

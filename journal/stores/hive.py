@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,11 +100,18 @@ class HiveConnection:
             return lost(said)
         return translate(said)
 
-    def execute(self, statement: str | exp.Expr, parameters: Parameters | None = None) -> None:
+    def execute(
+        self,
+        statement: str | exp.Expr,
+        parameters: Parameters | None = None,
+        beside: Sequence[str] = (),
+    ) -> list[list[Row]]:
         """Run a statement, a tree or its text, to its end; its rows are fetched later.
 
-        Raises CANCELLED after ``interrupt`` or the statement's time, STORE_LOST when the server is
-        gone, NOT_SUPPORTED for a tree that the server's language cannot say.
+        What is asked ``beside`` it, in short statements that only read, runs at the same time; the
+        rows of these are returned. Raises CANCELLED after ``interrupt`` or the statement's time,
+        STORE_LOST when the server is gone, NOT_SUPPORTED for a tree that the server's language
+        cannot say.
         """
         sql = statement if isinstance(statement, str) else rendered(statement, parameters)
         self._asked_to_stop.clear()
@@ -113,6 +120,7 @@ class HiveConnection:
             self._operation = self._cursor._operationHandle
             operation = self._operation
             try:
+                told = self._asked(beside)
                 self._wait()
             except _LOST:
                 # A server that lost its client may run a statement to its end, for nobody.
@@ -122,6 +130,24 @@ class HiveConnection:
                 raise
             finally:
                 self._operation = None
+        if isinstance(told, PalimpsestError):
+            raise told
+        return told
+
+    def _asked(self, beside: Sequence[str]) -> list[list[Row]] | PalimpsestError:
+        """The rows of short statements; what they fail with is told after the longer one's."""
+        found: list[list[Row]] = []
+        for sql in beside:
+            cursor = self._connection.cursor(arraysize=_FETCH_ROWS)
+            try:
+                cursor.execute(sql)
+                found.append(list(cursor.fetchall()))
+            except errors.OperationalError as error:
+                return self._told(error)
+            finally:
+                with contextlib.suppress(errors.Error):
+                    cursor.close()
+        return found
 
     def _wait(self) -> None:
         limit_ms = self._server.statement_timeout_ms
@@ -184,7 +210,7 @@ class HiveConnection:
 
     def partitions_of(self, database: str, table: str) -> list[str]:
         """The values of a table's first partition column."""
-        rows = self.run(f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}")
+        rows = self.run(partitions_text(database, table))
         first = [str(row[0]).partition("/")[0] for row in rows]
         return [name.partition("=")[2] for name in dict.fromkeys(first)]
 
@@ -213,6 +239,15 @@ class HiveConnection:
         finally:
             # Where the server is gone the driver leaves its end open.
             self._connection._transport.close()
+
+
+def partitions_text(database: str, table: str, only: tuple[str, str] | None = None) -> str:
+    """What lists a table's partitions, or those with ``only`` one value of a column."""
+    text = f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}"
+    if only is None:
+        return text
+    column, value = only
+    return f"{text} PARTITION ({_quoted(column)} = {_text(value)})"
 
 
 def _quoted(name: str) -> str:

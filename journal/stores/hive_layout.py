@@ -22,7 +22,7 @@ from journal.errors import Code, PalimpsestError
 from journal.partitioning import partitioning_of
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
-from journal.segment import Fields, Manifest, SegmentFile, Tier
+from journal.segment import Fields, Manifest, Segment, SegmentFile, Tier
 from journal.stores.hive_types import spark_type
 from journal.stores.row_layout import fields_of, rows_in_layout
 
@@ -322,9 +322,9 @@ def kinds_of(table: Table) -> list[exp.Expr]:
     return [exp.Count(this=exp.Star()), exp.CountIf(this=opened), exp.CountIf(this=ended)]
 
 
-def counts(names: Names, table: Table, manifest: Manifest) -> list[exp.Select]:
+def counts(names: Names, table: Table, segments: Sequence[Segment]) -> list[exp.Select]:
     """Queries for the rows of each kind in each segment, one per table they lie in."""
-    paths = sorted(s.files[0].path for s in manifest.segments)
+    paths = sorted(s.files[0].path for s in segments)
     found: list[exp.Select] = []
     for _, group in groupby(paths, key=lambda path: path.partition("/")[0]):
         query = rows_of(names, group)

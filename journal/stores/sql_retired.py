@@ -83,6 +83,13 @@ def end_grace(
     connection.execute(sa.update(RETIRED).where(where).values(until_us=until_us))
 
 
+def end_grace_of(connection: Connection, paths: Iterable[str], until_us: int) -> None:
+    """Let these retired segments stay no longer than until then."""
+    for path in paths:
+        where = (RETIRED.c.path == path) & (RETIRED.c.until_us > until_us)
+        connection.execute(sa.update(RETIRED).where(where).values(until_us=until_us))
+
+
 def forget_retired(connection: Connection, paths: Iterable[str]) -> None:
     """Note that these segments are gone."""
     for path in paths:

@@ -79,6 +79,12 @@ def test_a_folder_that_takes_no_writes(on_small_disk: Connection, small_disk: Pa
 
 
 @pytest.fixture
+def url(server: ThriftServer, tmp_path: Path) -> str:
+    """A store whose gateway looks with every query whether partitions are there."""
+    return server.new_store(tmp_path, presence="0")
+
+
+@pytest.fixture
 def journal(con: Connection) -> HiveJournal:
     """The journals of a store with one table of two rows."""
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
@@ -89,11 +95,21 @@ def journal(con: Connection) -> HiveJournal:
 
 
 def _place(journal: HiveJournal) -> tuple[str, str]:
-    """The table and the partition of the only segment."""
-    (state,) = journal.state.tables.values()
-    (segment,) = state.manifest.segments
-    name, _, partition = segment.files[0].path.partition("/")
+    """The table and the partition of the first segment."""
+    name, _, partition = _segments(journal)[0].partition("/")
     return f"{journal.names.own}.{name}", partition
+
+
+def _segments(journal: HiveJournal) -> list[str]:
+    (state,) = journal.look()[1].tables.values()
+    return [s.files[0].path for s in state.manifest.segments]
+
+
+def _change(journal: HiveJournal, change: str) -> None:
+    """Change the first segment's partition as somebody who knows nothing of the gateway."""
+    now = "TIMESTAMP '2020-01-01 00:00:00', NULL"
+    with journal.store.connection() as plain:
+        plain.execute(change.format(*_place(journal), now))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +124,39 @@ def _place(journal: HiveJournal) -> tuple[str, str]:
 def test_what_others_change_is_found(
     con: Connection, journal: HiveJournal, change: str, kinds: set[str]
 ) -> None:
-    table, partition = _place(journal)
-    now = "TIMESTAMP '2020-01-01 00:00:00', NULL"
-    with journal.store.connection() as plain:
-        plain.execute(change.format(table, partition, now))
+    _change(journal, change)
     found = con.session.executor.sealer.verify()
     assert {problem.kind for problem in found.problems} >= kinds
+
+
+def test_a_partition_that_others_dropped_is_no_shorter_answer(
+    con: Connection, journal: HiveJournal
+) -> None:
+    con.execute("INSERT INTO t VALUES (3, 'c')")
+    _change(journal, "ALTER TABLE {0} DROP PARTITION (palimpsest_segment = '{1}')")
+    for read in (
+        "SELECT count(*) FROM t",
+        "SELECT v FROM t WHERE k > ? OR v IS NULL",
+        "SELECT k FROM t FOR SYSTEM_TIME AS OF now()",
+        "WITH a AS (SELECT max(k) AS k FROM t) SELECT * FROM a JOIN t USING (k)",
+    ):
+        parameters = [0] * read.count("?")
+        with pytest.raises(gateway.OperationalError, match="missing") as raised:
+            con.execute(read, parameters)
+        assert raised.value.code == "PAL-503"
+    for write in ("UPDATE t SET v = v || 'x'", "INSERT INTO t SELECT k + 10, v FROM t"):
+        assert _refused(con, write).code == "PAL-503"
+    assert _refused(con, "CALL system.compact('t')").code == "PAL-503"
+    assert len(_segments(journal)) == 2
+
+
+def test_rows_that_others_added_do_not_become_true(con: Connection, journal: HiveJournal) -> None:
+    con.execute("INSERT INTO t VALUES (3, 'c')")
+    _change(journal, "INSERT INTO {0} PARTITION (palimpsest_segment = '{1}') VALUES (9, 'x', {2})")
+    before = _segments(journal)
+    error = _refused(con, "CALL system.compact('t')")
+    assert (error.code, error.sqlstate) == ("PAL-503", "58030")
+    assert _segments(journal) == before
 
 
 def test_rows_in_other_partitions_are_not_read(con: Connection, journal: HiveJournal) -> None:

@@ -42,6 +42,9 @@ _CONF = {
     "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.enabled": "false",
+    # Threads of the server keep connections to the metastore until the garbage collector finds
+    # them; once all ten of the pool are gone, everybody waits for ever.
+    "spark.hadoop.datanucleus.connectionPool.maxPoolSize": "200",
     "spark.log.level": "WARN",
 }
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.system.durability=test"
@@ -61,15 +64,21 @@ class ThriftServer:
     pid: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of HiveServer2, besides those it always has."""
+    user: str | None = None
+    """Who runs it, if not whoever runs the tests; that takes root."""
 
     @staticmethod
-    def start(settings: Mapping[str, str] = MappingProxyType({})) -> ThriftServer:
+    def start(
+        settings: Mapping[str, str] = MappingProxyType({}), user: str | None = None
+    ) -> ThriftServer:
         """Start a server; raises Missing where that cannot be."""
         reason = why_no_spark() or _why_no_jar()
         if reason is not None:
             raise Missing(reason)
         folder = Path(tempfile.mkdtemp(prefix="palimpsest-hive-"))
-        server = ThriftServer(folder, free_port(), settings=settings)
+        server = ThriftServer(folder, free_port(), settings=settings, user=user)
+        if user is not None:
+            shutil.chown(folder, user)
         server.launch()
         return server
 
@@ -103,6 +112,7 @@ class ThriftServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                user=self.user,
             )
         self.pid = started.pid
         deadline = time.monotonic() + _START_S
@@ -169,10 +179,12 @@ def _why_no_jar() -> str | None:
 
 
 @contextlib.contextmanager
-def own(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[ThriftServer]:
+def own(
+    settings: Mapping[str, str] = MappingProxyType({}), user: str | None = None
+) -> Iterator[ThriftServer]:
     """A server that a test may stop, as the shared one has other users. Skips where none is."""
     try:
-        server = ThriftServer.start(settings)
+        server = ThriftServer.start(settings, user)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise

@@ -1,0 +1,63 @@
+"""Whether the partitions of a journal hold the rows that are listed of them.
+
+Asked before a job writes them anew or copies them to somewhere else, so that what others dropped
+from a partition, or put into one, does not become the truth. Repairs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table
+from journal.segment import RowCounts, Segment
+from journal.stores import hive_layout as layout
+from journal.stores.hive import HiveConnection
+
+
+def counted(
+    names: layout.Names, connection: HiveConnection, table: Table, segments: Sequence[Segment]
+) -> dict[str, RowCounts]:
+    """Rows of each kind in segments, by their ids; those without rows are not among them."""
+    found: dict[str, RowCounts] = {}
+    for query in layout.counts(names, table, segments):
+        for name, total, opens, tombstones in connection.run(query):
+            found[name] = RowCounts(opens, total - opens - tombstones, tombstones)
+    return found
+
+
+def count_rows(
+    names: layout.Names, connection: HiveConnection, table: Table, path: str
+) -> RowCounts:
+    """Rows of each kind in a partition."""
+    rows = layout.rows_of(names, [path])
+    rows.set("expressions", layout.kinds_of(table))
+    ((total, opens, tombstones),) = connection.run(rows)
+    return RowCounts(opens, total - opens - tombstones, tombstones)
+
+
+def check_whole(
+    names: layout.Names, connection: HiveConnection, table: Table, segments: Sequence[Segment]
+) -> None:
+    """Raise SEGMENT_DAMAGED unless each segment has as many rows as it had.
+
+    The rows of an adopted table may be changed by its other writers, and are not counted.
+    """
+    own = [s for s in segments if not layout.is_adopted(names, s.files[0].path)]
+    rows = counted(names, connection, table, own)
+    for segment in own:
+        there = rows.get(segment.id, RowCounts())
+        if there.total != segment.counts.total:
+            raise damaged(names, table, segment.files[0].path, there.total, segment.counts.total)
+
+
+def damaged(
+    names: layout.Names, table: Table, path: str, there: int, listed: int
+) -> PalimpsestError:
+    """A partition has other rows than it had."""
+    return PalimpsestError(
+        Code.SEGMENT_DAMAGED,
+        f"{there} rows of {table.name} are in {names.own}.{path}, which had {listed}: somebody"
+        " dropped rows from it, or added some",
+        advice="restore the partition from a backup, or remove what was added; nothing was changed",
+    )
