@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.errors import Code, PalimpsestError, Position
 
-_PLAIN_PATH = re.compile(r"\$?(\.?\w+)?(\.\w+|\[\d+\])*")
+_PLAIN_PATH = re.compile(r"\w+|\$(\.\w+|\[\d+\])*")
 _SUM = re.compile(r"([\d.]+[eE]\d+)([+-])([\d.]+)")
 _ONE_AMOUNT = re.compile(r"\s*-?\d+(\.\d+)?\s*[a-zA-Z]*\s*")
 _TYPED = frozenset(
@@ -33,7 +33,7 @@ _CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 
 
 class ReadDuckDB(DuckDB):
-    """sqlglot's DuckDB, but for JSON paths with wildcards or escapes: they stay texts."""
+    """sqlglot's DuckDB, but for JSON paths that it reads otherwise: these stay texts."""
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
         """The path as sqlglot knows it, or as it was written."""

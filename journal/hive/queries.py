@@ -71,8 +71,28 @@ def is_cte(table: exp.Table) -> bool:
 
 
 def names_of(ast: exp.Expr) -> Sequence[str]:
-    """Names of a query's columns as written; empty where Spark names them."""
-    return result_names(ast) or () if isinstance(ast, exp.Query) else ()
+    """Names of a query's columns, as written or as the gateway itself would make them up.
+
+    Empty where Spark names them.
+    """
+    if not isinstance(ast, exp.Query):
+        return ()
+    names = result_names(ast) or ()
+    first: exp.Expr = ast
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    items = first.selects if isinstance(first, exp.Query) else []
+    if len(items) != len(names):
+        return names
+    return [name or _made_up(item) for name, item in zip(names, items, strict=True)]
+
+
+def _made_up(item: exp.Expr) -> str:
+    """What an expression without a name is called, whatever stands for it in Spark."""
+    if isinstance(item, exp.Count) and isinstance(item.this, exp.Star):
+        return "count_star()"
+    text = item.sql(dialect="duckdb", normalize_functions="lower")
+    return f"({text})" if isinstance(item, exp.Binary) else text
 
 
 def as_json(query: Query, kinds: Sequence[Kind]) -> Query:

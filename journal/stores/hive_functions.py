@@ -9,7 +9,9 @@ from sqlglot import exp
 from journal.relations import ident
 from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, refused, template
+from journal.stores.hive_json import extracted
 from journal.stores.hive_lists import collected
+from journal.stores.hive_moments import difference, difference_in, truncated
 from journal.stores.hive_quantified import in_query, quantified
 
 _RENAMED = {
@@ -116,6 +118,46 @@ def _window(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def _sorted(node: exp.Expr) -> exp.Expr | None:
+    """Spark's sorts have an order of their own, and one of them puts nulls first."""
+    given = node.expressions
+    if not all(isinstance(e, exp.Literal) for e in given[1:]) or not 1 <= len(given) <= 3:
+        return None
+    words = [e.name.lower() for e in given[1:]]
+    descends = bool(words) and words[0].startswith("desc")
+    nulls_first = len(words) > 1 and words[1] == "nulls first"
+    if descends == nulls_first:
+        found: exp.Expr = exp.Anonymous(this="array_sort", expressions=[given[0].copy()])
+        return exp.Anonymous(this="reverse", expressions=[found]) if descends else found
+    ascends = exp.Boolean(this=nulls_first)
+    return exp.Anonymous(this="sort_array", expressions=[given[0].copy(), ascends])
+
+
+def _sliced(node: exp.Expr) -> exp.Expr | None:
+    """A part of a list from a place that is written; Spark wants to be told its length."""
+    (part,) = node.expressions if len(node.expressions) == 1 else (None,)
+    if not isinstance(part, exp.Slice) or part.args.get("step") is not None:
+        return None
+    start, end = part.this, part.expression
+    if start is None:
+        start = exp.Literal.number(1)
+    if not isinstance(start, exp.Literal) or not start.is_int or int(start.name) < 1:
+        return _refused("lists cut at such a place", "begin at a place that is written, from 1")(
+            node
+        )
+    size = exp.Anonymous(this="size", expressions=[node.this.copy()])
+    last: exp.Expr = size
+    if end is not None:
+        from_end = exp.Add(this=size, expression=exp.Add(this=end.copy(), expression=_ONE.copy()))
+        below = exp.LT(this=end.copy(), expression=exp.Literal.number(0))
+        last = exp.Paren(this=exp.Case().when(below, from_end).else_(end.copy()))
+    count = exp.Sub(this=last, expression=exp.Literal.number(int(start.name) - 1))
+    length = exp.Greatest(this=count, expressions=[exp.Literal.number(0)])
+    return exp.Anonymous(this="slice", expressions=[node.this.copy(), start.copy(), length])
+
+
+_ONE = exp.Literal.number(1)
+_CUT = _refused("lists cut at such a place", "begin at a place that is written, from 1")
 _FILES = _refused("files to read", "load the file with COPY .. FROM")
 _BY_NAME: dict[str, Change] = {
     "read_parquet": _FILES,
@@ -125,6 +167,11 @@ _BY_NAME: dict[str, Change] = {
     "read_json_auto": _FILES,
     "struct_extract": _field,
     "trim": _trimmed,
+    "list_sort": _sorted,
+    "array_sort": _sorted,
+    "date_diff": difference_in,
+    "datediff": difference_in,
+    "date_trunc": truncated,
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
@@ -136,6 +183,11 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Filter: collected,
     exp.In: in_query,
     exp.Window: _window,
+    exp.Bracket: _sliced,
+    exp.DateDiff: difference,
+    exp.TimestampTrunc: truncated,
+    exp.JSONExtract: extracted,
+    exp.JSONExtractScalar: extracted,
     exp.Div: _divided,
     exp.ReadCSV: _FILES,
     exp.ReadParquet: _FILES,
