@@ -55,23 +55,24 @@ def hash_text(words: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
     The last seven bytes begin no word; what begins there is the end of the last one.
     """
     last = np.uint64(len(words) - 1)
+    end = np.uint64(ends[0])
     for row in range(np.uint64(len(out))):
-        at = np.uint64(ends[row])
-        left = ends[row + np.uint64(1)] - ends[row]
-        value = np.uint64(left) * GOLDEN
-        while True:
-            word = np.uint64(0)
-            if left >= 8:
-                word = words[at]
-            elif left > 0:
-                word = words[at] if at <= last else words[last] >> np.uint64(8) * (at - last)
-                word <<= np.uint64(8 * (8 - left))
-            value = (value ^ word) * MIX_1
+        at = end
+        end = np.uint64(ends[row + np.uint64(1)])
+        length = end - at
+        value = length * GOLDEN
+        for _ in range(length >> np.uint64(3)):
+            value = (value ^ words[at]) * MIX_1
             value = (value ^ (value >> np.uint64(32))) * GOLDEN
             at += np.uint64(8)
-            left -= 8
-            if left <= 0:
-                break
+        left = end - at
+        if left or not length:
+            word = np.uint64(0)
+            if left:
+                word = words[at] if at <= last else words[last] >> np.uint64(8) * (at - last)
+                word <<= np.uint64(64) - np.uint64(8) * left
+            value = (value ^ word) * MIX_1
+            value = (value ^ (value >> np.uint64(32))) * GOLDEN
         out[row] = _mixed(value)
 
 
