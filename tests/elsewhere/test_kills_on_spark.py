@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,16 @@ class _Dying(SparkEngine):
             units = [{"function": function, "unit": u, "marker": marker} for u in units]
             return self._other.map("tests.support.spark:do_and_die_once", units, progress)
         if self._tasks == self._task:
-            os.kill(self._other.start(), signal.SIGKILL)
+            pid = self._other.start()
+            threading.Thread(target=self._kill, args=(pid,), daemon=True).start()
         return self._other.map(function, units, progress)
+
+    def _kill(self, pid: int) -> None:
+        """Kill the driver once it has the task: if it died before, another one would be started."""
+        worker = self._other._process
+        while worker is not None and not worker._waiting:
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)
 
 
 def _journal(run: Client) -> Journal:
