@@ -25,6 +25,7 @@ from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
 from journal.plan import PutRelation
 from journal.relations import ident
+from journal.relations_flat import FLAT
 from journal.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.segment import Manifest, Segment
 from journal.transaction import Transaction
@@ -110,8 +111,12 @@ class _Asking:
         kept = SqlStatement(_keys(erase, self.table, as_written=True))
 
         def find(segments: Sequence[Segment]) -> pa.Table:
-            transaction = self.session.journal.begin(read_only=True)
-            shown = replace(self.table, id=self.session.journal.new_table_id())
+            # It has begun: what is shown to it stays when its first statement runs.
+            transaction = self.session.journal.begin(read_only=True, explicit=True)
+            # What is kept of an adopted journal lies as that of others does.
+            properties = tuple((n, v) for n, v in self.table.properties if n != FLAT)
+            new_id = self.session.journal.new_table_id()
+            shown = replace(self.table, id=new_id, properties=properties)
             transaction.show(shown, Manifest(0, (), tuple(segments)))
             # Plans name the relations they read, and these have an id of their own.
             text = f"ERASE\0{shown.id}\0{parsed.text}"

@@ -10,6 +10,7 @@ from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.protocol import OpenJournal
 from journal.schema import Table, TableName
+from journal.state import JournalState
 
 if TYPE_CHECKING:
     from gateway.session import Session
@@ -94,6 +95,16 @@ def hive(journal: OpenJournal) -> HiveJournal | None:
     if module is None or not isinstance(journal, module.HiveJournal):
         return None
     return cast("HiveJournal", journal)
+
+
+def committed_now(journal: OpenJournal) -> JournalState:
+    """What is committed, by whichever process."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            return statement.committed
+    finally:
+        journal.rollback(transaction)
 
 
 def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -19,6 +19,9 @@ from sqlglot import exp
 from journal.relations import Output, column, ident
 from journal.schema import Table
 
+FLAT = "adopted"
+"""Property of a table whose journal is flat: what its version columns are in the database."""
+
 
 class FlatShape(StrEnum):
     """How the latest row of each key is found."""

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from journal.erasure.completion import WAIT_S, finish, purged
+from journal.erasure.copied import Removed
 from journal.erasure.erased import Erased
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
 from journal.erasure.late import AskAgain, search_late
@@ -41,7 +42,7 @@ from spark_compaction.purge import (
     rewrite,
     unit_of,
 )
-from spark_compaction.purge_copies import Removed, purge_copies
+from spark_compaction.purge_copies import purge_copies
 from spark_compaction.runner import RunOptions, run_job, staged_folders
 
 _ROUNDS_MAX = 3

@@ -7,9 +7,9 @@ its table's requests from being purged: their rows stay unseen, and the next run
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from journal.erasure.copied import Removed
 from journal.erasure.holdings import counts_by_mask, holdings, may_hold_any
 from journal.jobs import backups, copied_filters, copies
 from journal.jobs.contract import Engine, Progress
@@ -25,14 +25,6 @@ from spark_compaction.purge import (
 )
 
 _WAIT_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Files of copies that were written anew, and row versions that went."""
-
-    files: int = 0
-    versions: int = 0
 
 
 def purge_copies(
@@ -79,7 +71,12 @@ def _purge(
             ]
             results = rewrite(engine, units, progress)
             check_digests(digests(results), str(table.name))
-            copies.rewritten(journal, listed, names, table, moved_files(units, results))
+            away = {local: path for path, local in names.items()}
+            moved = {
+                away[path]: None if file is None else (held[0].segment, file)
+                for path, file in moved_files(units, results).items()
+            }
+            copies.rewritten(copies.WarehouseSide(journal), listed, table, moved)
         copies.tidy(journal, backup)
         for mask, versions in counts.items():
             before = removed[mask]

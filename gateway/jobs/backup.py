@@ -66,15 +66,9 @@ def make(context: JobContext, name: str, kind: BackupKind, expires_at: datetime 
 
 def _copy(context: JobContext, name: str) -> JobReport:
     """Copy files elsewhere, while no other job replaces segments of the table."""
-    journal, table = context.journal, context.table
-    place = outside(journal.root, context.text("to") or "")
+    place = outside(context.journal.root, context.text("to") or "")
     with job_turn(context.journal, context.table.id):
-        if journal.state.tables[table.id].manifest.masks:
-            raise PalimpsestError(
-                Code.BACKUP,
-                f"rows of {table.name} are being erased, and would be copied",
-                advice="run `palimpsest erase run` first",
-            )
+        refuse_hidden_rows(context)
         if context.flag("archive"):
             return _archive(context, name, place)
         backup = _to_copy(context, name)
@@ -123,12 +117,24 @@ def _let_go(context: JobContext, found: Sequence[RetiredSegment]) -> None:
     retired.reap(journal, journal.clock.now(), context.table.id)
 
 
+def refuse_hidden_rows(context: JobContext) -> None:
+    """Raise BACKUP while rows of the table are being erased: a copy would hold them."""
+    if context.hides_rows():
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"rows of {context.table.name} are being erased, and would be copied",
+            advice="run `palimpsest erase run` first",
+        )
+
+
 def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
     """Copy the files of a backup to a place, whole; who calls holds the table's turn."""
     journal = context.journal
     journal.checker.check(backup.segments)
     with journal.pins.hold(backup.paths):
-        return copies.put(journal, backup, context.table, place, context.progress)
+        return copies.put(
+            copies.WarehouseSide(journal), backup, context.table, place, context.progress
+        )
 
 
 def _to_copy(context: JobContext, name: str) -> Backup:
@@ -140,11 +146,14 @@ def _to_copy(context: JobContext, name: str) -> Backup:
     return made
 
 
-def outside(root: Path, place: str) -> str:
-    """A place in full; one inside the warehouse is refused."""
-    if not is_elsewhere(place) and local_path(place).resolve().is_relative_to(root.resolve()):
+def outside(root: Path | None, place: str) -> str:
+    """A place in full; one inside the warehouse, where it has a ``root``, is refused."""
+    if is_elsewhere(place):
+        return place
+    path = local_path(place).resolve()
+    if root is not None and path.is_relative_to(root.resolve()):
         raise wrong(f"{place} lies inside the warehouse", "name a folder outside, or a URL")
-    return place if is_elsewhere(place) else str(local_path(place).resolve())
+    return str(path)
 
 
 def _backup(

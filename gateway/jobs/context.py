@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
-from gateway.procedures import database, embedded, hive
+from gateway.procedures import committed_now, database, embedded, hive
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobReport, Progress
 from journal.journal import Journal
@@ -55,6 +55,10 @@ class JobContext:
     def policy(self) -> Policy:
         """The table's policy."""
         return policy_of(self.table)
+
+    def hides_rows(self) -> bool:
+        """True while rows of the table are being erased."""
+        return bool(committed_now(self.session.journal).tables[self.table.id].manifest.masks)
 
     def grace_us(self, usual: int) -> int:
         """How long what is replaced stays: the table's BACKUP policy, else as usual."""

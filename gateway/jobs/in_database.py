@@ -1,7 +1,7 @@
 """Backups, their restore and their end in a database: jobs whose tables only its server can read.
 
-A backup lists tables of the database, so it costs no copy, is as safe as the database is, and has
-no place elsewhere.
+A backup lists tables of the database, so it costs no copy, and is as safe as the database is; its
+copies lie elsewhere.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from gateway.jobs import in_store, restoring
+from gateway.jobs import away, in_store, restoring
 from gateway.jobs.context import JobContext
 from journal.database import keeping, replacing
+from journal.database.carrying import DatabaseCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.contract import JobReport, Volume
@@ -23,8 +24,7 @@ def keeper(context: JobContext) -> in_store.Keeper:
     """How the database keeps backups of the table."""
     journal, table = context.database, context.table
     return in_store.Keeper(
-        "the database",
-        "pg_dump takes copies elsewhere; see docs/postgresql.md",
+        DatabaseCarrier(journal, table),
         lambda naming: keeping.make(journal, table, naming),
         lambda naming: keeping.planned(journal, table, naming),
         lambda: replacing.reap(journal, table.id),
@@ -32,22 +32,24 @@ def keeper(context: JobContext) -> in_store.Keeper:
 
 
 def backup(context: JobContext) -> JobReport:
-    """Give what the table consists of a name, or take the name away."""
-    return in_store.backup(context, keeper(context))
+    """Give what the table consists of a name, or take the name away, or copy it elsewhere."""
+    return away.backup(context, keeper(context))
 
 
 def restore(context: JobContext) -> JobReport:
     """Write the difference to a backup; what it replaces is kept as a backup first."""
-    keeper(context).refuse_elsewhere(context, "from")
-    where, chosen = restoring.condition(context), _chosen(context)
-    trash = None
-    if not context.dry_run:
-        naming = Naming(
-            *(f"trash-{context.job_id}", BackupKind.TRASH, context.session.user, context.moment),
-            restoring.trash_expiry(context),
+    where = restoring.condition(context)
+    with away.named(context, DatabaseCarrier(context.database, context.table)) as brought:
+        chosen = brought or _chosen(context)
+        trash = None
+        if not context.dry_run:
+            expires, user = restoring.trash_expiry(context), context.session.user
+            name = f"trash-{context.job_id}"
+            naming = Naming(name, BackupKind.TRASH, user, context.moment, expires)
+            trash = keeping.make(context.database, context.table, naming)
+        rows = restoring.retried(
+            context, lambda: _write_once(context, brought or _as_it_is(context, chosen), where)
         )
-        trash = keeping.make(context.database, context.table, naming)
-    rows = restoring.retried(context, lambda: _write_once(context, chosen.name, where))
     return restoring.report(context, chosen, rows, trash)
 
 
@@ -65,12 +67,15 @@ def _chosen(context: JobContext) -> Backup:
     return restoring.best(context, [b for b in found if b.paths <= there | live], filled)
 
 
-def _write_once(context: JobContext, name: str, where: exp.Expr | None) -> int:
-    """As the backup is now: an erasure may have taken rows out of it since it was chosen."""
+def _as_it_is(context: JobContext, chosen: Backup) -> Backup:
+    """An erasure may have taken rows out of it since it was chosen."""
+    with context.database.reading_session() as session:
+        found = backups.load(session, context.table.id)
+    return backups.named(found, chosen.name, str(context.table.name))
+
+
+def _write_once(context: JobContext, wanted: Backup, where: exp.Expr | None) -> int:
     journal, table = context.database, context.table
-    with journal.reading_session() as session:
-        found = backups.load(session, table.id)
-    wanted = backups.named(found, name, str(table.name))
     keep = not context.dry_run
     with restoring.transaction(context, wanted, keep=keep, explicit=True) as begun:
         masks = begun.snapshot.tables[table.id].manifest.masks
@@ -81,7 +86,7 @@ def _write_once(context: JobContext, name: str, where: exp.Expr | None) -> int:
 def vacuum(context: JobContext) -> JobReport:
     """Forget backups past their time, and drop the tables that nothing needs."""
     journal, table = context.database, context.table
-    expired = in_store.expire(context)
+    expired = [*in_store.expire(context), *away.expire(context, DatabaseCarrier(journal, table))]
     chosen = _due(context)
     details: Mapping[str, list[str]] = {"backups_forgotten": expired}
     if context.dry_run:

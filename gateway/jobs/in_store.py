@@ -1,7 +1,7 @@
 """Backups that are lists, in stores whose rows only a server reads: named, and cleared up.
 
-A backup lists what the server has, so it costs no copy, is as safe as the server is, and has no
-place elsewhere. What is listed, and how it is dropped, is each store's own.
+A backup lists what the server has, so it costs no copy, and is as safe as the server is; copies of
+it lie elsewhere (``away``). What is listed, and how it is dropped, is each store's own.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Protocol, TypeVar
 
 from gateway.jobs.backup import expiry, report
 from gateway.jobs.context import JobContext
-from journal.errors import Code, PalimpsestError
-from journal.jobs import backups
+from journal.jobs import backups, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
+from journal.jobs.carried import Carrier
 from journal.jobs.contract import JobReport, Volume
 from journal.stores import duckdb_maintenance as rows_of
 from journal.version import Version, from_datetime
@@ -22,23 +22,12 @@ from journal.version import Version, from_datetime
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """How a store keeps backups of a table; ``place`` and ``advice`` tell where and what else."""
+    """How a store keeps backups of a table, and carries copies of them away and back."""
 
-    place: str
-    advice: str
+    carrier: Carrier
     make: Callable[[Naming], Backup]
     planned: Callable[[Naming], Backup]
     reap: Callable[[], object]
-
-    def refuse_elsewhere(self, context: JobContext, *names: str) -> None:
-        """Raise NOT_SUPPORTED for options that speak of copies outside the store."""
-        for name in names:
-            if context.text(name) is not None:
-                raise PalimpsestError(
-                    Code.NOT_SUPPORTED,
-                    f"backups of {self.place} lie in {self.place}: the job takes no {name} there",
-                    advice=self.advice,
-                )
 
 
 class Replaced(Protocol):
@@ -54,10 +43,14 @@ class Replaced(Protocol):
 R = TypeVar("R", bound=Replaced)
 
 
+def name_of(context: JobContext) -> str:
+    """What a backup is called: as it was asked for, or by the moment."""
+    return context.text("name") or f"backup-{context.moment:%Y%m%d-%H%M%S}"
+
+
 def backup(context: JobContext, keeper: Keeper) -> JobReport:
     """Give what the table consists of a name, or take the name away."""
-    keeper.refuse_elsewhere(context, "to", "archive")
-    name = context.text("name") or f"backup-{context.moment:%Y%m%d-%H%M%S}"
+    name = name_of(context)
     if context.flag("drop"):
         return _drop(context, keeper, name)
     naming = Naming(name, BackupKind.NAMED, context.session.user, context.moment, expiry(context))
@@ -72,12 +65,20 @@ def _drop(context: JobContext, keeper: Keeper, name: str) -> JobReport:
         found = next((b for b in backups.load(session, table.id) if b.name == name), None)
     if found is None:
         found = backups.named((), name, str(table.name))
-    if not context.dry_run:
-        with journal.exclusive_session() as session:
-            rows_of.drop_backup(session, table.id, name)
-            session.commit()
-        keeper.reap()
+    if found.place is not None and not context.dry_run:
+        with keeper.carrier.turn(table):
+            copies.remove(journal, found)
+    elif not context.dry_run:
+        forget(context, keeper, name)
     return report(context, found, "planned" if context.dry_run else "done")
+
+
+def forget(context: JobContext, keeper: Keeper, name: str) -> None:
+    """Forget a backup of the table, and drop what only it has kept."""
+    with context.session.journal.exclusive_session() as session:
+        rows_of.drop_backup(session, context.table.id, name)
+        session.commit()
+    keeper.reap()
 
 
 def expire(context: JobContext) -> list[str]:

@@ -5,14 +5,17 @@ The difference to a backup is an ordinary transaction of the gateway's; see ``re
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlglot import exp
 
-from gateway.jobs import in_store, restoring
+from gateway.jobs import away, in_store, restoring
 from gateway.jobs.context import JobContext
 from gateway.jobs.in_spark import journal_of
 from journal.hive import cleaning, keeping
+from journal.hive.carrying import HiveCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.contract import JobReport, Volume
@@ -26,8 +29,7 @@ def keeper(context: JobContext) -> in_store.Keeper:
     """How the store keeps backups of the table."""
     journal, table = journal_of(context), context.table
     return in_store.Keeper(
-        "the Hive store",
-        "copy the table with palimpsest export, or with tools of the file system",
+        HiveCarrier(journal, table),
         lambda naming: keeping.make(journal, table, naming),
         lambda naming: keeping.planned(journal, table, naming),
         lambda: _reap(context, None),
@@ -41,23 +43,27 @@ def _reap(context: JobContext, chosen: cleaning.Chosen | None) -> list[str]:
 
 
 def backup(context: JobContext) -> JobReport:
-    """Give what the table consists of a name, or take the name away."""
-    return in_store.backup(context, keeper(context))
+    """Give what the table consists of a name, or take the name away, or copy it elsewhere."""
+    return away.backup(context, keeper(context))
 
 
 def restore(context: JobContext) -> JobReport:
     """Write the difference to a backup; what it replaces is kept as a backup first."""
-    keeper(context).refuse_elsewhere(context, "from")
     journal, table = journal_of(context), context.table
-    where, chosen = restoring.condition(context), _chosen(context)
-    pin = _naming(context, "reading", context.moment + _READ_MAX)
-    with journal.store.connection() as connection:
-        with keeping.reading(journal, connection, table, chosen, pin) as found:
-            trash = None
-            if not context.dry_run:
-                naming = _naming(context, "trash", restoring.trash_expiry(context))
-                trash = keeping.make(journal, table, naming)
-            rows = restoring.retried(context, lambda: _write_once(context, found, where))
+    where = restoring.condition(context)
+    with ExitStack() as stack:
+        found = stack.enter_context(away.named(context, HiveCarrier(journal, table)))
+        if found is None:
+            chosen = _chosen(context)
+            pin = _naming(context, "reading", context.moment + _READ_MAX)
+            connection = stack.enter_context(journal.store.connection())
+            given = (journal, connection, table, chosen, pin)
+            found = stack.enter_context(keeping.reading(*given))
+        trash = None
+        if not context.dry_run:
+            naming = _naming(context, "trash", restoring.trash_expiry(context))
+            trash = keeping.make(journal, table, naming)
+        rows = restoring.retried(context, partial(_write_once, context, found, where))
     return restoring.report(context, found, rows, trash)
 
 
@@ -96,7 +102,8 @@ def vacuum(context: JobContext) -> JobReport:
     journal = journal_of(context)
     wanted = in_store.due(context)
     chosen = None if wanted is None else lambda found: in_store.chosen(found, wanted)
-    expired = in_store.expire(context)
+    carrier = HiveCarrier(journal, context.table)
+    expired = [*in_store.expire(context), *away.expire(context, carrier)]
     if context.dry_run:
         ignored = frozenset(expired)
         due = cleaning.droppable(journal, context.table.id, chosen, ignored)

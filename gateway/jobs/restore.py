@@ -42,29 +42,17 @@ def _run(context: JobContext) -> JobReport:
         with archiving.gathered(context) as archive:
             backups.files_there(context.journal, archive)
             return _restored(context, archive, where)
-    backup = _chosen(context) if source is None else _found(context, source)
+    backup = (
+        _chosen(context)
+        if source is None
+        else restoring.found_elsewhere(context, source, copies.WAREHOUSE)
+    )
     if backup.place is None:
         backups.files_there(context.journal, backup)
         return _restored(context, backup, where)
     check_searched(context.journal, backup)
     with copies.brought(context.journal, backup, context.table, context.progress) as here:
         return _restored(context, here, where)
-
-
-def _found(context: JobContext, source: str) -> Backup:
-    """A backup that lies elsewhere, of a table like this one, which may be of another warehouse."""
-    backup, table = copies.read(source)
-    wanted, given = (
-        {c.physical: c.type for c in t.stored} | {"key": t.key} for t in (context.table, table)
-    )
-    if wanted != given or context.table.format != table.format:
-        columns = ", ".join(f"{c.name} {c.type}" for c in table.columns)
-        raise PalimpsestError(
-            Code.BACKUP,
-            f"the backup is of a table with other columns than {context.table.name}",
-            advice=f"restore it into one made with ({columns}) and the same key",
-        )
-    return backup
 
 
 def _restored(context: JobContext, backup: Backup, where: exp.Expr | None) -> JobReport:

@@ -19,7 +19,7 @@ from gateway.jobs.context import JobContext
 from journal.commit import Author
 from journal.duration import Duration, Unit
 from journal.errors import Code, PalimpsestError
-from journal.jobs import backups
+from journal.jobs import backups, copies
 from journal.jobs.backups import Backup
 from journal.jobs.contract import JobReport, Volume
 from journal.relations import ident
@@ -49,6 +49,23 @@ class Difference:
 def trash_expiry(context: JobContext) -> datetime:
     """Until when stays what a restore replaces."""
     return (context.policy.backup or _TRASH).after(context.moment)
+
+
+def found_elsewhere(context: JobContext, source: str, kind: str) -> Backup:
+    """A backup that lies elsewhere, of a table like this one in a store of that kind."""
+    backup, table = copies.read(source)
+    copies.refuse_other_stores(backup, kind)
+    wanted, given = (
+        {c.physical: c.type for c in t.stored} | {"key": t.key} for t in (context.table, table)
+    )
+    if wanted != given or context.table.format != table.format:
+        columns = ", ".join(f"{c.name} {c.type}" for c in table.columns)
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"the backup is of a table with other columns than {context.table.name}",
+            advice=f"restore it into one made with ({columns}) and the same key",
+        )
+    return backup
 
 
 def best(context: JobContext, usable: Iterable[Backup], live: frozenset[str]) -> Backup:

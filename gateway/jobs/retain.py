@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from gateway.jobs import archiving, in_spark
+from gateway.jobs import archiving, away, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
+from journal.jobs.backups import Backup
 from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
 
 
@@ -25,8 +28,15 @@ def _run(context: JobContext) -> JobReport:
         # What is rewritten is known by its bytes only when it is written.
         gone = sum(report.details["rows"].values())
         return replace(report, removed=Volume(rows=gone))
+    return _moved(context, report, partial(archiving.move, context))
+
+
+def _moved(
+    context: JobContext, report: JobReport, move: Callable[[str], Backup | None]
+) -> JobReport:
+    """The report, after what is archived was moved to where the policy says."""
     place = context.policy.archive
-    moved = None if place is None or context.dry_run else archiving.move(context, place)
+    moved = None if place is None or context.dry_run else move(place)
     if moved is None:
         return report
     told = {"archive": moved.name, "archived_to": moved.place, "archived_rows": moved.rows}
@@ -34,16 +44,21 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _run_on_database(context: JobContext) -> JobReport:
+    from gateway.jobs.in_database import keeper
     from journal.database.retention import retain
 
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
-    return retain(context.database, asked, context.policy, now, context.session.user)
+    report = retain(context.database, asked, context.policy, now, context.session.user)
+    return _moved(context, report, partial(away.move_archive, context, keeper(context)))
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
-    return in_spark.retain(context, _moment(context) or context.moment)
+    from gateway.jobs.kept_in_spark import keeper
+
+    report = in_spark.retain(context, _moment(context) or context.moment)
+    return _moved(context, report, partial(away.move_archive, context, keeper(context)))
 
 
 def _moment(context: JobContext) -> datetime | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.erasers import eraser_of
 from gateway.jobs.cron import trigger_of
 from gateway.jobs.overdue import overdue
+from gateway.procedures import committed_now
 from journal.errors import PalimpsestError
 from journal.holds import active
 from journal.jobs import backups
@@ -26,7 +27,6 @@ from journal.limits import Slo
 from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
-from journal.state import JournalState
 from journal.version import Version, from_datetime
 
 if TYPE_CHECKING:
@@ -129,16 +129,6 @@ def _limits(table: Table) -> Slo:
     except PalimpsestError as error:
         _LOG.warning("limits of %s are passed over: %s", table.name, error)
         return Slo()
-
-
-def committed_now(journal: OpenJournal) -> JournalState:
-    """What is committed, by whichever process."""
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            return statement.committed
-    finally:
-        journal.rollback(transaction)
 
 
 def _expired(journal: OpenJournal) -> set[int]:

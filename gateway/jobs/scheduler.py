@@ -21,7 +21,8 @@ from gateway.jobs import known
 from gateway.jobs.alone import alone_on
 from gateway.jobs.cron import trigger_of
 from gateway.jobs.runs import Request, Run, last_runs, run_all
-from gateway.jobs.schedule import Due, LastRuns, Planned, committed_now, planned, triggered
+from gateway.jobs.schedule import Due, LastRuns, Planned, planned, triggered
+from gateway.procedures import committed_now
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table
 from journal.version import to_datetime

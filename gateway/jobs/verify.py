@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gateway.jobs import in_spark
+from gateway.jobs import away, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.dangling import told
 from journal.errors import Code, PalimpsestError
@@ -29,14 +29,7 @@ def _verify_copies(context: JobContext) -> None:
     with journal.reading_session() as session:
         found = [b for b in backups.load(session, context.table.id) if b.place is not None]
     for backup in found:
-        assert backup.place is not None
-        listed, _ = copies.read(backup.place)
-        if listed.segments != backup.segments:
-            raise PalimpsestError(
-                Code.JOB_VERIFICATION,
-                f'the list of the backup "{backup.name}" is not the one that was written',
-                advice="take another backup",
-            )
+        copies.as_recorded(backup)
         with copies.brought(journal, backup, context.table, context.progress):
             context.log(f"{backup.name}: {len(backup.paths)} files are whole")
 
@@ -45,17 +38,19 @@ def _run_on_database(context: JobContext) -> JobReport:
     from gateway.jobs.in_database import keeper
     from journal.database.verification import verify as verify_database
 
-    if context.flag("copies"):
-        keeper(context).refuse_elsewhere(context, "copies")
-    return _report(context, verify_database(context.database, only={context.table.id}))
+    found = verify_database(context.database, only={context.table.id})
+    if context.flag("copies") and not found.problems:
+        away.verify(context, keeper(context).carrier)
+    return _report(context, found)
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
     from gateway.jobs.kept_in_spark import keeper
 
-    if context.flag("copies"):
-        keeper(context).refuse_elsewhere(context, "copies")
-    return _report(context, in_spark.verified(context))
+    found = in_spark.verified(context)
+    if context.flag("copies") and not found.problems:
+        away.verify(context, keeper(context).carrier)
+    return _report(context, found)
 
 
 def _report(context: JobContext, found: Verification) -> JobReport:

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.database import pieces
+from journal.database import copied, keeping, pieces
 from journal.database.journal import DatabaseJournal
-from journal.database.keeping import with_backups
 from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.erasure import audit
+from journal.erasure.copied import NOT_LOOKED_AT, Copied
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -32,7 +32,7 @@ from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.plan import Query
 from journal.protocol import OpenStatement
 from journal.relations import column, ident, union_all, version_value
-from journal.segment import Fields
+from journal.segment import Fields, Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores import postgres_flat as flat
@@ -49,20 +49,26 @@ _ROUNDS_MAX = 3
 
 @dataclass(slots=True)
 class _Sought:
-    """One table while it is searched; ``state`` is what was searched, backups included."""
+    """One table while it is searched; ``state`` is what was searched, backups included.
+
+    ``kept`` are the backups alone. What only copies have is looked at once.
+    """
 
     aim: Aim
     state: TableState
+    kept: tuple[Segment, ...] = ()
     keys: list[pa.Table] = field(default_factory=list)
+    copied: Copied = field(default_factory=Copied)
     searched: int = 0
     bytes: int = 0
 
     @property
     def found(self) -> pa.Table | None:
         """All keys, once each; None if there are none."""
-        if not self.keys:
+        found = [*self.keys, *self.copied.keys]
+        if not found:
             return None
-        keys = pa.concat_tables(self.keys, promote_options="permissive")
+        keys = pa.concat_tables(found, promote_options="permissive")
         return keys.group_by(keys.column_names).aggregate([])
 
 
@@ -80,7 +86,7 @@ def _accepted(
     journal: DatabaseJournal, wanted: Wanted, by: str, *, patient: bool
 ) -> Request | None:
     """Search and accept once; None if it is better to search again before anybody waits."""
-    found = _search(journal, wanted)
+    found = _search(journal, wanted, tidies=True)
     made: list[Request] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
@@ -106,7 +112,7 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, tables and bytes; nothing is written."""
     wanted.check()
     targets = []
-    found = _search(journal, wanted)
+    found = _search(journal, wanted, tidies=False)
     with journal.reading_session() as session:
         session.begin()
         for number, sought in enumerate(found):
@@ -165,24 +171,33 @@ def unmasked(
     return replace(state, manifest=replace(bare, epoch=state.manifest.epoch + 1))
 
 
-def _search(journal: DatabaseJournal, wanted: Wanted) -> list[_Sought]:
+def _search(journal: DatabaseJournal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
             session, committed = statement.session, statement.committed
-            found = [
-                _Sought(aim, with_backups(session, aim.table, committed.tables[aim.table.id]))
-                for aim in aims(session, committed, wanted)
-            ]
+            found = [_sought(session, aim, committed) for aim in aims(session, committed, wanted)]
             for sought in found:
                 if sought.aim.why_not is None:
-                    sought.keys = _keys_by_condition(sought.aim, wanted) or _find(
+                    sought.keys = _keys_by_condition(sought, wanted) or _find(
                         session, sought.aim, sought.state, wanted.subjects
                     )
                     sought.searched, sought.bytes = _volume(session, sought.aim, sought.state)
     finally:
         journal.rollback(transaction)
+    for sought in found:
+        if sought.aim.why_not is None:
+            sought.copied = copied.search(journal, sought.aim, wanted, tidies=tidies)
+            if wanted.rows and sought.aim.table.id not in wanted.among:
+                if sought.kept or sought.copied.files:
+                    sought.copied.warns = NOT_LOOKED_AT
     return found
+
+
+def _sought(session: PostgresSession, aim: Aim, committed: JournalState) -> _Sought:
+    state = committed.tables[aim.table.id]
+    kept = keeping.beside(session, aim.table, state)
+    return _Sought(aim, keeping.with_backups(session, aim.table, state), kept)
 
 
 def rows_written(aim: Aim, state: TableState) -> list[tuple[exp.Expr, Fields]]:
@@ -230,9 +245,13 @@ def _find(
     return matcher.keys
 
 
-def _keys_by_condition(aim: Aim, wanted: Wanted) -> list[pa.Table]:
-    """The keys of rows that are asked for in another way than by name."""
-    rows = [find() for table_id, find in wanted.rows.items() if table_id == aim.table.id]
+def _keys_by_condition(sought: _Sought, wanted: Wanted) -> list[pa.Table]:
+    """The keys of rows that are asked for in another way than by name, those of backups too."""
+    table_id = sought.aim.table.id
+    rows = [find() for i, find in wanted.rows.items() if i == table_id]
+    among = wanted.among.get(table_id)
+    if rows and sought.kept and among is not None:
+        rows.append(among(sought.kept))
     return [found for found in rows if found.num_rows]
 
 
@@ -248,7 +267,7 @@ def _search_late(
     """Look at what was written since the search; a condition is looked at anew as a whole."""
     now = committed.tables[sought.aim.table.id]
     if wanted.rows:
-        sought.keys = _keys_by_condition(sought.aim, wanted)
+        sought.keys = _keys_by_condition(sought, wanted)
         return
     matcher = Matcher(session, sought.aim.table, sought.aim.identities, wanted.subjects)
     known = {p.name for p, _ in _tables(sought.aim, sought.state)}
@@ -293,13 +312,14 @@ def _target(sought: _Sought) -> Target:
     if sought.aim.why_not is not None:
         why = sought.aim.why_not
         return Target(table.id, str(table.name), Outcome.NOT_SEARCHED, why)
-    return Target(
+    target = Target(
         table.id,
         str(table.name),
-        Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
+        Outcome.SEARCHED_NONE if sought.found is None else Outcome.PENDING,
         files_searched=sought.searched,
         bytes_searched=sought.bytes,
     )
+    return sought.copied.told(target)
 
 
 def _write(

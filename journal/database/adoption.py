@@ -21,9 +21,10 @@ from journal.database.section import Alongside
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
+from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import FLAT, index_of, is_flat, moved
+from journal.stores.postgres_flat import index_of, is_flat, moved
 from journal.stores.postgres_partitions import partitioning_in
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave

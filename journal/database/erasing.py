@@ -22,10 +22,11 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.database import acceptance, flat_jobs, keeping, pieces, replacing, rewriting
+from journal.database import acceptance, copied, flat_jobs, keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
+from journal.erasure.copied import Removed
 from journal.erasure.erased import Erased
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -45,7 +46,6 @@ from journal.stores.row_layout import rows_in_layout
 
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
-_ERASED = "erased_keys"
 Moved = Mapping[str, Segment | None]
 """What became of tables that held erased rows, by their names; None: nothing is left."""
 
@@ -103,14 +103,18 @@ def _fields(table: Table) -> Fields:
 def _purge(
     journal: DatabaseJournal, table: Table, accepted: set[str], engine: Engine | None
 ) -> JobReport:
-    """Remove the keys of all accepted requests from all a table has."""
+    """Remove the keys of all accepted requests from all a table has, and from copies elsewhere.
+
+    Copies come first: until the swap the masks say what is to go.
+    """
+    away = copied.purge(journal, table, _masks(journal, table, accepted))
     if is_flat(table):
-        return _rewrite_adopted(journal, table, accepted)
+        return _rewrite_adopted(journal, table, accepted, away)
     with replacing.turn(journal, table) as session:
         replacing.remove_litter(session, journal, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                return _once(journal, session, table, accepted, engine)
+                return _once(journal, session, table, accepted, engine, away)
             except replacing.Replan:
                 session.rollback()
         raise PalimpsestError(
@@ -126,16 +130,17 @@ def _once(
     table: Table,
     accepted: set[str],
     engine: Engine | None,
+    away: Mapping[str, Removed],
 ) -> JobReport:
     started = time.monotonic()
     settled = replacing.settle(journal, table)
     table, state = settled.table, settled.state
     masks = _masks(journal, table, accepted)
     session.begin()
-    erased, removed = _show_keys(session, table, masks), _count(session, table, state, masks)
+    erased, removed = pieces.show_keys(session, table, masks), _count(session, table, state, masks)
     copy: rewriting.Copy = rewriting.by_server
     if engine is not None:
-        again = partial(_show_keys, session, table, masks)
+        again = partial(pieces.show_keys, session, table, masks)
         copy = keeping_by_spark(engine, silent, list(masks), again)
     staged = rewriting.rewrite(
         *(session, table, state),
@@ -147,7 +152,8 @@ def _once(
     kept = keeping.purge(session, table, state, erased, settled.version, copy)
     session.commit()
     read, written = staged.read + kept.read, staged.written + kept.written
-    done = _Purged(journal, table, masks, state, removed, read, written, staged.moved, kept.moved)
+    moved = (staged.moved, kept.moved)
+    done = _Purged(journal, table, masks, state, removed, away, read, written, *moved)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
         *(_why(accepted), done.record),
@@ -155,19 +161,21 @@ def _once(
     return done.report(started)
 
 
-def _rewrite_adopted(journal: DatabaseJournal, table: Table, accepted: set[str]) -> JobReport:
+def _rewrite_adopted(
+    journal: DatabaseJournal, table: Table, accepted: set[str], away: Mapping[str, Removed]
+) -> JobReport:
     """Write an adopted journal anew, under its name."""
     started = time.monotonic()
     masks = _masks(journal, table, accepted)
     purged: list[_Purged] = []
 
     def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
-        erased = _show_keys(session, now, masks)
+        erased = pieces.show_keys(session, now, masks)
         removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
         kept = keeping.purge(session, now, state, erased, journal.state.version)
         read, written = staged.read + kept.read, staged.written + kept.written
-        done = _Purged(journal, now, masks, state, removed, read, written, {}, kept.moved)
+        done = _Purged(journal, now, masks, state, removed, away, read, written, {}, kept.moved)
         purged[:] = [done]
         return staged
 
@@ -201,6 +209,7 @@ class _Purged:
     masks: Mapping[str, Target]
     before: TableState
     removed: Mapping[str, int]
+    away: Mapping[str, Removed]
     read: Volume
     written: Volume
     moved: Moved
@@ -221,7 +230,7 @@ class _Purged:
 
     def _receipt(self, mask: str, following: TableState) -> Target:
         return replace(
-            self.masks[mask],
+            self.away[mask].told(self.masks[mask]),
             mask=None,
             outcome=Outcome.ERASED,
             files_rewritten=self.written.files,
@@ -241,12 +250,6 @@ class _Purged:
             removed=Volume(0, self.read.rows - self.written.rows, 0),
             seconds={"purge": round(time.monotonic() - started, 3)},
         )
-
-
-def _show_keys(session: PostgresSession, table: Table, masks: Iterable[str]) -> exp.Table:
-    """Collect the keys of some masks, for as long as the session's transaction lasts."""
-    session.stage(_ERASED, Query(layout.masked_keys(table, list(masks)), ()), {})
-    return exp.to_table(_ERASED)
 
 
 def _count(

@@ -24,8 +24,9 @@ from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.contract import Volume
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
+from journal.relations_flat import FLAT
 from journal.schema import Table
-from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.state import TableState
 from journal.stores import postgres_flat as flat
 from journal.stores import postgres_jobs as rows_of
@@ -36,8 +37,10 @@ from journal.stores.row_layout import fields_of
 from journal.version import Version
 
 _ROUNDS_MAX = 5
-_FIRST_NUMBER = 10_000
+FIRST_NUMBER = 10_000
 """Where the numbers of tables of backups begin that one job writes anew beside live ones."""
+_FIRST_ARCHIVED = 20_000
+"""Where the numbers of tables begin that hold what one job archives."""
 
 
 def make(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
@@ -172,11 +175,49 @@ def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
         return backup
 
 
+Archived = Callable[[exp.Table, Fields], exp.Query | None]
+"""The rows of a table, in the columns it was written in, that are to be kept; None: none at all."""
+
+
+def archived(
+    session: PostgresSession,
+    table: Table,
+    inputs: pieces.Inputs,
+    rows: Archived,
+    version: Version,
+) -> tuple[Segment, ...]:
+    """Copy some rows of what a job replaces into tables of their own, as a backup lists them."""
+    found: list[Segment] = []
+    replaced: list[Head | Segment] = [*inputs.heads, *inputs.segments]
+    for number, piece in enumerate(replaced, _FIRST_ARCHIVED):
+        source = rewriting.source_of(table, piece)
+        query = rows(source, piece.fields)
+        if query is None or not pieces.hashed(session, query)[0]:
+            continue
+        target = exp.table_(pieces.new_name(table.id, number), db=STORE_SCHEMA)
+        layout.create_rows(session, table, target, piece.fields)
+        session.run(layout.insert_fields(table, target, piece.fields, query))
+        counts = layout.count_rows(session, table, target)
+        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
+        made = Segment(target.name, tier, (), piece.fields, counts, 0, version)
+        found.append(_with_file(made, pieces.size(session, target)))
+    return tuple(found)
+
+
+def keep_archived(journal: DatabaseJournal, session: PostgresSession, backup: Backup) -> None:
+    """Record archived rows, in the swap's transaction; they stay until the record goes."""
+    since = journal.clock.now()
+    for segment in backup.segments:
+        retired = rows_of.Retired(segment.id, backup.table_id, 0, since, since)
+        rows_of.retire(session, retired, "", BackupKind.ARCHIVE.value, segment.bytes)
+    backups.add(session, backup)
+
+
 def shown(
     table: Table, table_id: int, backup: Backup, masks: tuple[str, ...]
 ) -> tuple[Table, Manifest]:
     """A backup as a table of its own, of that id, with what it consists of."""
-    properties = tuple((n, v) for n, v in table.properties if n != flat.FLAT)
+    properties = tuple((n, v) for n, v in table.properties if n != FLAT)
     found = replace(table, id=table_id, properties=properties)
     return found, Manifest(0, (), tables_of(backup), masks)
 
@@ -213,7 +254,7 @@ def filled_names(session: PostgresSession, table: Table, state: TableState) -> f
 def beside(session: StoreSession, table: Table, state: TableState) -> tuple[Segment, ...]:
     """The segments that only backups of a table list, once each."""
     live = live_names(table, state.manifest)
-    found = {s.id: s for b in backups.load(session, table.id) for s in tables_of(b)}
+    found = {s.id: s for b in backups.listed(session, table.id) for s in tables_of(b)}
     return tuple(s for name, s in found.items() if name not in live)
 
 
@@ -244,7 +285,7 @@ def purge(
     """Write what backups list besides live tables anew without the rows of some keys."""
     moved: dict[str, Segment | None] = {}
     read, written = Volume(), Volume()
-    for number, piece in enumerate(beside(session, table, state), _FIRST_NUMBER):
+    for number, piece in enumerate(beside(session, table, state), FIRST_NUMBER):
         done = rewriting.rewrite_piece(
             *(session, table, piece, number),
             lambda source, fields: pieces.erased_rows(table, source, fields, erased),

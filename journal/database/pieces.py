@@ -6,7 +6,7 @@ base (rows that no closing row names) and a history (rows with the version that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -24,6 +24,7 @@ from journal.wall_clock import wall_clock_us
 STAGED = "s"
 """What stands between the table's id and the time in the name of a table that a job makes."""
 _KEY = "_key_"
+_ERASED = "erased_keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,12 @@ def keyed_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
 def erased_rows(table: Table, source: exp.Expr, fields: Fields, erased: exp.Expr) -> exp.Select:
     """Those whose keys stand in relation ``erased``, under the names that the table has."""
     return _joined(table, source, fields, erased, "SEMI")
+
+
+def show_keys(session: PostgresSession, table: Table, masks: Iterable[str]) -> exp.Table:
+    """Collect the keys of some masks, for as long as the session's transaction lasts."""
+    session.stage(_ERASED, Query(layout.masked_keys(table, list(masks)), ()), {})
+    return exp.to_table(_ERASED)
 
 
 def kept_rows(table: Table, source: exp.Expr, fields: Fields, erased: exp.Expr) -> exp.Select:

@@ -3,7 +3,7 @@
     settle  appends go to a fresh head
     stage   tables that hold rows past their time are written anew without them, and compared
     swap    the new tables are listed, unless a row that goes was ended meanwhile: once more
-    retire  what was replaced stays until its grace ends, as a backup
+    retire  what was replaced stays until its grace ends, as a backup; what is archived until told
 
 The dates in the data decide. A transaction that began before cannot commit changes of the table: a
 row that it ends may be gone. Versions stay for an hour after they ended, for those who read them.
@@ -22,6 +22,7 @@ from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
 from journal.holds import active, covered, whole_table
+from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
@@ -83,12 +84,6 @@ def _refuse(table: Table, policy: Policy) -> None:
             advice="OPTIMIZE moves superseded versions out of it; or eject the table and adopt it"
             " again, as a plain one",
         )
-    if policy.removes and policy.action is Action.ARCHIVE:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "a database has no archive for rows past their time",
-            advice="copy them to another table, and set ACTION = DELETE",
-        )
 
 
 def _nothing(asked: Asked, why: str) -> JobReport:
@@ -148,6 +143,9 @@ def _once(
         lambda source, fields: _rows(found, source, fields, go=False),
         settled.version,
     )
+    archived = keeping.archived(
+        *(session, table, staged.inputs, lambda s, f: _archived(found, s, f), settled.version)
+    )
     floor = _floor(session, found)
     made_at = to_datetime(journal.clock.now())
     naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
@@ -160,6 +158,9 @@ def _once(
         if _ended_since(section, found, state):
             raise replacing.Replan("a row that goes was ended meanwhile")
         leave_backup(section)
+        if archived:
+            kept = backups.archived_by(asked.job_id, by, made_at)
+            keeping.keep_archived(journal, section, kept.backup(table, archived, settled.version))
         # Who began before may have ended a row that is gone.
         jobs.replaced(section, table.id, following.manifest.epoch, erased=True)
         manifest = following.manifest
@@ -188,6 +189,16 @@ def _rows(found: Expiry, source: exp.Table, fields: Fields, *, go: bool) -> exp.
     condition = exp.paren(substituted(found.goes("r"), "r", shown))
     rows = pieces.all_rows(found.table, source, fields)
     return rows.where(condition if go else exp.Not(this=condition))
+
+
+def _archived(found: Expiry, source: exp.Table, fields: Fields) -> exp.Query | None:
+    """The rows of a table that the policy keeps elsewhere when they go; None if it keeps none."""
+    condition = found.archived("r")
+    if condition is None or found.policy.action is not Action.ARCHIVE:
+        return None
+    shown = rows_in_layout(found.table, source, fields).selects
+    rows = pieces.all_rows(found.table, source, fields)
+    return rows.where(exp.paren(substituted(condition, "r", shown)))
 
 
 def _ended_since(session: PostgresSession, found: Expiry, state: TableState) -> bool:

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from journal.dangling import dangling
 from journal.erasure import audit
+from journal.erasure.copied import NOT_LOOKED_AT
 from journal.erasure.holdings import holdings
 from journal.erasure.kept import Unsearched, rows_copied, rows_kept, search_copies, search_kept
 from journal.erasure.late import to_keep
@@ -156,9 +157,7 @@ def _search_by_condition(
     find = wanted.among.get(sought.table.id)
     if find is None:
         known = f"{sought.warns}; " if sought.warns else ""
-        sought.warns = (
-            f"{known}backups were not searched: the condition reads more than the table's rows"
-        )
+        sought.warns = f"{known}{NOT_LOOKED_AT}"
         return
     given = (journal, sought.table, find, sought.search)
     sought.kept = rows_kept(*given)

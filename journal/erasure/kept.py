@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from journal.erasure.copied import MOVED, look_there
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.wanted import FindAmong
 from journal.errors import Code, PalimpsestError
@@ -26,10 +27,7 @@ from journal.jobs.turns import job_turn
 from journal.journal import Journal
 from journal.schema import Table
 
-_TRIES_MAX = 3
-_MOVED = {Code.FILE_ACCESS, Code.SEGMENT_DAMAGED}
-"""What reading a copy ends with when its files are replaced meanwhile, among other causes."""
-OUT_OF_REACH = {*_MOVED, Code.BACKUP, Code.DRIVER_MISSING}
+OUT_OF_REACH = {*MOVED, Code.BACKUP, Code.DRIVER_MISSING}
 """What it ends with when nobody can read it as it is there now."""
 
 
@@ -167,24 +165,10 @@ def _each_copy(
 def _look(
     journal: Journal, backup: Backup, action: Callable[[Backup], None], *, tidies: bool
 ) -> None:
-    """Look at a copy as it lies there; again if a job has meanwhile replaced files of it.
-
-    One that is being written right now is none yet: its rows are live, or kept here.
-    """
-    assert backup.place is not None
+    """Look at a copy as it lies there; what was killed is finished first if it ``tidies``."""
     if tidies:
         _tidy(journal, backup)
-    there = copies.there(backup.place)
-    for attempt in range(_TRIES_MAX):
-        if there is None:
-            return
-        try:
-            action(there)
-            return
-        except PalimpsestError as error:
-            before, there = there, copies.there(backup.place)
-            if there == before or attempt + 1 == _TRIES_MAX or error.code not in _MOVED:
-                raise
+    look_there(backup, action)
 
 
 def _tidy(journal: Journal, backup: Backup) -> None:

@@ -19,21 +19,25 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure import audit
+from journal.erasure.copied import NOT_LOOKED_AT, Copied, keys_in_copies
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
-from journal.hive import erasing, keeping, masks
-from journal.hive.erasing import rows_with
+from journal.hive import keeping, masks
+from journal.hive.carrying import HiveCarrier
+from journal.hive.erased_rows import ERASED, rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
 from journal.hive.rewriting import staging
 from journal.hive.session import HiveSession
 from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
+from journal.jobs.backups import Backup
 from journal.protocol import OpenStatement
+from journal.segment import Segment
 from journal.state import TableState
 from journal.stores import erasure_rows
 from journal.stores import hive_layout as layout
@@ -52,6 +56,7 @@ class _Sought:
     aim: Aim
     state: TableState
     keys: pa.Table | None = None
+    copied: Copied = field(default_factory=Copied)
     target: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +73,7 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
     with journal.leases.holding(names) as held, staging(journal) as made:
         with journal.statement(journal.begin(read_only=True)) as statement:
-            found = _search(statement, wanted)
+            found = _search(journal, statement, wanted, tidies=True)
             for sought in found:
                 if sought.keys is not None:
                     mask = masks.write(
@@ -92,7 +97,7 @@ def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys and versions by table; nothing is written."""
     wanted.check()
     with journal.statement(journal.begin(read_only=True)) as statement:
-        found = _search(statement, wanted)
+        found = _search(journal, statement, wanted, tidies=False)
         for sought in found:
             if sought.keys is not None:
                 versions = _versions(journal, statement.session, sought)
@@ -135,9 +140,16 @@ def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.T
     """The keys of a table's rows that name somebody, as a statement sees them."""
     assert isinstance(statement, HiveStatement)
     session, state = statement.session, statement.committed.tables[aim.table.id]
-    matcher = Matcher(session, aim.table, aim.identities, subjects)
     searched = keeping.with_backups(session, aim.table, state)
-    for number, piece in enumerate(pieces(searched.manifest.segments)):
+    return _keys_among(statement, aim, subjects, searched.manifest.segments)
+
+
+def _keys_among(
+    statement: HiveStatement, aim: Aim, subjects: Subjects, segments: Sequence[Segment]
+) -> list[pa.Table]:
+    session = statement.session
+    matcher = Matcher(session, aim.table, aim.identities, subjects)
+    for number, piece in enumerate(pieces(segments)):
         name = f"{_PIECE}_{aim.table.id}_{number}"
         session.put_remote(name, layout.rows_of(statement.names, piece.paths))
         matcher.rows(exp.to_table(name), piece.fields)
@@ -150,7 +162,9 @@ def _aims(journal: HiveJournal, wanted: Wanted) -> list[Aim]:
         return aims(session, state, wanted)
 
 
-def _search(statement: HiveStatement, wanted: Wanted) -> list[_Sought]:
+def _search(
+    journal: HiveJournal, statement: HiveStatement, wanted: Wanted, *, tidies: bool
+) -> list[_Sought]:
     committed = statement.committed
     found = [
         _Sought(aim, committed.tables[aim.table.id])
@@ -159,14 +173,46 @@ def _search(statement: HiveStatement, wanted: Wanted) -> list[_Sought]:
     for sought in found:
         if sought.aim.why_not is not None:
             continue
-        table_id = sought.aim.table.id
-        keys = [find() for i, find in wanted.rows.items() if i == table_id]
-        if not wanted.rows:
-            keys = keys_of(statement, sought.aim, wanted.subjects)
-        sought.keys = _distinct(keys)
+        keys = _keys_here(statement, sought, wanted)
+        sought.copied.read(_in_copies(journal, sought.aim, wanted, tidies=tidies))
+        sought.keys = _distinct([*keys, *sought.copied.keys])
         searched = len(sought.state.manifest.segments)
         outcome = Outcome.PENDING if sought.keys is not None else Outcome.SEARCHED_NONE
-        sought.target = replace(sought.target, outcome=outcome, files_searched=searched)
+        target = replace(sought.target, outcome=outcome, files_searched=searched)
+        sought.target = sought.copied.told(target)
+    return found
+
+
+def _keys_here(statement: HiveStatement, sought: _Sought, wanted: Wanted) -> list[pa.Table]:
+    """The keys in the store: in all versions, and in what only backups list."""
+    table_id = sought.aim.table.id
+    if not wanted.rows:
+        return keys_of(statement, sought.aim, wanted.subjects)
+    keys = [find() for i, find in wanted.rows.items() if i == table_id]
+    kept = keeping.beside(statement.session, sought.aim.table, sought.state)
+    among = wanted.among.get(table_id)
+    if kept and among is not None:
+        keys.append(among(kept))
+    elif kept:
+        sought.copied.warns = NOT_LOOKED_AT
+    return keys
+
+
+def _in_copies(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+    """The keys in copies that lie elsewhere, each of which is loaded for it."""
+
+    def look(here: Backup) -> list[pa.Table]:
+        segments = keeping.segments_of(here)
+        if wanted.rows:
+            find = wanted.among.get(aim.table.id)
+            return [] if find is None else [find(segments)]
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            return _keys_among(statement, aim, wanted.subjects, segments)
+
+    carrier = HiveCarrier(journal, aim.table)
+    found = keys_in_copies(carrier, aim.table, look, tidies=tidies)
+    if wanted.rows and aim.table.id not in wanted.among and found.files:
+        found.warns = NOT_LOOKED_AT
     return found
 
 
@@ -185,7 +231,7 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
     searched = keeping.with_backups(session, sought.aim.table, sought.state)
     count = 0
     for start in range(0, sought.keys.num_rows, INLINE_ROWS_MAX):
-        session.show_arrow(erasing.ERASED, sought.keys.slice(start, INLINE_ROWS_MAX))
+        session.show_arrow(ERASED, sought.keys.slice(start, INLINE_ROWS_MAX))
         for piece in pieces(searched.manifest.segments):
             rows = rows_with(journal, sought.aim.table, piece, "SEMI").subquery("r")
             query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))

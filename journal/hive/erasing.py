@@ -22,19 +22,19 @@ from functools import partial
 from sqlglot import exp
 
 from journal.erasure import audit, held
+from journal.erasure.copied import Removed
 from journal.erasure.erased import Erased
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
-from journal.hive import cleaning, keeping, masks, rewriting
+from journal.hive import cleaning, copied, keeping, masks, rewriting
+from journal.hive.erased_rows import ERASED, count, rows_with
 from journal.hive.journal import HiveJournal
-from journal.hive.pieces import Piece, pieces
+from journal.hive.pieces import pieces
 from journal.hive.rewriting import Kept, Rows, Staged, Why
-from journal.hive.session import HiveSession
 from journal.jobs import backups
 from journal.jobs.contract import JobReport, Progress, Volume, silent
-from journal.relations import column
 from journal.schema import Table
 from journal.state import TableState
 from journal.stores import erasure_rows, sql_retired
@@ -42,23 +42,8 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive import HiveConnection
-from journal.stores.row_layout import present_keys, rows_in_layout
+from journal.stores.row_layout import rows_in_layout
 from journal.stores.sql_engine import CatalogConnection
-
-ERASED = "erased_keys"
-"""What the relation of keys is called that go."""
-
-
-def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:
-    """The rows of a piece with one of the keys (SEMI), or with none of them (ANTI)."""
-    same = [
-        exp.EQ(this=value, expression=column(name, "e"))
-        for name, value in zip(table.key, present_keys(table, piece.fields), strict=True)
-    ]
-    rows = rewriting.all_rows(journal, table, piece)
-    erased = exp.alias_(exp.to_table(ERASED), "e", table=True)
-    rows.append("joins", exp.Join(this=erased, kind=kind, on=exp.and_(*same)))
-    return rows
 
 
 def erase(
@@ -101,8 +86,12 @@ def _covers(journal: HiveJournal, table: Table, mask: str, condition: exp.Expr) 
 
 
 def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
-    """Remove the keys of all accepted requests from all a table has."""
+    """Remove the keys of all accepted requests from all a table has, and from copies elsewhere.
+
+    Copies come first: until the swap the lists say what is to go.
+    """
     started = time.monotonic()
+    away = copied.purge(journal, table, _targets(journal, table, accepted))
     with (
         journal.leases.holding([f"table:{table.id}"]) as turn,
         rewriting.staging(journal) as made,
@@ -123,7 +112,8 @@ def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
         staged = rewriting.rewrite(journal, session, table, state, both, made, kept)
         removed = dict.fromkeys(targets, staged.removed)
         if len(targets) > 1:
-            removed = {mask: _count(journal, session, table, state, mask) for mask in targets}
+            searched = keeping.with_backups(session, table, state).manifest
+            removed = {m: count(journal, session, table, searched, m) for m in targets}
         with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
             turn.check(connection)
             row, committed = journal.look_in(connection)
@@ -143,7 +133,7 @@ def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
                 following = masks.shown(
                     *(journal, connection, row.generation, table.id, following, targets)
                 )
-                _record(records, targets, removed, _Receipts(now, following, staged))
+                _record(records, targets, removed, _Receipts(now, following, staged, away))
                 records.commit()
             rows_of.put_state(connection, row)
         journal.keep(row, committed.with_tables({table.id: following}))
@@ -166,19 +156,6 @@ def _targets(journal: HiveJournal, table: Table, accepted: set[str]) -> dict[str
         for t in r.targets
         if t.mask is not None and t.table_id == table.id
     }
-
-
-def _count(
-    journal: HiveJournal, session: HiveSession, table: Table, state: TableState, mask: str
-) -> int:
-    """How many rows of a list's keys there are, those of backups included."""
-    session.put_remote(ERASED, layout.masked_keys(journal.names, table, [mask]))
-    searched, count = keeping.with_backups(session, table, state), 0
-    for piece in pieces(searched.manifest.segments):
-        rows = rows_with(journal, table, piece, "SEMI").subquery("r")
-        query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
-        count += int(session.connection.run(query)[0][0])
-    return count
 
 
 def _swapped(
@@ -204,11 +181,13 @@ class _Receipts:
     before: TableState
     after: TableState
     staged: Staged
+    away: Mapping[str, Removed]
 
     def of(self, target: Target, removed: int) -> Target:
         """The receipt for one request."""
+        assert target.mask is not None
         return replace(
-            target,
+            self.away[target.mask].told(target),
             mask=None,
             outcome=Outcome.ERASED,
             files_searched=len(self.before.manifest.segments),

@@ -95,7 +95,7 @@ def names_in(found: Iterable[Backup]) -> frozenset[str]:
 def beside(session: StoreSession, table: Table, state: TableState) -> tuple[Segment, ...]:
     """The segments that only backups of a table list, once each."""
     live = live_paths(state.manifest)
-    found = {s.files[0].path: s for b in backups.load(session, table.id) for s in segments_of(b)}
+    found = {s.files[0].path: s for b in backups.listed(session, table.id) for s in segments_of(b)}
     return tuple(s for path, s in found.items() if path not in live)
 
 

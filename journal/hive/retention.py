@@ -3,7 +3,7 @@
     turn    the table's lease: nobody else commits to it meanwhile
     stage   partitions that hold rows past their time are written anew without them, and compared
     swap    the new partitions are listed, under another epoch
-    retire  what was replaced stays until its grace ends
+    retire  what was replaced stays until its grace ends, what is archived until told
 
 The dates in the data decide. A transaction that began before cannot commit to the table: a row that
 it ends may be gone. Versions stay for an hour after they ended, for those who read them.
@@ -12,27 +12,30 @@ it ends may be gone. Versions stay for an hour after they ended, for those who r
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
-from journal.hive import cleaning, keeping, rewriting
+from journal.hive import cleaning, keeping, rewriting, written
+from journal.hive.intact import count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
-from journal.hive.pieces import Piece
+from journal.hive.pieces import Piece, pieces
 from journal.hive.queries import in_terms_of
 from journal.hive.rewriting import Why
 from journal.hive.statement import HiveStatement
 from journal.hive.tiers import SeenTiers
 from journal.holds import active, covered, whole_table
+from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
 from journal.relations import Reader, column
+from journal.segment import Segment
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.row_layout import rows_in_layout
@@ -45,17 +48,11 @@ _READ_US = 3600 * 1_000_000
 def retain(
     journal: HiveJournal, asked: Asked, policy: Policy, now: datetime, by: str | None = None
 ) -> JobReport:
-    """Apply a policy at a moment; raises NOT_SUPPORTED or what the server raises.
+    """Apply a policy at a moment; raises what the server raises.
 
     What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
     """
     table = asked.table
-    if policy.removes and policy.action is Action.ARCHIVE:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "a Hive store has no archive for rows past their time",
-            advice="copy them to another table, and set ACTION = DELETE",
-        )
     holds = active(journal, table)
     whole = whole_table(holds)
     if whole is not None:
@@ -131,6 +128,7 @@ def _once(
     staged = rewriting.rewrite(journal, statement.session, table, state, both, made)
     if not staged.replaced:
         return _nothing(asked, "nothing is past its time")
+    archived = _archived(journal, found, statement, staged.replaced, made)
     following = staged.in_place(state, _floor(statement, found))
     moment = journal.now()
     why = Why(asked.job_id, moment, moment + asked.grace_us)
@@ -142,6 +140,10 @@ def _once(
         row = replace(row, generation=row.generation + 1)
         with journal.recording(connection) as session:
             keeping.leave(session, committed, table, naming)
+            if archived:
+                kept = backups.archived_by(asked.job_id, by, made_at)
+                backups.add(session, kept.backup(table, archived, committed.version))
+                Why(asked.job_id, moment, moment).retire(connection, table, archived)
             session.commit()
         rewriting.swap(connection, row.generation, table, following, staged, why)
         rows_of.put_state(connection, row)
@@ -158,6 +160,35 @@ def _once(
         seconds={"retain": round(time.monotonic() - started, 3)},
         details={"now": found.now.isoformat(), "floor": following.manifest.floor},
     )
+
+
+def _archived(
+    journal: HiveJournal,
+    found: Expiry,
+    statement: HiveStatement,
+    replaced: Sequence[Segment],
+    made: list[str],
+) -> tuple[Segment, ...]:
+    """Copy the rows that the policy keeps elsewhere into segments of their own."""
+    condition, session = found.archived("r"), statement.session
+    if condition is None or found.policy.action is not Action.ARCHIVE:
+        return ()
+    kept: list[Segment] = []
+    for piece in pieces(replaced):
+        source = layout.rows_of(journal.names, piece.paths).subquery()
+        shown = rows_in_layout(found.table, source, piece.fields).selects
+        rows = rewriting.all_rows(journal, found.table, piece)
+        going = rows.where(exp.paren(substituted(condition, "r", shown)))
+        query = session.in_spark(going)
+        assert isinstance(query, exp.Query)
+        given = (journal, session.connection, found.table, piece.fields, query, made, False)
+        path = written.write(*given)
+        counts = count_rows(journal.names, session.connection, found.table, path)
+        if counts.total:
+            kept.append(piece.written_to(path, counts))
+        else:
+            journal.drop_segments([path])
+    return tuple(kept)
 
 
 def _floor(statement: HiveStatement, found: Expiry) -> Version:

@@ -9,7 +9,7 @@ no journal costs no round trip. It decides nothing about versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -309,6 +309,16 @@ class HiveSession:
             return self.rest_as_arrow()
         finally:
             self._kinds = None
+
+    def batches_from_spark(self, ast: exp.Query, size: int) -> Iterator[pa.Table]:
+        """The same, so many rows at a time."""
+        self._run(Query(ast, ()), {})
+        kinds = self._kinds
+        assert kinds is not None
+        while rows := self.connection.fetch(size):
+            self._kinds = kinds
+            yield _arrow(kinds, self._columns_of(rows))
+        self._kinds = None
 
     def typed(self, rows: pa.Table, columns: Fields) -> pa.Table:
         """Rows that came from Spark in exactly the types of a journal's columns."""

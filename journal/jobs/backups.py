@@ -45,7 +45,7 @@ class Backup:
     """The segments of one table at one version; ``place`` is where a copy lies.
 
     Of an archive only rows that are missing are restored. ``filters`` is the file with the filters
-    of a copy, as it was read there.
+    of a copy, and ``of_store`` the kind of store that it is of, as they were read there.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Backup:
     place: str | None = None
     is_archive: bool = False
     filters: str | None = None
+    of_store: str = "warehouse"
 
     @property
     def listing(self) -> str:
@@ -114,7 +115,13 @@ class Naming:
             made_by=self.made_by,
             made_at=self.made_at,
             expires_at=self.expires_at,
+            is_archive=self.kind is BackupKind.ARCHIVE,
         )
+
+
+def archived_by(job_id: str, by: str | None, made_at: datetime) -> Naming:
+    """What the rows are called that a retention keeps in a store whose rows a server reads."""
+    return Naming(f"archived-{job_id}", BackupKind.ARCHIVE, by, made_at)
 
 
 def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | None:
@@ -155,6 +162,11 @@ def load(session: StoreSession, table_id: int | None = None) -> list[Backup]:
     return [b for b in found if table_id in {None, b.table_id}]
 
 
+def listed(session: StoreSession, table_id: int) -> list[Backup]:
+    """Those whose pieces are in the store, and no copies."""
+    return [b for b in load(session, table_id) if b.place is None]
+
+
 def _read(row: tuple[Any, ...]) -> Backup:
     values = dict(zip(rows_of.BACKUP_COLUMNS, row, strict=True))
     listed = json.loads(values["segments"])
@@ -170,7 +182,7 @@ def _read(row: tuple[Any, ...]) -> Backup:
         values["made_at"],
         values["expires_at"],
         copied.get("place"),
-        copied.get("is_archive", False),
+        copied.get("is_archive", values["kind"] == BackupKind.ARCHIVE),
     )
 
 

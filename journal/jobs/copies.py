@@ -7,18 +7,22 @@
 Each is recorded among the backups before its first file is written, and forgotten after its last
 one is removed, so that purges reach it whatever was killed. What ``backup.json`` says counts.
 Files are checked against their checksums when they come back. Who calls holds the table's turn.
+What a store's pieces are as files is its side of it: ``Side``. Only the store that a copy is of
+reads it.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+import uuid
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Protocol
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
@@ -27,6 +31,7 @@ from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import Progress
 from journal.journal import Journal
 from journal.plan import PutRelation
+from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.segment import Segment, SegmentFile
 from journal.staging import scratch_folder
@@ -35,8 +40,55 @@ from journal.stores.elsewhere import Folder, below, shown_place
 from journal.stores.parquet_files import checksum
 from journal.warehouse import safe_name
 
+if TYPE_CHECKING:
+    from journal.filters import FileFilters
+
 MANIFEST = "backup.json"
+WAREHOUSE = "warehouse"
+"""What copies of embedded warehouses are of."""
 _FORMAT = 1
+
+
+class Side(Protocol):
+    """A store's side of copies: its pieces as Parquet files, and its record of backups.
+
+    ``kind`` is the kind of store that the files are of.
+    """
+
+    @property
+    def journal(self) -> OpenJournal: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    def file(
+        self, segment: Segment, file: SegmentFile
+    ) -> AbstractContextManager[tuple[Path, SegmentFile]]:
+        """A file of a segment on this machine, with its size and checksum, for a while."""
+
+    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
+        """The filters of files, under the ``names`` that they have in a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarehouseSide:
+    """The side of an embedded warehouse, whose pieces are files."""
+
+    journal: Journal
+    kind: str = WAREHOUSE
+
+    @contextmanager
+    def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
+        """The file itself."""
+        yield self.journal.root / file.path, file
+
+    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
+        """Those that lie beside the files."""
+        if find_spec("numpy") is None:
+            return {}
+        from journal.jobs import copied_filters
+
+        return copied_filters.here(self.journal.root, names)
 
 
 def place_of(place: str, table_name: str, name: str) -> str:
@@ -44,7 +96,7 @@ def place_of(place: str, table_name: str, name: str) -> str:
     return below(place, safe_name(table_name), safe_name(name))
 
 
-def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:
+def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:
     """Copy what a backup lists to a place; all of it is there then, or nothing.
 
     What could not be removed of one that failed stays recorded, as a backup that can be dropped.
@@ -55,7 +107,7 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
             "the place of a backup is recorded, and a login must not be",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
-    target = place_of(place, backup.table_name, backup.name)
+    journal, target = side.journal, place_of(place, backup.table_name, backup.name)
     folder = Folder(target)
     undo_halves(journal, backup.table_id, backup.name)
     if folder.read(MANIFEST) is not None:
@@ -64,16 +116,24 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
     # By number: after a purge a segment may have files of the same name in two folders.
     names = {f.path: f"files/{s.id}/part_{n}.parquet" for n, (s, f) in enumerate(files)}
     segments = tuple(_renamed(s, names) for s in backup.segments)
-    copied = replace(backup, kind=BackupKind.COPY, segments=segments, place=target)
+    kind = BackupKind.COPY
+    copied = replace(backup, kind=kind, segments=segments, place=target, of_store=side.kind)
     with journal.exclusive_session() as session:
         backups.add(session, copied)
         session.commit()
     try:
-        for done, (_, file) in enumerate(files):
+        there: dict[str, SegmentFile | None] = {}
+        for done, (segment, file) in enumerate(files):
             progress("copy", done, len(files))
-            folder.put(journal.root / file.path, names[file.path])
-        filters = _put_filters(journal, folder, names)
+            name = names[file.path]
+            with side.file(segment, file) as (path, found):
+                folder.put(path, name)
+                there[name] = replace(found, path=name)
+        copied = replace(copied, segments=tuple(backups.followed(s, there) for s in segments))
+        filters = _put_filters(side, folder, names)
         _write_manifest(folder, replace(copied, filters=filters), table)
+        if copied.segments != segments:
+            _record(journal, copied)
     except BaseException:
         with suppress(PalimpsestError):
             remove(journal, copied)
@@ -81,7 +141,13 @@ def put(journal: Journal, backup: Backup, table: Table, place: str, progress: Pr
     return copied
 
 
-def undo_halves(journal: Journal, table_id: int, name: str | None = None) -> list[str]:
+def _record(journal: OpenJournal, backup: Backup) -> None:
+    with journal.exclusive_session() as session:
+        rows_of.put_backup_segments(session, backup.table_id, backup.name, backup.listing)
+        session.commit()
+
+
+def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) -> list[str]:
     """Remove what is there of a table's copies, or of one, that never came to be; their names."""
     with journal.reading_session() as session:
         found = [b for b in backups.load(session, table_id) if name in {None, b.name}]
@@ -120,10 +186,33 @@ def read(place: str) -> tuple[Backup, Table]:
             place=folder.place,
             is_archive=found["is_archive"],
             filters=found.get("filters"),
+            of_store=found.get("store", WAREHOUSE),
         )
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise _unusable(f"{MANIFEST} in {folder} cannot be read", "name another backup") from error
     return backup, change.relation
+
+
+def as_recorded(backup: Backup) -> Backup:
+    """A copy as it lies there; raises JOB_VERIFICATION if its list is another."""
+    assert backup.place is not None
+    listed, _ = read(backup.place)
+    if listed.segments != backup.segments:
+        raise PalimpsestError(
+            Code.JOB_VERIFICATION,
+            f'the list of the backup "{backup.name}" is not the one that was written',
+            advice="take another backup",
+        )
+    return listed
+
+
+def refuse_other_stores(backup: Backup, kind: str) -> None:
+    """Raise BACKUP if a copy is of another kind of store, whose values lie otherwise in files."""
+    if backup.of_store != kind:
+        raise _unusable(
+            f"the backup is of a {backup.of_store} store, and is restored into one",
+            "restore it there, and move the rows with palimpsest export and import",
+        )
 
 
 @contextmanager
@@ -153,52 +242,60 @@ def fetched_files(
     journal: Journal, backup: Backup, table: Table, wanted: Collection[str], progress: Progress
 ) -> Iterator[Mapping[str, str]]:
     """Some files of a copy as it was read: their paths in the warehouse, gone with the block."""
-    assert backup.place is not None
-    folder = Folder(backup.place)
     target = journal.warehouse.new_folder(table)
     with scratch_folder(journal, target):
-        names: dict[str, str] = {}
-        for number, path in enumerate(sorted(wanted)):
-            progress("fetch", number, len(wanted))
-            names[path] = f"{target}/part_{number}.parquet"
-            folder.fetch(path, journal.root / names[path])
-        for file in (f for s in backup.segments for f in s.files if f.path in names):
-            _check(folder, file, journal.root / names[file.path])
-        yield names
+        found = fetch(backup, wanted, journal.root / target, progress)
+        yield {path: f"{target}/{name}" for path, name in found.items()}
+
+
+def fetch(
+    backup: Backup, wanted: Collection[str], target: Path, progress: Progress
+) -> dict[str, str]:
+    """Bring some files of a copy into a folder of this machine; their names there, by paths.
+
+    Raises SEGMENT_DAMAGED where a file is not what it was.
+    """
+    assert backup.place is not None
+    folder = Folder(backup.place)
+    names: dict[str, str] = {}
+    for number, path in enumerate(sorted(wanted)):
+        progress("fetch", number, len(wanted))
+        names[path] = f"part_{number}.parquet"
+        folder.fetch(path, target / names[path])
+    for file in (f for s in backup.segments for f in s.files if f.path in names):
+        _check(folder, file, target / names[file.path])
+    return names
 
 
 def rewritten(
-    journal: Journal,
+    side: Side,
     backup: Backup,
-    names: Mapping[str, str],
     table: Table,
-    moved: Mapping[str, SegmentFile | None],
+    moved: Mapping[str, tuple[Segment, SegmentFile] | None],
 ) -> None:
     """List files that a purge has written anew in the places of a copy's; ``tidy`` removes those.
 
-    ``names`` are those that were brought, with their paths here, ``moved`` what became of them.
+    ``moved`` tells what became of files, by their paths there; None: nothing is left of one.
     """
     assert backup.place is not None
     folder = Folder(backup.place)
     backup, _ = read(backup.place)
-    elsewhere = {local: away for away, local in names.items()}
     changed: dict[str, SegmentFile | None] = {}
     fresh: dict[str, str] = {}
-    for path, new in moved.items():
-        old = elsewhere[path]
-        if new is None:
-            changed[old] = None
-            continue
-        name = f"{PurePosixPath(old).parent}/part_{journal.new_segment_id()}.parquet"
-        folder.put(journal.root / new.path, name)
-        changed[old] = replace(new, path=name)
-        fresh[new.path] = name
+    for old, new in moved.items():
+        changed[old] = None
+        if new is not None:
+            name = f"{PurePosixPath(old).parent}/part_{uuid.uuid4().hex}.parquet"
+            with side.file(*new) as (path, found):
+                folder.put(path, name)
+                changed[old] = replace(found, path=name)
+            fresh[new[1].path] = name
     segments = tuple(s for s in (backups.followed(s, changed) for s in backup.segments) if s.files)
-    filters = _put_filters(journal, folder, fresh, replace(backup, segments=segments))
+    filters = _put_filters(side, folder, fresh, replace(backup, segments=segments))
     _write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
 
 
-def tidy(journal: Journal, backup: Backup) -> bool:
+def tidy(journal: OpenJournal, backup: Backup) -> bool:
     """Remove what a copy does not list, and record what it does; False if there is no copy (more).
 
     What was killed is finished by this, or undone.
@@ -214,13 +311,11 @@ def tidy(journal: Journal, backup: Backup) -> bool:
     for name in set(folder.names()) - found.paths - {MANIFEST, listed.filters}:
         folder.remove(name)
     if found != backup:
-        with journal.exclusive_session() as session:
-            rows_of.put_backup_segments(session, found.table_id, found.name, found.listing)
-            session.commit()
+        _record(journal, found)
     return True
 
 
-def remove(journal: Journal, backup: Backup) -> None:
+def remove(journal: OpenJournal, backup: Backup) -> None:
     """Remove a copy and forget it: the list first, so that no half of it is taken for a whole."""
     assert backup.place is not None
     folder = Folder(backup.place)
@@ -234,20 +329,20 @@ def remove(journal: Journal, backup: Backup) -> None:
 
 
 def _put_filters(
-    journal: Journal, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
+    side: Side, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
 ) -> str | None:
-    """Put the filters of files of the warehouse by their names in a copy; the file they are in.
+    """Put the filters of files by their names in a copy; the file they are in, None without any.
 
     Of the filters that ``rest`` has already, those of the files it lists are put as well.
     """
-    if find_spec("numpy") is None:
+    found = side.filters(names)
+    if not found and (rest is None or rest.filters is None):
         return None
     from journal.jobs import copied_filters
 
-    found = copied_filters.here(journal.root, names)
     if rest is not None:
         found |= {p: f for p, f in copied_filters.read(rest).items() if p in rest.paths}
-    return copied_filters.put(folder, found, journal.new_segment_id())
+    return copied_filters.put(folder, found, uuid.uuid4().hex)
 
 
 def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
@@ -260,6 +355,7 @@ def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         "made_by": backup.made_by,
         "made_at": backup.made_at.astimezone(UTC).isoformat(),
         "is_archive": backup.is_archive,
+        "store": backup.of_store,
         "filters": backup.filters,
     }
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:

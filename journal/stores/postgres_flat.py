@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, physical
 from journal.relations import Output, column, ident, union_all, version_type
-from journal.relations_flat import FlatReader, FlatShape
+from journal.relations_flat import FLAT, FlatReader, FlatShape
 from journal.schema import Column, Table
 from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.sql import cast, data_type
@@ -31,8 +31,6 @@ _ENDED = "_ended"
 _NEW = "new_rows"
 _STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
-FLAT = "adopted"
-"""Property of a table whose journal is flat: what its version columns are in the database."""
 
 
 def is_flat(table: Table) -> bool:

@@ -7,6 +7,7 @@ numbers. Many rows stay on the server, in a table that no manifest lists until t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -14,7 +15,7 @@ from sqlglot import exp
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column, ident, union_all
 from journal.schema import Table
-from journal.segment import SegmentFile
+from journal.segment import Fields, SegmentFile
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.postgres import PostgresSession, Shown
 from journal.stores.postgres_layout import count_rows
@@ -31,19 +32,29 @@ def held_query(table: Table, query: Query, rows_max: int | None) -> Query:
     kept = query.__dict__.get(f"_postgres_held_{rows_max}")
     if kept is None:
         assert isinstance(query.ast, exp.Query)
-        outputs: list[exp.Expr] = [
-            exp.alias_(exp.cast(column(name, "r"), "TEXT"), ident(name))
-            for name, _ in fields_of(table)
-        ]
-        for name in _ends(table):
-            outputs.append(exp.alias_(_number(table, column(name, "r")), ident(name)))
-        rows = exp.select(*outputs).from_(query.ast.copy().subquery("r"))
+        rows = as_texts(table, fields_of(table), query.ast.copy())
         if rows_max is not None:
             rows = rows.limit(rows_max + 1)
         kept = Query(rows, query.parameters)
         query.__dict__[f"_postgres_held_{rows_max}"] = kept
     assert isinstance(kept, Query)
     return kept
+
+
+def as_texts(table: Table, fields: Fields, query: exp.Query) -> exp.Select:
+    """Journal rows in some columns as text, and their versions as numbers."""
+    outputs: list[exp.Expr] = [
+        exp.alias_(exp.cast(column(name, "r"), "TEXT"), ident(name)) for name, _ in fields
+    ]
+    for name in _ends(table):
+        outputs.append(exp.alias_(_number(table, column(name, "r")), ident(name)))
+    return exp.select(*outputs).from_(query.subquery("r"))
+
+
+def text_schema(table: Table, fields: Fields) -> pa.Schema:
+    """What such rows are in Arrow."""
+    kinds = [pa.field(name, pa.string()) for name, _ in fields]
+    return pa.schema([*kinds, *(pa.field(name, pa.int64()) for name in _ends(table))])
 
 
 def stage_rows(
@@ -72,24 +83,27 @@ def show_rows(session: PostgresSession, table: Table, name: str, sets: Sequence[
     for rows in memory:
         groups.setdefault(rows.fields or fields_of(table), []).append(rows.rows)
     if not staged and list(groups) == [fields_of(table)]:
-        _show(session, table, name, fields_of(table), pa.concat_tables(groups[fields_of(table)]))
+        show_texts(
+            session, table, name, fields_of(table), pa.concat_tables(groups[fields_of(table)])
+        )
         return
     pieces: list[exp.Query] = []
     for index, (fields, tables) in enumerate(groups.items()):
         part = f"{name}_{index}"
-        _show(session, table, part, fields, pa.concat_tables(tables))
+        show_texts(session, table, part, fields, pa.concat_tables(tables))
         pieces.append(rows_in_layout(table, exp.to_table(part), fields))
     pieces += [rows_in_layout(table, staged_table(f), r.fields) for r in staged for f in r.files]
     session.stage(name, Query(union_all(pieces), ()), {})
 
 
-def _show(
+def show_texts(
     session: PostgresSession,
     table: Table,
     name: str,
     fields: Sequence[tuple[str, str]],
     rows: pa.Table,
 ) -> None:
+    """Let queries read rows that are held as text, and were written in some columns."""
     shown = [
         Shown(physical, "text", f"{{}}::{column_type(kind)}", rows.column(i).to_pylist())
         for i, (physical, kind) in enumerate(fields)
@@ -104,11 +118,14 @@ def _show(
 def memory_rows(session: PostgresSession, table: Table) -> pa.Table:
     """What ``held_query`` has found, as columns of text and of version numbers."""
     rows = session.fetch_all()
-    fields = [pa.field(name, pa.string()) for name, _ in fields_of(table)]
-    fields += [pa.field(name, pa.int64()) for name in _ends(table)]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
-    arrays = [pa.array(v, f.type) for v, f in zip(columns, fields, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    return in_arrow(rows, text_schema(table, fields_of(table)))
+
+
+def in_arrow(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as they came from the server in columns of Arrow's."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    arrays = [pa.array(v, f.type) for v, f in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _ends(table: Table) -> tuple[str, str]:

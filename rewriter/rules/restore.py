@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
 from journal.relations import Reader, column, ident
-from journal.schema import Table
+from journal.schema import Column, Table
 from rewriter.changes import OLD_VERSION, ChangeSet, append_step, guard_steps, new_name, old_name
 from rewriter.context import RewriteContext
 from rewriter.history import Past
@@ -145,8 +145,7 @@ class _Sides:
         rows = rows.join(self.then().subquery("t"), on=exp.and_(*same), join_type="full")
         different: list[exp.Expr] = [_missing(gone), _missing(back)]
         different += [
-            exp.NullSafeNEQ(this=column(c.name, "n"), expression=column(c.name, "t"))
-            for c in stored
+            exp.NullSafeNEQ(this=_compared(c, "n"), expression=_compared(c, "t")) for c in stored
         ]
         rows = rows.where(exp.NullSafeNEQ(this=gone, expression=back), exp.or_(*different))
         if isinstance(self.past, Source) and self.past.only_missing:
@@ -172,3 +171,9 @@ def _missing(value: exp.Expr) -> exp.Expr:
 
 def _given(value: exp.Expr) -> exp.Expr:
     return exp.Not(this=_missing(value))
+
+
+def _compared(stored: Column, of: str) -> exp.Expr:
+    """A column as its values are compared: JSON as text, for which all stores have equality."""
+    value: exp.Expr = column(stored.name, of)
+    return exp.cast(value, "TEXT") if "JSON" in stored.type.upper() else value

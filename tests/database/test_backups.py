@@ -275,16 +275,6 @@ def test_somebody_elses_change_of_a_backup_is_found(
         table.execute("CALL system.verify('t')")
 
 
-def test_copies_elsewhere_are_refused(table: Connection) -> None:
-    for words in (
-        "backup('t', to => 's3://vault/t')",
-        "restore('t', \"from\" => 's3://vault/t')",
-        "verify('t', copies => true)",
-    ):
-        with pytest.raises(gateway.NotSupportedError, match="lie in the database"):
-            table.execute(f"CALL system.{words}")
-
-
 def test_a_backup_beside_writers(table: Connection, connect: Callable[..., Connection]) -> None:
     other = connect()
     other.execute("BEGIN")

@@ -202,8 +202,8 @@ def test_rows_that_come_while_it_is_accepted_are_found(
 ) -> None:
     other, search = connect(), acceptance._search
 
-    def slow(*arguments: Any) -> Any:
-        found = search(*arguments)
+    def slow(*arguments: Any, **more: bool) -> Any:
+        found = search(*arguments, **more)
         other.execute(f"UPDATE people SET email = '{MAIL}' WHERE id = 20")
         other.execute("CALL system.compact('people')")
         other.execute(f"INSERT INTO people VALUES (500, '{MAIL}', 1)")

@@ -81,9 +81,3 @@ def test_dates_of_other_types(con: Connection, kind: str) -> None:
     retain(con)
     left = [row[0] for row in rows(con, "SELECT id FROM t ORDER BY id")]
     assert left == [2, 3, *([4] if kind == "VARCHAR" else [])]
-
-
-def test_what_a_database_does_not_do_is_refused(table: Connection) -> None:
-    set_policy(table, "RETENTION = 30 DAYS ON COLUMN ds ACTION = ARCHIVE")
-    with pytest.raises(gateway.NotSupportedError, match="archive"):
-        retain(table)

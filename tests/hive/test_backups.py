@@ -211,17 +211,6 @@ def _is_first(con: Connection, path: str) -> bool:
     return path in keeping.names_in(found)
 
 
-def test_copies_elsewhere_are_refused(con: Connection) -> None:
-    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
-    for words in (
-        "backup('t', to => 's3://vault/t')",
-        "restore('t', \"from\" => 's3://vault/t')",
-        "verify('t', copies => true)",
-    ):
-        with pytest.raises(gateway.NotSupportedError, match="lie in the Hive store"):
-            con.execute(f"CALL system.{words}")
-
-
 def test_a_list_of_retired_segments_from_before_is_read(con: Connection) -> None:
     journal = _journal(con)
     with journal.catalog.writing() as connection:

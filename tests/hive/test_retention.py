@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import gateway
 from gateway.dbapi.connection import Connection
 from journal.hive import retention
 from tests.support import aged
@@ -30,14 +29,11 @@ def test_versions_and_history_go_by_number_and_age(
     aged.check_versions(table, lambda: monkeypatch.setattr(retention, "_READ_US", 0))
 
 
-def test_holds_keep_rows_and_an_archive_is_refused(table: Connection) -> None:
+def test_holds_keep_rows(table: Connection) -> None:
     set_policy(table, "RETENTION = 30 DAYS ON COLUMN ds")
     table.execute("CALL system.hold('t', where => 'id = 1', reason => 'matter 1')")
     assert retain(table)[3] == "SUCCEEDED"
     assert rows(table, f"SELECT id FROM t WHERE NOT {FRESH}") == [(1,)]
-    set_policy(table, "RETENTION = 10 DAYS ON COLUMN ds ACTION = ARCHIVE")
-    with pytest.raises(gateway.Error, match="no archive"):
-        retain(table)
 
 
 def test_compaction_keeps_every_layout(table: Connection) -> None:

@@ -1,0 +1,85 @@
+"""People in copies of a Hive store's backups that lie elsewhere, purged from them.
+
+A copy is loaded into partitions that nothing lists, which are written anew without the rows of some
+keys as live ones are; what is left goes into the places of the files that held one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from journal.erasure.copied import Removed, purge_each
+from journal.hive import erased_rows, keeping, rewriting
+from journal.hive.carrying import HiveCarrier
+from journal.hive.journal import HiveJournal
+from journal.hive.rewriting import Kept, Rows
+from journal.hive.session import HiveSession
+from journal.jobs import carried, copies
+from journal.jobs.backups import Backup
+from journal.jobs.contract import silent
+from journal.schema import Table
+from journal.segment import Manifest, RowCounts, Segment, SegmentFile
+from journal.state import TableState
+from journal.stores import hive_layout as layout
+
+
+def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> dict[str, Removed]:
+    """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
+    carrier = HiveCarrier(journal, table)
+    return purge_each(carrier, table, masks, partial(_purge_one, carrier))
+
+
+def _purge_one(
+    carrier: HiveCarrier, backup: Backup, masks: list[str]
+) -> tuple[int, dict[str, int]]:
+    """Write the files of one copy anew that hold a key: how many, and the rows that went."""
+    with carried.brought(carrier, backup, carrier.table, silent) as here:
+        return _purge_here(carrier, backup, here, masks)
+
+
+def _purge_here(
+    carrier: HiveCarrier, backup: Backup, here: Backup, masks: list[str]
+) -> tuple[int, dict[str, int]]:
+    assert backup.place is not None
+    journal, table = carrier.journal, carrier.table
+    listed, definition = copies.read(backup.place)
+    segments = {s.files[0].path: s for s in keeping.segments_of(here)}
+    there = [file.path for segment in listed.segments for file in segment.files]
+    away = dict(zip(segments, there, strict=True))
+    bare = TableState(Manifest(0, ()), 0, RowCounts(), (table,))
+    apart = Kept(tuple(segments.values()), MappingProxyType({p: frozenset({p}) for p in segments}))
+
+    def rows(kind: str) -> Rows:
+        return lambda piece: erased_rows.rows_with(journal, table, piece, kind)
+
+    with (
+        rewriting.staging(journal) as made,
+        journal.statement(journal.begin(read_only=True)) as statement,
+    ):
+        session = statement.session
+        session.put_remote(erased_rows.ERASED, layout.masked_keys(journal.names, table, masks))
+        staged = rewriting.rewrite(
+            *(journal, session, table, bare, (rows("SEMI"), rows("ANTI")), made, apart)
+        )
+        moved: dict[str, tuple[Segment, SegmentFile] | None] = {}
+        for path, file in staged.moved.items():
+            moved[away[path]] = None if file is None else (_of(segments[path], file), file)
+        versions = dict.fromkeys(masks, staged.removed)
+        if len(masks) > 1:
+            versions = {m: _count(carrier, session, list(segments.values()), m) for m in masks}
+        if moved:
+            copies.rewritten(carrier, listed, definition, moved)
+        journal.drop_segments(made)
+    return len(moved), versions
+
+
+def _of(segment: Segment, file: SegmentFile) -> Segment:
+    return replace(segment, files=(file,))
+
+
+def _count(carrier: HiveCarrier, session: HiveSession, segments: list[Segment], mask: str) -> int:
+    manifest = Manifest(0, (), tuple(segments))
+    return erased_rows.count(carrier.journal, session, carrier.table, manifest, mask)

@@ -1,0 +1,43 @@
+"""The rows of some keys in segments of a Hive store, in terms of Spark: counted, or left out."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.hive import rewriting
+from journal.hive.journal import HiveJournal
+from journal.hive.pieces import Piece, pieces
+from journal.hive.session import HiveSession
+from journal.relations import column
+from journal.schema import Table
+from journal.segment import Manifest
+from journal.stores import hive_layout as layout
+from journal.stores.row_layout import present_keys
+
+ERASED = "erased_keys"
+"""What the relation of keys is called that go."""
+
+
+def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:
+    """The rows of a piece with one of the keys (SEMI), or with none of them (ANTI)."""
+    same = [
+        exp.EQ(this=value, expression=column(name, "e"))
+        for name, value in zip(table.key, present_keys(table, piece.fields), strict=True)
+    ]
+    rows = rewriting.all_rows(journal, table, piece)
+    erased = exp.alias_(exp.to_table(ERASED), "e", table=True)
+    rows.append("joins", exp.Join(this=erased, kind=kind, on=exp.and_(*same)))
+    return rows
+
+
+def count(
+    journal: HiveJournal, session: HiveSession, table: Table, manifest: Manifest, mask: str
+) -> int:
+    """How many rows of a list's keys there are in some segments."""
+    session.put_remote(ERASED, layout.masked_keys(journal.names, table, [mask]))
+    found = 0
+    for piece in pieces(manifest.segments):
+        rows = rows_with(journal, table, piece, "SEMI").subquery("r")
+        query = session.in_spark(exp.select(exp.Count(this=exp.Star())).from_(rows))
+        found += int(session.connection.run(query)[0][0])
+    return found

@@ -1,0 +1,131 @@
+"""Copies of stores whose rows only a server reads: pieces become files here, and files pieces.
+
+    put       each piece is written to a file of this machine, put away, and removed here
+    brought   files are fetched, checked, and loaded into pieces that nothing lists
+
+How a piece is written and loaded is the store's: ``Carrier``. Files that a killed process has left
+here are removed by the next one that carries any. Decides nothing about what is copied.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from journal.errors import Code, PalimpsestError
+from journal.jobs import backups, copies
+from journal.jobs.backups import Backup
+from journal.jobs.contract import Progress
+from journal.protocol import OpenJournal
+from journal.schema import Table
+from journal.segment import SegmentFile
+from journal.stores.parquet_files import checksum
+
+BATCH_ROWS = 10_000
+_PREFIX = "palimpsest-carried-"
+
+
+class Carrier(copies.Side, Protocol):
+    """A store's side of copies, where a server reads the rows of its pieces."""
+
+    def turn(self, table: Table) -> AbstractContextManager[None]:
+        """Be the only one to write, change or remove copies of a table; raises JOB_BUSY."""
+
+    def load(
+        self, table: Table, backup: Backup, paths: Mapping[str, Path]
+    ) -> AbstractContextManager[Backup]:
+        """The backup with pieces of the store for its files, which go with the block."""
+
+
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """A folder of this machine for files on their way, gone with the block."""
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as name:
+        yield Path(name)
+
+
+def _sweep() -> None:
+    """Remove what processes of this machine left that were killed: rows of people may be in it."""
+    shape = re.compile(rf"{_PREFIX}(\d+)-")
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        found = shape.match(folder.name)
+        if found is not None and not Path(f"/proc/{found[1]}").exists() and not _lives(found[1]):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def write(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], name: str) -> SegmentFile:
+    """Write rows to a Parquet file, batch by batch; what it is, under a ``name``."""
+    rows = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in batches:
+            rows += batch.num_rows
+            writer.write_table(batch)
+    return SegmentFile(name, path.stat().st_size, rows, checksum(path))
+
+
+def read(path: Path) -> Iterator[pa.Table]:
+    """The rows of such a file, batch by batch."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=BATCH_ROWS):
+            yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def brought(carrier: Carrier, backup: Backup, table: Table, progress: Progress) -> Iterator[Backup]:
+    """A copy as a backup of pieces of the store, whole; raises SEGMENT_DAMAGED if it is not."""
+    assert backup.place is not None
+    listed, _ = copies.read(backup.place)
+    copies.refuse_other_stores(listed, carrier.kind)
+    with workplace() as folder:
+        names = copies.fetch(listed, listed.paths, folder, progress)
+        with carrier.load(table, listed, {p: folder / n for p, n in names.items()}) as here:
+            yield replace(here, place=None)
+
+
+def known(journal: OpenJournal, table_id: int) -> list[Backup]:
+    """The copies of a table's backups that are on record."""
+    with journal.reading_session() as session:
+        return [b for b in backups.load(session, table_id) if b.place is not None]
+
+
+def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
+    """Those that are there, as they are; what was killed is undone or finished first.
+
+    Who calls holds the carrier's turn.
+    """
+    return [b for b in known(journal, table_id) if copies.tidy(journal, b)]
+
+
+def check(carrier: Carrier, backup: Backup, progress: Progress) -> None:
+    """Raise unless a copy lists what is on record, and every file of it is what it was."""
+    listed = copies.as_recorded(backup)
+    with workplace() as folder:
+        names = copies.fetch(listed, listed.paths, folder, progress)
+        rows = {p: sum(t.num_rows for t in read(folder / n)) for p, n in names.items()}
+    if any(rows[f.path] != f.rows for s in listed.segments for f in s.files):
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f'files of the backup "{backup.name}" lack rows',
+            advice="take another backup",
+        )
