@@ -16,11 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.hive.journal import HiveJournal
-from journal.stores.hive import HiveConnection
+from journal.stores.hive import HiveConnection, Row
 from tests.support.thrift_server import shared
 
 Values = Sequence[object]
@@ -62,9 +63,9 @@ def beside(con: Connection, sql: str, runs: int, values: Values = ()) -> dict[st
     assert isinstance(journal, HiveJournal)
     execute = HiveConnection.execute
 
-    def listening(self: HiveConnection, text: str) -> None:
-        sent.append(text)
-        execute(self, text)
+    def listening(self: HiveConnection, *given: Any, **named: Any) -> list[list[Row]]:
+        sent.append(given[0])
+        return execute(self, *given, **named)
 
     HiveConnection.execute = listening  # type: ignore[method-assign]
     for parameters in given:
