@@ -43,7 +43,11 @@ _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
 _SAID = (
     (
-        re.compile(r"No space left on device|disk quota|Read-only file system|Mkdirs failed", re.I),
+        re.compile(
+            r"No space left on device|disk quota|Read-only file system|Mkdirs failed"
+            r"|unable to create one",
+            re.I,
+        ),
         Code.STORE_WRITE,
     ),
     (re.compile(r"FileNotFoundException|does not exist.*\.parquet", re.I), Code.SEGMENT_DAMAGED),
