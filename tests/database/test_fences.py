@@ -85,7 +85,9 @@ def test_a_classic_tool_cannot_write_them_again(
     readmit_request(_journal(depts), request, "tester")
     classic.execute(by_key)
     classic.execute(by_name)
-    found = admin.execute("SELECT count(*) FROM pg_trigger WHERE tgname ~ 'palimpsest'").fetchone()
+    found = admin.execute(
+        "SELECT count(*) FROM pg_trigger WHERE tgname ~ 'palimpsest_fence'"
+    ).fetchone()
     assert found == (0,)
 
 
