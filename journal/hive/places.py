@@ -21,6 +21,7 @@ from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_rows import HeldRelation, held_relation
 from journal.stores.hive_text import Template, rendered
 
@@ -33,9 +34,11 @@ class Places:
         tiers: SeenTiers,
         local: Callable[[], DuckDBSession],
         supply: Callable[[DuckDBSession], None],
+        engine: Engine,
     ) -> None:
         self.tiers = tiers
         self._local = local
+        self._engine = engine
         self._supply: Callable[[DuckDBSession], None] | None = supply
         self._remote: dict[str, exp.Query] = {}
         self._held: dict[str, HeldRelation] = {}
@@ -72,7 +75,7 @@ class Places:
             kept = self._keep(query)
         if kept is None:
             ast = self.in_spark(query.ast)
-            return rendered(ast, parameters), needed(self.tiers.names, ast)
+            return rendered(ast, parameters, self._engine), needed(self.tiers.names, ast)
         return kept.template.filled(parameters), kept.needed
 
     def _keep(self, query: Query) -> KeptText | None:
@@ -86,7 +89,7 @@ class Places:
         if not names:
             return None
         ast = self.in_spark(query.ast)
-        template = Template.of(ast)
+        template = Template.of(ast, self._engine)
         if template is None:
             return None
         return KeptText.keep(query, self.tiers, names, template, needed(self.tiers.names, ast))

@@ -158,7 +158,7 @@ class _Attempt:
     def _check_rows(self, table: Table) -> None:
         """Raise if a table cannot lie as it should, or comes back without its rows."""
         names = self._journal.names
-        layout.check_shape(table)
+        layout.check_shape(table, self._journal.store.engine)
         state = self._committed.tables.get(table.id)
         if state is None or self._committed.catalog.by_id(table.id) is not None:
             return

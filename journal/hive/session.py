@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
@@ -35,6 +36,7 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive import HiveConnection, HiveStore, Row
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_types import Kind, kind_of
 
 _PLAIN = {
@@ -72,7 +74,7 @@ class HiveSession:
         self._local = local
         self._begins = False
         self._tiers = tiers
-        self._places = Places(tiers, lambda: self.local, supply)
+        self._places = Places(tiers, lambda: self.local, supply, store.engine)
         self._segments = segments
         self._held_rows = held_rows
         self._shown: set[str] = set()
@@ -94,7 +96,7 @@ class HiveSession:
         if self._connection is None:
             self._connection = self._store.acquire()
         zone = self._zone or "UTC"
-        if self._connection.zone != zone:
+        if self._connection.zone != zone and self._store.engine is Engine.SPARK:
             self._connection.execute(_set_zone(zone))
             self._connection.zone = zone
         return self._connection
@@ -180,6 +182,9 @@ class HiveSession:
         sent = query if kinds is None else as_json(query, kinds)
         text = self._asked(sent, parameters)
         described = self.connection.described()
+        if kinds is None and self._store.engine is Engine.APACHE:
+            self._check_zone()
+            kinds = query.__dict__["_hive_kinds"] = self._kinds_told()
         if kinds is None:
             kinds = [kind_of(_PLAIN[kind]) for _, kind in described if kind in _PLAIN]
             if len(kinds) < len(described):
@@ -200,7 +205,31 @@ class HiveSession:
         self._presence.check_kept(wanted, self._tiers.committed)
         return text
 
+    def _check_zone(self) -> None:
+        """Raise where Apache Hive, which has no instants, could take a time for another."""
+        if self._zone not in {None, "UTC"}:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"Apache Hive answers in UTC, and the session's time zone is {self._zone}",
+                advice="SET TIME ZONE 'UTC', or raise held_rows in the URL",
+            )
+
+    def _kinds_told(self) -> list[Kind]:
+        """The types of a result as Apache Hive tells them, which describes no queries."""
+        kinds = [kind_of(kind) for kind in self.connection.types()]
+        if any(kind.is_nested for kind in kinds):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "Apache Hive does not tell the types of nested values",
+                advice="name the members to be read, or write them as text",
+            )
+        return kinds
+
     def _described(self, text: str) -> list[tuple[str, str]]:
+        if self._store.engine is Engine.APACHE:
+            self.connection.execute(f"SELECT * FROM ({text}) q LIMIT 0")  # noqa: S608
+            names = [name.removeprefix("q.") for name, _ in self.connection.described()]
+            return list(zip(names, self.connection.types(), strict=True))
         rows = self.connection.run(f"DESCRIBE QUERY {text}")
         return [(str(row[0]), str(row[1])) for row in rows]
 
@@ -322,7 +351,7 @@ class HiveSession:
 
     def typed(self, rows: pa.Table, columns: Fields) -> pa.Table:
         """Rows that came from Spark in exactly the types of a journal's columns."""
-        self.local.show_arrow(_INCOMING, rows)
+        self.local.show_arrow(_INCOMING, _as_instants(rows, columns))
         try:
             outputs = [
                 exp.alias_(exp.cast(column(name), kind, dialect="duckdb"), ident(name))
@@ -343,6 +372,17 @@ class HiveSession:
 
     def progress(self) -> float | None:
         return None
+
+
+def _as_instants(rows: pa.Table, columns: Fields) -> pa.Table:
+    """Rows whose timestamps are in UTC where a zone is wanted and none was told."""
+    for place, (_, kind) in enumerate(columns):
+        found = rows.field(place)
+        wanted = exp.DataType.build(kind, dialect="duckdb").this
+        if wanted is exp.DType.TIMESTAMPTZ and found.type == pa.timestamp("us"):
+            instants = pc.assume_timezone(rows.column(place), "UTC")
+            rows = rows.set_column(place, found.name, instants)
+    return rows
 
 
 def _arrow(kinds: Sequence[tuple[str, Kind]], columns: Sequence[list[Any]]) -> pa.Table:

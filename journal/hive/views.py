@@ -24,7 +24,6 @@ from journal.state import JournalState
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive import HiveConnection, HiveStore
-from journal.stores.hive_text import rendered
 from journal.stores.sql_engine import CatalogDatabase
 from journal.transaction import Transaction
 
@@ -131,7 +130,7 @@ class PublicViews:
             if key != DEFAULT_SCHEMA or self._names.prefix:
                 database = self._names.schema(schema)
                 made = exp.Create(this=exp.Table(db=ident(database)), kind="SCHEMA", exists=True)
-                yield f"{_SCHEMA}:{database}", rendered(made)
+                yield f"{_SCHEMA}:{database}", self._store.text(made)
         for table in catalog.tables():
             if table.id not in state.tables:
                 continue
@@ -158,7 +157,8 @@ class PublicViews:
         key = f"{_VIEW}:{self._names.schema(name.schema)}.{layout.plain_name(name.name)}"
         if view is not None and view.columns:
             target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
-        return key, rendered(exp.Create(this=target, kind="VIEW", replace=True, expression=body))
+        made = exp.Create(this=target, kind="VIEW", replace=True, expression=body)
+        return key, self._store.text(made)
 
     def _dropped(self, key: str) -> str:
         kind, _, name = key.partition(":")
@@ -168,7 +168,7 @@ class PublicViews:
             schema, _, bare = name.partition(".")
             target = exp.table_(ident(bare), db=ident(schema))
             gone = exp.Drop(tables=[target], kind="VIEW", exists=True)
-        return rendered(gone)
+        return self._store.text(gone)
 
     def check_free(
         self, connection: HiveConnection, before: CatalogSnapshot, after: CatalogSnapshot

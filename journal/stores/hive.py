@@ -10,8 +10,8 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from pyhive import exc as errors
@@ -19,11 +19,13 @@ from pyhive import hive
 from sqlglot import exp
 from TCLIService import ttypes
 from thrift.Thrift import TException
-from thrift.transport import TSocket, TSSLSocket, TTransport
+from thrift.transport import TTransport
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
+from journal.stores.hive_login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive_text import rendered
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
@@ -38,33 +40,16 @@ _RUNNING = {
     ttypes.TOperationState.RUNNING_STATE,
 }
 _LOST = (TTransport.TTransportException, TException, OSError, EOFError, AssertionError)
-_CONFIGURATION = {"spark.sql.ansi.enabled": "true"}
-"""What overflows, or is no number, is an error and not another value."""
+_CONFIGURATION = {
+    # What overflows, or is no number, is an error and not another value.
+    "spark.sql.ansi.enabled": "true",
+    # Hive puts nulls where Spark does, as what is said of their order relies on it.
+    "hive.default.nulls.last": "false",
+    # Its timestamps have no zone; instants are written in this one.
+    "hive.local.time.zone": "UTC",
+}
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """How to reach a server; ``repr`` does not show the password."""
-
-    host: str
-    port: int
-    user: str
-    database: str
-    auth: str = "NONE"
-    password: str | None = field(default=None, repr=False)
-    kerberos_service: str | None = None
-    ssl: bool = False
-    ca_file: str | None = None
-    connect_timeout_s: float = 10.0
-    statement_timeout_ms: int = 0
-    configuration: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def shown(self) -> str:
-        """The server, for people."""
-        return f"{self.database} on {self.host}:{self.port}"
 
 
 class HiveConnection:
@@ -79,6 +64,15 @@ class HiveConnection:
         self.is_usable = True
         self._connection = _connected(server)
         self._cursor = self._connection.cursor(arraysize=_FETCH_ROWS)
+        self.engine = self._asked_engine()
+
+    def _asked_engine(self) -> Engine:
+        asked = ttypes.TGetInfoReq(
+            self._connection.sessionHandle, ttypes.TGetInfoType.CLI_DBMS_NAME
+        )
+        with self._mapped():
+            found = self._connection.client.GetInfo(asked)
+        return Engine.named(found.infoValue.stringValue or "")
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:
@@ -113,7 +107,7 @@ class HiveConnection:
         STORE_LOST when the server is gone, NOT_SUPPORTED for a tree that the server's language
         cannot say.
         """
-        sql = statement if isinstance(statement, str) else rendered(statement, parameters)
+        sql = statement if isinstance(statement, str) else self.text(statement, parameters)
         self._asked_to_stop.clear()
         with self._mapped():
             self._cursor.execute(sql, async_=True)
@@ -149,6 +143,10 @@ class HiveConnection:
                     cursor.close()
         return found
 
+    def text(self, tree: exp.Expr, parameters: Parameters | None = None) -> str:
+        """What the server is told for a tree."""
+        return rendered(tree, parameters, self.engine)
+
     def _wait(self) -> None:
         limit_ms = self._server.statement_timeout_ms
         until = time.monotonic() + limit_ms / 1000 if limit_ms else None
@@ -175,6 +173,13 @@ class HiveConnection:
         with self._mapped():
             return [(d[0], d[1]) for d in self._cursor.description or ()]
 
+    def types(self) -> list[str]:
+        """The type of each column of the statement executed last, with digits and places."""
+        asked = ttypes.TGetResultSetMetadataReq(self._cursor._operationHandle)
+        with self._mapped():
+            found = self._connection.client.GetResultSetMetadata(asked)
+        return [_type_name(c.typeDesc.types[0].primitiveEntry) for c in found.schema.columns]
+
     def fetch(self, size: int) -> list[Row]:
         """The next rows; fewer at the end."""
         with self._mapped():
@@ -192,7 +197,7 @@ class HiveConnection:
 
     def purge(self, drop: exp.Expr) -> None:
         """Run a DROP so that files go at once, and not to the file system's trash."""
-        self.execute(f"{rendered(drop)} PURGE")
+        self.execute(f"{self.text(drop)} PURGE")
 
     def has_relation(self, database: str, name: str) -> bool:
         """True if a database has a table or view of that name."""
@@ -200,13 +205,15 @@ class HiveConnection:
 
     def tables_of(self, database: str, like: str = "*") -> list[str]:
         """The tables and views of a database; none where there is no such database."""
+        # Spark and Hive mean different patterns, so what is found is looked through here.
         try:
-            rows = self.run(f"SHOW TABLES IN {_quoted(database)} LIKE {_text(like)}")
+            rows = self.run(f"SHOW TABLES IN {_quoted(database)}")
         except PalimpsestError as error:
             if error.code is not Code.UNKNOWN_SCHEMA:
                 raise
             return []
-        return [str(row[1]) for row in rows]
+        place = 0 if self.engine is Engine.APACHE else 1
+        return [name for row in rows if fnmatchcase(name := str(row[place]), like)]
 
     def partitions_of(self, database: str, table: str) -> list[str]:
         """The values of a table's first partition column."""
@@ -254,18 +261,23 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _text(value: str) -> str:
-    return exp.Literal.string(value).sql(dialect="spark")
+def _type_name(kind: Any) -> str:
+    """A type as the server describes it, by Spark's names."""
+    name = str(ttypes.TTypeId._VALUES_TO_NAMES[kind.type]).removesuffix("_TYPE").lower()
+    digits = kind.typeQualifiers.qualifiers if kind.typeQualifiers is not None else {}
+    if name == "decimal":
+        return f"decimal({digits['precision'].i32Value},{digits['scale'].i32Value})"
+    return {"timestamp": "timestamp_ntz", "null": "void"}.get(name, name)
 
 
 def _connected(server: Server) -> Any:
     try:
-        socket = _socket(server)
+        socket = socket_to(server)
         found = hive.connect(
             username=server.user,
             database=server.database,
             configuration={**_CONFIGURATION, **server.configuration},
-            thrift_transport=_wrapped(server, socket),
+            thrift_transport=transport(server, socket, hive.get_installed_sasl),
         )
         # A statement may take long; whether the peer is there is what TCP finds out.
         socket.setTimeout(None)
@@ -281,7 +293,8 @@ def _connected(server: Server) -> Any:
             ) from error
         raise found from error
     except _LOST as error:
-        raise unreachable(str(error) or type(error).__name__) from error
+        said = str(error) or type(error).__name__
+        raise unreachable(said, is_kerberos=server.auth == KERBEROS) from error
     except ImportError as error:
         raise PalimpsestError(
             Code.DRIVER_MISSING,
@@ -290,51 +303,27 @@ def _connected(server: Server) -> Any:
         ) from error
 
 
-class _TlsSocket(TSSLSocket.TSSLSocket):  # type: ignore[misc]
-    """May be closed when it is closed already, or was never open, as the plain one may."""
-
-    def close(self) -> None:
-        if self.handle is not None:
-            super().close()
-
-
-def _socket(server: Server) -> Any:
-    """A socket that waits only so long for a host that does not answer."""
-    if server.ssl:
-        socket = _TlsSocket(server.host, server.port, ca_certs=server.ca_file)
-    else:
-        socket = TSocket.TSocket(server.host, server.port)
-    socket.setTimeout(server.connect_timeout_s * 1000)
-    return socket
-
-
-def _wrapped(server: Server, socket: Any) -> Any:
-    if server.auth == "NOSASL":
-        return TTransport.TBufferedTransport(socket)
-    import thrift_sasl
-
-    mechanism = "GSSAPI" if server.auth == "KERBEROS" else "PLAIN"
-    return thrift_sasl.TSaslClientTransport(
-        lambda: hive.get_installed_sasl(
-            host=server.host,
-            sasl_auth=mechanism,
-            service=server.kerberos_service,
-            username=server.user,
-            password=server.password or "x",
-        ),
-        mechanism,
-        socket,
-    )
-
-
 class HiveStore:
     """A server, and the connections of this process that are idle; thread-safe."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self._idle: list[HiveConnection] = []
+        self._engine: Engine | None = None
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def engine(self) -> Engine:
+        """Which program answers; asked for once."""
+        if self._engine is None:
+            with self.connection() as connection:
+                self._engine = connection.engine
+        return self._engine
+
+    def text(self, tree: exp.Expr, parameters: Parameters | None = None) -> str:
+        """What the server is told for a tree."""
+        return rendered(tree, parameters, self.engine)
 
     def acquire(self) -> HiveConnection:
         """A connection for one thread; give it back with ``release``."""

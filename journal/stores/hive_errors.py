@@ -39,9 +39,24 @@ _CONDITIONS = {
     "FAILED_READ_FILE": Code.SEGMENT_DAMAGED,
     "WRONG_COMMAND_FOR_OBJECT_TYPE": Code.WRONG_OBJECT,
 }
+_APACHE = re.compile(r"\[Error (\d+)\]:?\s*")
+_APACHE_CODES = {
+    "10001": Code.UNKNOWN_TABLE,
+    "10002": Code.UNKNOWN_COLUMN,
+    "10004": Code.UNKNOWN_COLUMN,
+    "10007": Code.AMBIGUOUS_COLUMN,
+    "10011": Code.UNKNOWN_FUNCTION,
+    "10025": Code.GROUPING,
+    "10072": Code.UNKNOWN_SCHEMA,
+    "10249": Code.NOT_SUPPORTED,
+}
+"""Numbers that Apache Hive gives its errors."""
 _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
 _SAID = (
+    (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
+    (re.compile(r"ASSERT_TRUE\(\): assertion failed"), Code.CONVERSION),
+    (re.compile(r"AlreadyExistsException|Table already exists"), Code.DUPLICATE_TABLE),
     (
         re.compile(
             r"No space left on device|disk quota|Read-only file system|Mkdirs failed"
@@ -60,6 +75,10 @@ _LOGIN = re.compile(
     r"Bad status|Error validating the login|authentication|unauthori[sz]ed|GSS|SASL|Kerberos"
     r"|Login failed|PLAIN auth failed",
     re.I,
+)
+_TICKET = (
+    "get a ticket with kinit (klist shows it), and check host and kerberos_service of the URL: the"
+    " server's principal is kerberos_service/host"
 )
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
@@ -91,6 +110,10 @@ def translate(message: str) -> PalimpsestError:
         if code is Code.UNKNOWN_COLUMN and _names_no_source(text):
             code = Code.UNKNOWN_TABLE
         text = _CONDITION.sub("", text)
+    numbered = _APACHE.search(text)
+    if numbered is not None:
+        code, text = _APACHE_CODES.get(numbered.group(1)), text[numbered.end() :]
+    text = re.sub(r"^Error while compiling statement: |^FAILED: ", "", text.strip())
     text = re.sub(r"^(\S*Exception:\s*)+", "", text.strip())
     state = _STATE.search(message)
     if code is None:
@@ -118,10 +141,18 @@ def lost(message: str) -> PalimpsestError:
     return PalimpsestError(Code.STORE_LOST, text, advice=_ADVICE[Code.STORE_LOST])
 
 
-def unreachable(message: str) -> PalimpsestError:
+def no_ticket(message: str) -> PalimpsestError:
+    """Kerberos does not let in: there is no ticket, or none for this service."""
+    text = f"Kerberos does not log in: {' '.join(message.split())}"
+    return PalimpsestError(Code.STORE_LOGIN, text, advice=_TICKET)
+
+
+def unreachable(message: str, *, is_kerberos: bool = False) -> PalimpsestError:
     """A connection could not be made."""
     text = " ".join(message.split())
     code = Code.STORE_LOGIN if _LOGIN.search(text) else Code.STORE_UNREACHABLE
+    if is_kerberos and code is Code.STORE_LOGIN:
+        return no_ticket(text)
     return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
 
 

@@ -23,6 +23,8 @@ from journal.partitioning import partitioning_of
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.segment import Fields, Manifest, Segment, SegmentFile, Tier
+from journal.stores.hive_apache import check_types
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_types import spark_type
 from journal.stores.row_layout import fields_of, rows_in_layout
 
@@ -131,8 +133,10 @@ def shape_of(table: Table, fields: Fields) -> Shape:
     return Shape(by, into, int(count))
 
 
-def check_shape(table: Table) -> None:
-    """Raise NOT_SUPPORTED for partitions that a metastore does not have."""
+def check_shape(table: Table, engine: Engine) -> None:
+    """Raise NOT_SUPPORTED for types and partitions that an engine, or its metastore, lacks."""
+    if engine is Engine.APACHE:
+        check_types(table)
     found = partitioning_of(table)
     if found is not None and found.strategy == "RANGE":
         raise PalimpsestError(

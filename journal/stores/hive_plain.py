@@ -8,10 +8,8 @@ Statements that sqlglot cannot say are written here, over quoted names and liter
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import sqlglot
@@ -22,8 +20,10 @@ from journal.relations import column, ident, version_type, version_value
 from journal.schema import Table
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
+from journal.stores.hive_described import described
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_text import written
-from journal.stores.hive_types import DIALECT, kind_of, spark_type
+from journal.stores.hive_types import kind_of, spark_type
 from journal.version import Version
 
 ADOPTED = "_adopted"
@@ -73,41 +73,22 @@ def table(database: str, name: str) -> exp.Table:
 
 def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
     """What the metastore says of a relation; None where it has none of that name."""
-    place = written(table(database, name))
-    try:
-        ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {place} AS JSON")
-        described = connection.run(f"DESCRIBE TABLE {place}")
-    except PalimpsestError as error:
-        if error.code in {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA}:
-            return None
-        raise
-    told: dict[str, Any] = json.loads(text)
-    columns = []
-    for found, kind, _ in described:
-        if not found or found.startswith("# "):
-            break
-        columns.append((str(found), str(kind)))
+    told = described(connection, table(database, name))
+    if told is None:
+        return None
     return Plain(
         database,
         name,
-        tuple(columns),
-        tuple(told.get("partition_columns", ())),
-        tuple(told.get("bucket_columns", ())),
-        int(told.get("num_buckets") or 0),
-        told.get("location", ""),
-        told.get("type") in {"MANAGED", "EXTERNAL"},
-        told.get("type") == "EXTERNAL",
-        _format(told),
-        told.get("table_properties", {}).get(MARK),
+        told.columns,
+        told.partitioned,
+        told.bucketed,
+        told.buckets,
+        told.location,
+        told.is_table,
+        told.is_external,
+        told.format,
+        told.properties.get(MARK),
     )
-
-
-def _format(told: dict[str, Any]) -> str:
-    provider = str(told.get("provider", "")).lower()
-    if provider != "hive":
-        return provider
-    library = str(told.get("serde_library", "")).lower()
-    return next((f for f in sorted(_FORMATS) if f".{f}." in library), library)
 
 
 def type_of(kind: str) -> str | None:
@@ -170,6 +151,12 @@ def mark(connection: HiveConnection, plain: exp.Table, name: str | None) -> None
 
 def over_folder(connection: HiveConnection, database: str, name: str, folder: str) -> None:
     """Make an external table over a folder of Parquet files, with its partitions."""
+    if connection.engine is Engine.APACHE:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "Apache Hive does not look into a folder for columns and partitions",
+            advice="make an external table over it in Hive, and adopt that",
+        )
     place = table(database, name)
     parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
     where = exp.LocationProperty(this=exp.Literal.string(folder))
@@ -224,14 +211,11 @@ def show_segment(
 
 def source_of(connection: HiveConnection, names: layout.Names, path: str) -> Plain | None:
     """The plain table behind a segment that was adopted; None if it or its view is gone."""
-    place = names.table(path.partition("/")[0])
-    try:
-        ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {written(place)} AS JSON")
-    except PalimpsestError as error:
-        if error.code in {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA}:
-            return None
-        raise
-    source = sqlglot.parse_one(json.loads(text)["view_text"], read=DIALECT).find(exp.Table)
+    told = described(connection, names.table(path.partition("/")[0]))
+    if told is None:
+        return None
+    read = connection.engine.dialect
+    source = sqlglot.parse_one(told.view_text, read=read).find(exp.Table)
     return None if source is None else find(connection, source.db, source.name)
 
 
@@ -242,7 +226,10 @@ def remove(connection: HiveConnection, names: layout.Names, path: str) -> None:
     """
     plain = source_of(connection, names, path)
     if plain is not None and plain.mark is not None:
-        if plain.is_external:
+        if plain.is_external and connection.engine is Engine.APACHE:
+            purged = "SET TBLPROPERTIES ('external.table.purge' = 'true')"
+            connection.execute(f"ALTER TABLE {written(plain.place)} {purged}")
+        elif plain.is_external:
             folder = written(exp.Literal.string(plain.location))
             nothing = written(exp.select(exp.alias_(exp.Literal.number(1), "nothing")))
             connection.execute(

@@ -1,4 +1,4 @@
-"""Canonical AST (DuckDB's dialect) as Spark's text; what Spark cannot say is refused.
+"""Canonical AST (DuckDB's dialect) as Spark's or Hive's text; what they cannot say is refused.
 
     copy -> clauses written out -> parameters as literals -> types and functions mapped -> text
 
@@ -20,6 +20,8 @@ from sqlglot.errors import UnsupportedError
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
+from journal.stores.hive_apache import in_apache_terms
+from journal.stores.hive_engine import Engine
 from journal.stores.hive_functions import CALLS
 from journal.stores.hive_totals import add_totals
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
@@ -27,12 +29,16 @@ from journal.stores.hive_values import spread_values
 from journal.stores.postgres_select import prepare_selects
 
 
-def rendered(ast: exp.Expr, parameters: Parameters | None = None) -> str:
+def rendered(
+    ast: exp.Expr, parameters: Parameters | None = None, engine: Engine = Engine.SPARK
+) -> str:
     """The text of a tree, which is left as it is, with the values of its parameters."""
-    return _rendered(ast, lambda node: literal((parameters or {})[node.name]))
+    return _rendered(ast, lambda node: literal((parameters or {})[node.name]), engine)
 
 
-def _rendered(ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr]) -> str:
+def _rendered(
+    ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr], engine: Engine
+) -> str:
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
     spread_values(holder)
@@ -54,7 +60,9 @@ def _rendered(ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr]) ->
         replacement = CALLS.change(node)
         if replacement is not None:
             node.replace(replacement)
-    return written(holder.this)
+    if engine is Engine.APACHE:
+        in_apache_terms(holder)
+    return written(holder.this, engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Template:
     names: tuple[str, ...]
 
     @staticmethod
-    def of(ast: exp.Expr) -> Template | None:
+    def of(ast: exp.Expr, engine: Engine = Engine.SPARK) -> Template | None:
         """None unless every parameter is compared with a column: elsewhere its value matters."""
         names: list[str] = []
         plain = all(_MARK not in node.name for node in ast.find_all(exp.Literal, exp.Identifier))
@@ -79,7 +87,7 @@ class Template:
             names.append(node.name)
             return exp.Var(this=f"{_MARK}{len(names) - 1}{_MARK}")
 
-        pieces = _rendered(ast, gap).split(_MARK)
+        pieces = _rendered(ast, gap, engine).split(_MARK)
         if not plain:
             return None
         return Template(tuple(pieces[::2]), tuple(names[int(i)] for i in pieces[1::2]))
@@ -107,15 +115,16 @@ def _is_compared(node: exp.Placeholder) -> bool:
     return isinstance(other, exp.Column)
 
 
-def written(tree: exp.Expr) -> str:
-    """The text of a tree that is in Spark's terms already."""
+def written(tree: exp.Expr, engine: Engine = Engine.SPARK) -> str:
+    """The text of a tree that is in the engine's terms already."""
+    level = ErrorLevel.RAISE
     try:
-        return str(tree.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE))
+        return str(tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level))
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"a Hive store cannot run this: {str(error).rstrip('.')}",
-            advice="write it in terms that Spark has",
+            advice=f"write it in terms that {engine.value} has",
         ) from error
 
 

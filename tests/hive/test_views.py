@@ -8,7 +8,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive import HiveConnection, Server
+from journal.stores.hive import HiveConnection
+from journal.stores.hive_login import Server
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)

@@ -1,0 +1,113 @@
+"""What Apache Hive is told: clauses it lacks written out, and nothing it could answer otherwise."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Column, Table, TableName
+from journal.segment import Fields
+from journal.stores import hive_layout as layout
+from journal.stores.base import ResultColumn
+from journal.stores.hive_apache import check_types
+from journal.stores.hive_engine import Engine
+from journal.stores.hive_rows import HeldRelation
+from journal.stores.hive_text import rendered
+
+FIELDS: Fields = (("k", "INTEGER"), ("at", "TIMESTAMP"))
+TABLE = Table(1, TableName("main", "t"), (Column("k", "k", "INTEGER"),), ("k",))
+
+
+def told(sql: str) -> str:
+    return rendered(sqlglot.parse_one(sql, read="duckdb"), engine=Engine.APACHE)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (
+            "SELECT t.a FROM t ANTI JOIN u ON t.a = u.a WHERE t.a > 1",
+            (
+                "SELECT `t`.`a` FROM `t` LEFT JOIN (SELECT `r`.*, 1 AS `palimpsest_matched_0` FROM"
+                " (SELECT * FROM `u`) AS r) AS `u` ON `t`.`a` = `u`.`a`"
+                " WHERE `t`.`a` > 1 AND `u`.`palimpsest_matched_0` IS NULL"
+            ),
+        ),
+        (
+            "SELECT q.x FROM (SELECT a, b FROM t UNION ALL SELECT 1, 2) AS q(x, y)",
+            (
+                "SELECT `q`.`x` FROM (SELECT `a` AS `x`, `b` AS `y` FROM `t` UNION ALL SELECT 1, 2)"
+                " AS `q`"
+            ),
+        ),
+        ("SELECT count_if(a > 1) FROM t", "SELECT COUNT(CASE WHEN `a` > 1 THEN 1 END) FROM `t`"),
+        (
+            "SELECT count(*) FILTER (WHERE a > 1) FROM t",
+            "SELECT COUNT(CASE WHEN `a` > 1 THEN 1 END) FROM `t`",
+        ),
+        ("SELECT CAST('2024-01-02' AS DATE)", "SELECT CAST('2024-01-02' AS DATE)"),
+        (
+            "SELECT CAST(a AS DATE) FROM t",
+            (
+                "SELECT CASE WHEN ASSERT_TRUE(COALESCE(`a` IS NULL"
+                " OR NOT CAST(`a` AS DATE) IS NULL,"
+                " FALSE)) IS NULL THEN CAST(`a` AS DATE) END FROM `t`"
+            ),
+        ),
+    ],
+    ids=["anti join", "names", "count_if", "filter", "sure cast", "checked cast"],
+)
+def test_what_is_written_out(asked: str, expected: str) -> None:
+    assert told(asked) == expected
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT a + 1 FROM t",
+        "SELECT a / b FROM t",
+        "SELECT regexp_extract(a, 'x') FROM t",
+        "SELECT a FROM t WHERE b LIKE 'x\\%'",
+        "SELECT [a] FROM t",
+        "SELECT a FROM t TABLESAMPLE (1 ROWS)",
+        "WITH RECURSIVE q AS (SELECT 1 UNION ALL SELECT 2) SELECT * FROM q",
+        "SELECT * FROM (SELECT * FROM t) AS q(x)",
+    ],
+)
+def test_what_could_be_answered_otherwise_is_refused(asked: str) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        told(asked)
+    assert raised.value.code is Code.NOT_SUPPORTED
+
+
+def test_rows_of_the_gateway_are_one_literal() -> None:
+    held = HeldRelation((ResultColumn("k", "INTEGER"),), [["1"], [None]])
+    text = rendered(held.query(), engine=Engine.APACHE)
+    assert "EXPLODE(SPLIT('.MQ==;-', ';'))" in text
+    assert "CAST(CASE WHEN SPLIT(`r`, ',')[0] = '-' THEN NULL ELSE" in text
+
+
+def test_journals_are_external_tables_with_typed_partitions() -> None:
+    made = layout.create_journal(layout.Names("default"), TABLE, FIELDS)
+    text = rendered(made, engine=Engine.APACHE)
+    assert text.startswith("CREATE EXTERNAL TABLE IF NOT EXISTS `default_palimpsest`.`j_t")
+    assert "`at` TIMESTAMP" in text
+    assert text.endswith(
+        "PARTITIONED BY (`palimpsest_segment` STRING) STORED AS PARQUET"
+        " TBLPROPERTIES ('external.table.purge'='true')"
+    )
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP WITH TIME ZONE", "INTEGER[]", "STRUCT(a INTEGER)"])
+def test_types_that_hive_would_not_give_back_are_refused(kind: str) -> None:
+    table = Table(1, TableName("main", "t"), (Column("c", "c", kind),), ())
+    with pytest.raises(PalimpsestError) as raised:
+        check_types(table)
+    assert raised.value.code is Code.NOT_SUPPORTED
+
+
+def test_an_engine_is_known_by_the_name_it_gives() -> None:
+    assert Engine.named("Apache Hive") is Engine.APACHE
+    assert Engine.named("Spark SQL") is Engine.SPARK
+    assert Engine.named("") is Engine.SPARK
