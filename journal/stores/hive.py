@@ -261,6 +261,10 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql(dialect="spark")
+
+
 def _type_name(kind: Any) -> str:
     """A type as the server describes it, by Spark's names."""
     name = str(ttypes.TTypeId._VALUES_TO_NAMES[kind.type]).removesuffix("_TYPE").lower()

@@ -64,19 +64,28 @@ class ThriftServer:
     pid: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of HiveServer2, besides those it always has."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """Of Spark, likewise."""
+    java: str = ""
+    """Options of Java, likewise."""
     user: str | None = None
     """Who runs it, if not whoever runs the tests; that takes root."""
 
     @staticmethod
     def start(
-        settings: Mapping[str, str] = MappingProxyType({}), user: str | None = None
+        settings: Mapping[str, str] = MappingProxyType({}),
+        user: str | None = None,
+        conf: Mapping[str, str] = MappingProxyType({}),
+        java: str = "",
     ) -> ThriftServer:
         """Start a server; raises Missing where that cannot be."""
         reason = why_no_spark() or _why_no_jar()
         if reason is not None:
             raise Missing(reason)
         folder = Path(tempfile.mkdtemp(prefix="palimpsest-hive-"))
-        server = ThriftServer(folder, free_port(), settings=settings, user=user)
+        server = ThriftServer(
+            folder, free_port(), settings=settings, conf=conf, java=java, user=user
+        )
         if user is not None:
             shutil.chown(folder, user)
         server.launch()
@@ -86,12 +95,14 @@ class ThriftServer:
         """Start it; also after it was stopped or killed."""
         home = _home()
         folder = self.folder
-        java = f"{_JAVA} -Dderby.system.home={folder} -Dderby.stream.error.file={folder}/derby.log"
+        java = f"{_JAVA} {self.java} -Dderby.system.home={folder}"
+        java += f" -Dderby.stream.error.file={folder}/derby.log"
         conf = {
             **_CONF,
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             "spark.driver.extraJavaOptions": java,
             "spark.local.dir": f"{folder}/local",
+            **self.conf,
         }
         settings = {
             "hive.server2.thrift.port": str(self.port),
@@ -180,11 +191,14 @@ def _why_no_jar() -> str | None:
 
 @contextlib.contextmanager
 def own(
-    settings: Mapping[str, str] = MappingProxyType({}), user: str | None = None
+    settings: Mapping[str, str] = MappingProxyType({}),
+    user: str | None = None,
+    conf: Mapping[str, str] = MappingProxyType({}),
+    java: str = "",
 ) -> Iterator[ThriftServer]:
     """A server that a test may stop, as the shared one has other users. Skips where none is."""
     try:
-        server = ThriftServer.start(settings, user)
+        server = ThriftServer.start(settings, user, conf, java)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise
