@@ -157,4 +157,8 @@ def test_what_hive_would_answer_otherwise_is_refused(url: str) -> None:
         with pytest.raises(gateway.Error):
             con.execute("SELECT CAST(name AS INTEGER) FROM t").fetchall()
         with pytest.raises(gateway.NotSupportedError):
+            con.execute("SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.k = t.d)")
+        with pytest.raises(gateway.NotSupportedError):
+            con.execute("ERASE FROM t WHERE k = 1")
+        with pytest.raises(gateway.NotSupportedError):
             con.execute("CREATE TABLE lists (k INTEGER PRIMARY KEY, v INTEGER[])")

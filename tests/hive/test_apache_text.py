@@ -70,6 +70,8 @@ def test_what_is_written_out(asked: str, expected: str) -> None:
         "SELECT regexp_extract(a, 'x') FROM t",
         "SELECT a FROM t WHERE b LIKE 'x\\%'",
         "SELECT [a] FROM t",
+        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+        "SELECT a FROM t WHERE a IN (SELECT u.a FROM u WHERE u.b = t.b)",
         "SELECT a FROM t TABLESAMPLE (1 ROWS)",
         "WITH RECURSIVE q AS (SELECT 1 UNION ALL SELECT 2) SELECT * FROM q",
         "SELECT * FROM (SELECT * FROM t) AS q(x)",
