@@ -40,14 +40,21 @@ _RUNNING = {
     ttypes.TOperationState.RUNNING_STATE,
 }
 _LOST = (TTransport.TTransportException, TException, OSError, EOFError, AssertionError)
-_CONFIGURATION = {
+_SPARK_SETTINGS = {
     # What overflows, or is no number, is an error and not another value.
     "spark.sql.ansi.enabled": "true",
+    # Folders are listed by so many tasks; by itself Spark starts one task for each folder.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+}
+_HIVE_SETTINGS = {
     # Hive puts nulls where Spark does, as what is said of their order relies on it.
     "hive.default.nulls.last": "false",
     # Its timestamps have no zone; instants are written in this one.
     "hive.local.time.zone": "UTC",
 }
+"""Without the prefix of ``_SET``, as Spark ignores such, and takes no names it does not know."""
+_SET = "set:hiveconf:"
+"""What a setting's name begins with that both engines are to take."""
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
 
@@ -275,12 +282,13 @@ def _type_name(kind: Any) -> str:
 
 
 def _connected(server: Server) -> Any:
+    told = {**_SPARK_SETTINGS, **server.configuration}
     try:
         socket = socket_to(server)
         found = hive.connect(
             username=server.user,
             database=server.database,
-            configuration={**_CONFIGURATION, **server.configuration},
+            configuration=_HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()},
             thrift_transport=transport(server, socket, hive.get_installed_sasl),
         )
         # A statement may take long; whether the peer is there is what TCP finds out.
