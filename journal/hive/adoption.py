@@ -107,7 +107,7 @@ def _taken(database: str, name: str) -> PalimpsestError:
 
 
 def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Planned:
-    place = f"{found.database}.{found.name}"
+    place = found.shown
     if not found.is_readable:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -116,18 +116,21 @@ def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Plann
         )
     columns = tuple(_column(c, kind, place, asked) for c, kind in found.columns)
     key = _key(asked, found)
-    rows, keys, nulls = plain_tables.survey(connection, found, key)
-    if nulls or keys < rows:
-        what = f"{nulls} rows with NULL" if nulls else f"{rows - keys} rows too many for their keys"
+    seen = plain_tables.survey(connection, found, key)
+    rows, nulls = seen.rows, seen.nulls
+    if nulls or seen.keys < rows:
+        many = f"{rows - seen.keys} rows too many for their keys"
+        what = f"{nulls} rows with NULL" if nulls else many
         raise PalimpsestError(
             Code.NOT_NULL if nulls else Code.DUPLICATE_KEY,
             f"{', '.join(key)} is no key of {place}: there are {what}",
             advice="name columns that are, or remove those rows first",
         )
-    if strays := plain_tables.strays(connection, found):
+    if seen.strays:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{strays} rows of {place} lie in partitions outside of its folder {found.location}",
+            f"{seen.strays} rows of {place} lie in partitions outside of its folder"
+            f" {found.location}",
             advice="move them there, or copy the table, and adopt that",
         )
     bare = layout.plain_name(asked.name.name)
@@ -196,26 +199,25 @@ def _key(asked: Adoption, found: Plain) -> tuple[str, ...]:
 
 
 def plan_only(journal: HiveJournal, asked: Adoption) -> Planned:
-    """What ``adopt`` would do; of a folder a table is made for the while it is looked at."""
+    """What ``adopt`` would do; of a folder nothing is made that others see."""
     with journal.store.connection() as connection:
         if asked.folder is None:
             return planned(journal, connection, asked)
         _check_free(journal, connection, asked)
-        journal.ensure_database(connection)
         name = journal.new_staging_name()
-        try:
-            plain_tables.over_folder(connection, journal.names.own, name, asked.folder)
-            found = plain_tables.find(connection, journal.names.own, name)
-            assert found is not None
+        with plain_tables.glimpse(connection, name, asked.folder) as found:
             plan = _decided(connection, asked, found)
-        finally:
-            plain_tables.drop(connection, journal.names.table(name))
-        first = f"the files in {asked.folder} stay where they are, and no row is copied"
         database = journal.names.schema(asked.name.schema)
         later = f"{database}.{layout.plain_name(asked.name.name)}{ADOPTED}"
         properties = [(k, later if k == TAKEN else v) for k, v in plan.table.properties]
         table = replace(plan.table, properties=tuple(properties))
-        return replace(plan, steps=(first, *_steps(asked, found, plan.rows, table)[1:]))
+        return _of_folder(replace(plan, table=table), asked)
+
+
+def _of_folder(plan: Planned, asked: Adoption) -> Planned:
+    """The same with other words for what becomes of the files."""
+    first = f"the files in {asked.folder} stay where they are, and no row is copied"
+    return replace(plan, steps=(first, *_steps(asked, plan.source, plan.rows, plan.table)[1:]))
 
 
 def adopt(journal: HiveJournal, asked: Adoption, author: Author) -> Planned:
@@ -258,11 +260,13 @@ def _made(
         if connection.has_relation(database, name):
             raise _taken(database, name)
     assert asked.folder is not None
-    plain_tables.over_folder(connection, database, bare, asked.folder)
+    later = bare + ADOPTED
+    # Made under the name it keeps: of a renamed table the server lists every folder anew.
+    plain_tables.over_folder(connection, database, later, asked.folder, bare)
     try:
-        return planned(journal, connection, asked)
+        return _of_folder(planned(journal, connection, asked), asked)
     except PalimpsestError:
-        plain_tables.drop(connection, plain_tables.table(database, bare))
+        plain_tables.drop(connection, plain_tables.table(database, later))
         raise
 
 

@@ -8,7 +8,8 @@ Statements that sqlglot cannot say are written here, over quoted names and liter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
@@ -36,6 +37,7 @@ MARK = "palimpsest.stands_for"
 """Property of a table that the gateway gave another name: the name it stands for."""
 TAKEN = "taken_from"
 """Property of a logical table that was a plain one: where it is now."""
+_OUTSIDE = "palimpsest_outside"
 _FORMATS = frozenset({"parquet", "orc"})
 
 
@@ -61,14 +63,19 @@ class Plain:
         return table(self.database, self.name)
 
     @property
+    def shown(self) -> str:
+        """The table, for people, by the name it has when the gateway does not look after it."""
+        return f"{self.database}.{self.mark or self.name}" if self.database else self.location
+
+    @property
     def is_readable(self) -> bool:
         """True for files that Spark reads without anybody's transaction log."""
         return self.is_table and self.format in _FORMATS
 
 
 def table(database: str, name: str) -> exp.Table:
-    """A table of the metastore's."""
-    return exp.table_(ident(name), db=ident(database))
+    """A table of the metastore's; without a database, one of the connection's own."""
+    return exp.table_(ident(name), db=ident(database) if database else None)
 
 
 def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
@@ -104,28 +111,41 @@ def _plain(kind: str) -> str:
     return kind.lower().replace(" ", "")
 
 
-def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> tuple[int, int, int]:
-    """How many rows a table has, how many keys, and how many rows with a NULL in the key."""
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the rows of a table are: their number, that of their keys, of those with a NULL in the
+    key, and of those in files outside of the table's folder."""
+
+    rows: int
+    keys: int
+    nulls: int
+    strays: int
+
+
+def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> Survey:
+    """Look at all rows of a table, once: each look opens every file of every partition."""
     empty = exp.or_(*[exp.Is(this=column(k), expression=exp.Null()) for k in key])
     keys = exp.Count(this=exp.Distinct(expressions=[column(k) for k in key]))
-    query = exp.select(exp.Count(this=exp.Star()), keys, exp.CountIf(this=empty))
-    ((rows, distinct, nulls),) = connection.run(query.from_(plain.place))
-    return int(rows), int(distinct), int(nulls)
+    outputs: list[exp.Expr] = [column(k) for k in key]
+    may_stray = plain.is_external and bool(plain.partitioned)
+    outside = _is_outside(plain) if may_stray else exp.false()
+    outputs.append(exp.alias_(outside, ident(_OUTSIDE)))
+    rows = exp.select(*outputs).from_(plain.place).subquery("r")
+    counted: list[exp.Expr] = [exp.Count(this=exp.Star()), keys]
+    counted += [exp.CountIf(this=empty), exp.CountIf(this=column(_OUTSIDE))]
+    (found,) = connection.run(exp.select(*counted).from_(rows))
+    return Survey(*(int(n) for n in found))
 
 
-def strays(connection: HiveConnection, plain: Plain) -> int:
-    """How many rows of an external table lie in files outside of its folder."""
-    if not plain.is_external or not plain.partitioned:
-        return 0
+def _is_outside(plain: Plain) -> exp.Expr:
+    """Whether a row lies in a file outside of its table's folder."""
     path = urlsplit(plain.location).path.rstrip("/") + "/"
     file = exp.Anonymous(this="input_file_name", expressions=[])
     inside = [
         exp.Anonymous(this="contains", expressions=[file.copy(), exp.Literal.string(text)])
         for text in (path, quote(path))
     ]
-    query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
-    query = query.where(exp.Not(this=exp.paren(exp.or_(*inside))))
-    return int(connection.run(query)[0][0])
+    return exp.Not(this=exp.paren(exp.or_(*inside)))
 
 
 def count(connection: HiveConnection, plain: Plain) -> int:
@@ -149,22 +169,49 @@ def mark(connection: HiveConnection, plain: exp.Table, name: str | None) -> None
     connection.execute(f"ALTER TABLE {written(plain)} {value}")
 
 
-def over_folder(connection: HiveConnection, database: str, name: str, folder: str) -> None:
+def over_folder(
+    connection: HiveConnection, database: str, name: str, folder: str, stands_for: str
+) -> None:
     """Make an external table over a folder of Parquet files, with its partitions."""
+    _check_looks_into_folders(connection)
+    place = table(database, name)
+    parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
+    where = exp.LocationProperty(this=exp.Literal.string(folder))
+    marked = exp.Property(this=exp.Literal.string(MARK), value=exp.Literal.string(stands_for))
+    properties = exp.Properties(expressions=[parquet, where, marked])
+    connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
+    found = find(connection, database, name)
+    if found is not None and found.partitioned:
+        connection.execute(f"MSCK REPAIR TABLE {written(place)}")
+
+
+@contextmanager
+def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Plain]:
+    """A folder of Parquet files as a table of this connection alone, which no metastore lists.
+
+    Which of its columns are those of partitions is not told.
+    """
+    _check_looks_into_folders(connection)
+    shown = exp.table_(ident(name))
+    path = written(exp.Literal.string(folder))
+    connection.execute(
+        f"CREATE TEMPORARY VIEW {written(shown)} USING PARQUET OPTIONS (path {path})"
+    )
+    try:
+        rows = connection.run(f"DESCRIBE TABLE {written(shown)}")
+        columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
+        yield Plain("", name, columns, (), (), 0, folder, True, True, "parquet", None)
+    finally:
+        drop(connection, shown, "VIEW")
+
+
+def _check_looks_into_folders(connection: HiveConnection) -> None:
     if connection.engine is Engine.APACHE:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "Apache Hive does not look into a folder for columns and partitions",
             advice="make an external table over it in Hive, and adopt that",
         )
-    place = table(database, name)
-    parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
-    where = exp.LocationProperty(this=exp.Literal.string(folder))
-    properties = exp.Properties(expressions=[parquet, where])
-    connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
-    found = find(connection, database, name)
-    if found is not None and found.partitioned:
-        connection.execute(f"MSCK REPAIR TABLE {written(place)}")
 
 
 def table_as(

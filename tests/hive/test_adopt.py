@@ -196,6 +196,30 @@ def test_a_folder_of_files_is_adopted(outside: Outside, tmp_path: Path) -> None:
     assert found.fetchall() == [(7, "x"), (8, "new")]
 
 
+def test_a_folder_is_not_listed_more_often_than_needed(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each new or renamed table makes the server list all of its partitions."""
+    for day in range(3):
+        (tmp_path / "lake" / f"day={day}").mkdir(parents=True)
+        pq.write_table(pa.table({"id": [day]}), tmp_path / "lake" / f"day={day}" / "a.parquet")
+    asked: list[str] = []
+    execute = HiveConnection.execute
+
+    def noted(self: HiveConnection, statement: Any, parameters: Any = None) -> None:
+        asked.append(statement if isinstance(statement, str) else self.text(statement, parameters))
+        execute(self, statement, parameters)
+
+    monkeypatch.setattr(HiveConnection, "execute", noted)
+    con, folder = outside.con, str(tmp_path / "lake")
+    adopt(con.session, "hr.lake", ("id",), CLASSIC, run=False, folder=folder)
+    assert not [sql for sql in asked if sql.startswith(("CREATE TABLE", "MSCK", "ALTER"))]
+    asked.clear()
+    adopt(con.session, "hr.lake", ("id",), CLASSIC, run=True, folder=folder)
+    assert len([sql for sql in asked if sql.startswith(("CREATE TABLE", "MSCK", "ALTER"))]) == 2
+    assert len([sql for sql in asked if sql.startswith("SELECT COUNT(*)")]) == 2
+
+
 def test_what_cannot_be_adopted_is_said_and_left_alone(outside: Outside) -> None:
     session = outside.con.session
     outside.run("CREATE TABLE hr.twice (k INT, v INT) USING PARQUET")
