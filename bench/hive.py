@@ -25,13 +25,35 @@ from journal.stores.hive import HiveConnection, Row
 from tests.support.thrift_server import shared
 
 Values = Sequence[object]
+_CALLS = "ExecuteStatement GetOperationStatus GetResultSetMetadata FetchResults CloseOperation"
+_called_s: list[float] = []
+"""Seconds of each call to the server since the last run began."""
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds of one run, and those of this process's processor."""
+def timed(work: Callable[[], object]) -> tuple[float, float, float]:
+    """Seconds of one run, those of this process's processor, and those outside of calls."""
+    _called_s.clear()
     began, own = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - began, time.process_time() - own
+    clock = time.perf_counter() - began
+    return clock, time.process_time() - own, clock - sum(_called_s)
+
+
+def time_calls(client: type) -> None:
+    """Have the driver's calls to the server timed."""
+
+    def timing(call: Callable[..., object]) -> Callable[..., object]:
+        def timed_call(*given: object) -> object:
+            began = time.perf_counter()
+            try:
+                return call(*given)
+            finally:
+                _called_s.append(time.perf_counter() - began)
+
+        return timed_call
+
+    for name in _CALLS.split():
+        setattr(client, name, timing(getattr(client, name)))
 
 
 def inserts(con: Connection, rows: int) -> dict[str, float]:
@@ -40,7 +62,7 @@ def inserts(con: Connection, rows: int) -> dict[str, float]:
         con.execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY, v VARCHAR)")
         con.execute(f"INSERT INTO {name} VALUES (-1, 'first')")
     values = ", ".join(f"({i}, 'row {i}')" for i in range(rows))
-    many, _ = timed(lambda: con.execute(f"INSERT INTO many VALUES {values}"))
+    many, *_ = timed(lambda: con.execute(f"INSERT INTO many VALUES {values}"))
 
     def one_by_one() -> None:
         con.execute("BEGIN")
@@ -48,7 +70,7 @@ def inserts(con: Connection, rows: int) -> dict[str, float]:
             con.execute("INSERT INTO single VALUES (?, ?)", [i, f"row {i}"])
         con.execute("COMMIT")
 
-    single, _ = timed(one_by_one)
+    single, *_ = timed(one_by_one)
     return {"rows": rows, "many_s": many, "single_s": single, "ratio": single / many}
 
 
@@ -71,19 +93,21 @@ def beside(con: Connection, sql: str, runs: int, values: Values = ()) -> dict[st
     for parameters in given:
         con.execute(sql, parameters).fetchall()
     HiveConnection.execute = execute  # type: ignore[method-assign]
-    ours: list[tuple[float, float]] = []
-    theirs: list[tuple[float, float]] = []
+    ours: list[tuple[float, float, float]] = []
+    theirs: list[tuple[float, float, float]] = []
     with journal.store.connection() as plain:
         for parameters, text in zip(given, sent[-len(given) :], strict=True):
-            works: list[tuple[list[tuple[float, float]], Callable[[], object]]] = [
+            works: list[tuple[list[tuple[float, float, float]], Callable[[], object]]] = [
                 (ours, lambda p=parameters: con.execute(sql, p).fetchall()),  # type: ignore[misc]
                 (theirs, lambda t=text: plain.run(t)),  # type: ignore[misc]
             ]
             random.shuffle(works)
             for found, work in works:
                 found.append(timed(work))
-    through, own = (statistics.median(column) for column in zip(*ours, strict=True))
-    direct, drivers = (statistics.median(column) for column in zip(*theirs, strict=True))
+    through, own, apart_ours = (statistics.median(column) for column in zip(*ours, strict=True))
+    direct, drivers, apart_theirs = (
+        statistics.median(column) for column in zip(*theirs, strict=True)
+    )
     apart = statistics.median(o[0] - t[0] for o, t in zip(ours, theirs, strict=True))
     return {
         "runs": len(given),
@@ -94,6 +118,7 @@ def beside(con: Connection, sql: str, runs: int, values: Values = ()) -> dict[st
         "gateway_cpu_ms": own * 1000,
         "direct_cpu_ms": drivers * 1000,
         "added_cpu_ms": (own - drivers) * 1000,
+        "added_outside_calls_ms": (apart_ours - apart_theirs) * 1000,
     }
 
 
@@ -122,6 +147,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, shared(Path(folder)) as server:
         with gateway.connect(server.new_store(Path(folder)), autocommit=True) as con:
             found = {"inserts": inserts(con, options.rows)}
+            journal = con.session.journal
+            assert isinstance(journal, HiveJournal)
+            with journal.store.connection() as plain:
+                time_calls(type(plain._connection.client))
             found |= reads(con, options.scan_rows, options.runs)
     text = json.dumps(found, indent=2)
     if options.json is not None:
