@@ -87,7 +87,7 @@ def _archive(context: JobContext, name: str, place: str) -> JobReport:
         here = backups.archived(retired.load(session, table.id))
         known = [b for b in backups.load(session, table.id) if b.name == name and b.is_archive]
     target = copies.place_of(place, str(table.name), name)
-    there = next((copies.there(target) for b in known if b.place == target), None)
+    there = next((copies.there(b) for b in known if b.place == target), None)
     moved = frozenset() if there is None else frozenset(s.id for s in there.segments)
     left = [r for r in here if r.segment.id not in moved]
     if there is None or left:
@@ -192,7 +192,7 @@ def _drop(context: JobContext, name: str) -> JobReport:
         )
     if found.place is not None and not context.dry_run:
         with job_turn(context.journal, context.table.id):
-            copies.remove(context.journal, found)
+            copies.remove(context.journal, found, gives_up=True)
     elif not context.dry_run:
         with context.journal.exclusive_session() as session:
             rows_of.drop_backup(session, context.table.id, name)

@@ -67,7 +67,7 @@ def _drop(context: JobContext, keeper: Keeper, name: str) -> JobReport:
         found = backups.named((), name, str(table.name))
     if found.place is not None and not context.dry_run:
         with keeper.carrier.turn(table):
-            copies.remove(journal, found)
+            copies.remove(journal, found, gives_up=True)
     elif not context.dry_run:
         forget(context, keeper, name)
     return report(context, found, "planned" if context.dry_run else "done")

@@ -7,12 +7,13 @@ the moment stay in any case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import PalimpsestError
 from journal.jobs import backups, copies, retired
+from journal.jobs.backups import Backup
 from journal.jobs.contract import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.jobs.turns import job_turn
@@ -44,11 +45,8 @@ def _run(context: JobContext) -> JobReport:
     details = {"backups_forgotten": [b.name for b in [*expired, *copied]]}
     if context.dry_run:
         return _report(context, planned if due else Volume(), details)
-    halves = _undone(context)
-    for backup in copied:
-        if backup.name not in halves:
-            copies.remove(journal, backup)
-    details["backups_forgotten"] += [n for n in halves if n not in details["backups_forgotten"]]
+    gone = _cleared(context, copied)
+    details["backups_forgotten"] = list(dict.fromkeys([*(b.name for b in expired), *gone]))
     reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)
     with journal.exclusive_session() as session:
         known = duckdb_catalog.listed_paths(session) | retired.paths(session)
@@ -59,14 +57,22 @@ def _run(context: JobContext) -> JobReport:
     return _report(context, done, {**details, "in_use": list(reaped.in_use)})
 
 
-def _undone(context: JobContext) -> list[str]:
-    """Copies that were killed before they were whole; left to the next run where that cannot be."""
+def _cleared(context: JobContext, over: Iterable[Backup]) -> list[str]:
+    """Remove copies past their time, and those killed before they were whole; their names.
+
+    What cannot be now, because somebody works on them or they are out of reach, is left.
+    """
+    gone: list[str] = []
     try:
         with job_turn(context.journal, context.table.id):
-            return copies.undo_halves(context.journal, context.table.id)
+            gone += copies.undo_halves(context.journal, context.table.id)
+            for backup in over:
+                if backup.name not in gone:
+                    copies.remove(context.journal, backup)
+                    gone.append(backup.name)
     except PalimpsestError as error:
-        context.log(f"copies that were cut short stay until the next run: {error.message}")
-        return []
+        context.log(f"copies stay until the next run: {error.message}")
+    return gone
 
 
 def _chosen(context: JobContext, found: list[RetiredSegment]) -> Chosen:

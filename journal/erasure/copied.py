@@ -31,8 +31,7 @@ def look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
 
     One that is being written right now is none yet: its rows are live, or kept in the store.
     """
-    assert backup.place is not None
-    there = copies.there(backup.place)
+    there = copies.there(backup)
     for attempt in range(_TRIES_MAX):
         if there is None:
             return
@@ -40,7 +39,7 @@ def look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
             action(there)
             return
         except PalimpsestError as error:
-            before, there = there, copies.there(backup.place)
+            before, there = there, copies.there(backup)
             if there == before or attempt + 1 == _TRIES_MAX or error.code not in MOVED:
                 raise
 

@@ -46,6 +46,8 @@ class Backup:
 
     Of an archive only rows that are missing are restored. ``filters`` is the file with the filters
     of a copy, and ``of_store`` the kind of store that it is of, as they were read there.
+    ``is_whole`` is recorded of a copy once all of it is there: if it is not found then, it is out
+    of reach, and no half that was killed.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Backup:
     is_archive: bool = False
     filters: str | None = None
     of_store: str = "warehouse"
+    is_whole: bool = False
 
     @property
     def listing(self) -> str:
@@ -69,7 +72,12 @@ class Backup:
         if self.place is None:
             return json.dumps(segments)
         return json.dumps(
-            {"place": self.place, "is_archive": self.is_archive, "segments": segments}
+            {
+                "place": self.place,
+                "is_archive": self.is_archive,
+                "is_whole": self.is_whole,
+                "segments": segments,
+            }
         )
 
     @property
@@ -183,6 +191,8 @@ def _read(row: tuple[Any, ...]) -> Backup:
         values["expires_at"],
         copied.get("place"),
         copied.get("is_archive", values["kind"] == BackupKind.ARCHIVE),
+        # Of copies that were recorded before this was: they may be whole.
+        is_whole=copied.get("is_whole", True),
     )
 
 

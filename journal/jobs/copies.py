@@ -132,8 +132,7 @@ def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress
         copied = replace(copied, segments=tuple(backups.followed(s, there) for s in segments))
         filters = _put_filters(side, folder, names)
         _write_manifest(folder, replace(copied, filters=filters), table)
-        if copied.segments != segments:
-            _record(journal, copied)
+        _record(journal, copied := replace(copied, is_whole=True))
     except BaseException:
         with suppress(PalimpsestError):
             remove(journal, copied)
@@ -151,15 +150,20 @@ def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) ->
     """Remove what is there of a table's copies, or of one, that never came to be; their names."""
     with journal.reading_session() as session:
         found = [b for b in backups.load(session, table_id) if name in {None, b.name}]
-    halves = [b for b in found if b.place is not None and there(b.place) is None]
+    halves = [b for b in found if b.place and not b.is_whole and there(b) is None]
     for half in halves:
         remove(journal, half)
     return [h.name for h in halves]
 
 
-def there(place: str) -> Backup | None:
-    """The backup that lies somewhere; None if there is none, or none yet."""
-    return None if Folder(place).read(MANIFEST) is None else read(place)[0]
+def there(backup: Backup) -> Backup | None:
+    """A copy as it lies there; None if it is none yet. Raises FILE_ACCESS if it was one."""
+    assert backup.place is not None
+    if Folder(backup.place).read(MANIFEST) is not None:
+        return read(backup.place)[0]
+    if backup.is_whole:
+        raise _gone(backup)
+    return None
 
 
 def read(place: str) -> tuple[Backup, Table]:
@@ -187,6 +191,7 @@ def read(place: str) -> tuple[Backup, Table]:
             is_archive=found["is_archive"],
             filters=found.get("filters"),
             of_store=found.get("store", WAREHOUSE),
+            is_whole=True,
         )
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise _unusable(f"{MANIFEST} in {folder} cannot be read", "name another backup") from error
@@ -207,7 +212,7 @@ def as_recorded(backup: Backup) -> Backup:
 
 
 def refuse_other_stores(backup: Backup, kind: str) -> None:
-    """Raise BACKUP if a copy is of another kind of store, whose values lie otherwise in files."""
+    """Raise BACKUP if a copy is of another kind of store, whose values lie otherwise."""
     if backup.of_store != kind:
         raise _unusable(
             f"the backup is of a {backup.of_store} store, and is restored into one",
@@ -298,15 +303,14 @@ def rewritten(
 def tidy(journal: OpenJournal, backup: Backup) -> bool:
     """Remove what a copy does not list, and record what it does; False if there is no copy (more).
 
-    What was killed is finished by this, or undone.
+    What was killed is finished by this, or undone. Raises FILE_ACCESS if a whole copy is not there.
     """
-    assert backup.place is not None
-    folder = Folder(backup.place)
-    if folder.read(MANIFEST) is None:
+    listed = there(backup)
+    if listed is None:
         remove(journal, backup)
         return False
-    listed = read(backup.place)[0]
-    found = replace(backup, segments=listed.segments)
+    folder = Folder(listed.place or "")
+    found = replace(backup, segments=listed.segments, is_whole=True)
     folder.abandon_uploads()
     for name in set(folder.names()) - found.paths - {MANIFEST, listed.filters}:
         folder.remove(name)
@@ -315,10 +319,17 @@ def tidy(journal: OpenJournal, backup: Backup) -> bool:
     return True
 
 
-def remove(journal: OpenJournal, backup: Backup) -> None:
-    """Remove a copy and forget it: the list first, so that no half of it is taken for a whole."""
+def remove(journal: OpenJournal, backup: Backup, *, gives_up: bool = False) -> None:
+    """Remove a copy and forget it: the list first, so that no half of it is taken for a whole.
+
+    Raises FILE_ACCESS if a whole copy is not there, unless who calls ``gives_up`` such a one.
+    """
     assert backup.place is not None
     folder = Folder(backup.place)
+    if backup.is_whole:
+        if not gives_up and folder.read(MANIFEST) is None:
+            raise _gone(backup)
+        _record(journal, replace(backup, is_whole=False))
     folder.remove(MANIFEST)
     folder.abandon_uploads()
     for name in folder.names():
@@ -375,6 +386,14 @@ def _check(folder: Folder, file: SegmentFile, path: Path) -> None:
             f"{folder}/{file.path} is not what was copied there",
             advice="take another backup",
         )
+
+
+def _gone(backup: Backup) -> PalimpsestError:
+    return PalimpsestError(
+        Code.FILE_ACCESS,
+        f'the backup "{backup.name}" is not in {backup.place}, where all of it was',
+        advice="bring its folder back, or mount it; or give the backup up with drop => true",
+    )
 
 
 def _unusable(message: str, advice: str) -> PalimpsestError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import gateway
 from gateway.jobs import runs as jobs
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
+from journal.jobs import backups
+from journal.stores.duckdb_maintenance import put_backup_segments
 from journal.stores.elsewhere import Folder
 from tests.support import visits
 from tests.support.client import Client
@@ -21,6 +24,7 @@ from tests.support.traces import holders
 
 TOKEN = "Qz7-unmistakable-Xk9"
 MAIL = f"{TOKEN}@example.org"
+LIST = "b/main.visits/far/backup.json"
 
 
 @pytest.fixture
@@ -126,7 +130,13 @@ def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
     gone: Client, server: Server, bucket: str, tmp_path: Path
 ) -> None:
     """Files without a list are no backup: nobody restores them, and nobody else removes them."""
-    server.client().delete_object(Bucket=bucket, Key="b/main.visits/far/backup.json")
+    server.client().delete_object(Bucket=bucket, Key=LIST)
+    journal = gone.connection.session.journal
+    with journal.exclusive_session() as session:
+        (copy,) = [b for b in backups.load(session) if b.place is not None]
+        listing = replace(copy, is_whole=False).listing
+        put_backup_segments(session, copy.table_id, copy.name, listing)
+        session.commit()
     assert len(_there(server, bucket, tmp_path / "before")) == 1
     _submit(gone, "name")
     (target,) = _request(gone).targets
@@ -135,6 +145,27 @@ def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
     assert gone("SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(0,)]
     gone("CALL system.purge('visits')")
     assert _request(gone).state is State.COMPLETED
+
+
+def test_a_copy_that_is_not_where_it_was_is_neither_forgotten_nor_passed_over(
+    gone: Client, server: Server, bucket: str, tmp_path: Path
+) -> None:
+    """As behind a disk that is not mounted: it was whole, so it is no half that was killed."""
+    client = server.client()
+    listed = client.get_object(Bucket=bucket, Key=LIST)["Body"].read()
+    client.delete_object(Bucket=bucket, Key=LIST)
+    _submit(gone, "name")
+    assert [t.outcome for t in _request(gone).targets] == ["SEARCHED_NONE", "NOT_SEARCHED"]
+    assert "is not in s3://" in _request(gone).targets[1].why
+    with pytest.raises(gateway.Error):
+        gone("CALL system.purge('visits')")
+    gone("CALL system.vacuum('visits')")
+    assert gone("SELECT name FROM system.backups WHERE kind = 'copy'") == [("far",)]
+    assert _request(gone).state is State.ACCEPTED
+    client.put_object(Bucket=bucket, Key=LIST, Body=listed)
+    gone("CALL system.purge('visits')")
+    assert _request(gone).state is State.COMPLETED
+    assert _there(server, bucket, tmp_path) == []
 
 
 @pytest.fixture
