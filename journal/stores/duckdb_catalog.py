@@ -73,6 +73,22 @@ class TransactionRow:
     tables: tuple[str, ...]
     rows: int
 
+    @property
+    def values(self) -> list[Any]:
+        """What a catalog records of it, in the order of its columns."""
+        return [
+            self.version,
+            self.first_version,
+            to_datetime(self.version),
+            self.user,
+            self.application,
+            self.statements,
+            self.digest,
+            self.message,
+            list(self.tables),
+            self.rows,
+        ]
+
 
 def exists(session: DuckDBSession) -> bool:
     """True when the database holds a warehouse; refuses one of another format."""
@@ -158,18 +174,5 @@ def add_counter(session: DuckDBSession, table_id: int, column_name: str, value: 
 
 def add_transactions(session: DuckDBSession, rows: Sequence[TransactionRow]) -> None:
     """Record commits."""
-    values: list[Any] = []
-    for row in rows:
-        values += [
-            row.version,
-            row.first_version,
-            to_datetime(row.version),
-            row.user,
-            row.application,
-            row.statements,
-            row.digest,
-            row.message,
-            list(row.tables),
-            row.rows,
-        ]
+    values = [value for row in rows for value in row.values]
     session.text(_ADD_TRANSACTION + _AND_ONE_MORE * (len(rows) - 1), values)

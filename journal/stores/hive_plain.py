@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from urllib.parse import quote, urlsplit
 
 import sqlglot
@@ -21,7 +21,7 @@ from journal.relations import column, ident, version_type, version_value
 from journal.schema import Table
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
-from journal.stores.hive_described import described
+from journal.stores.hive_described import Described, described
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_text import written
 from journal.stores.hive_types import kind_of, spark_type
@@ -42,20 +42,16 @@ _FORMATS = frozenset({"parquet", "orc"})
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """A table as the metastore describes it; types are Spark's text."""
+class Plain(Described):
+    """A table of the metastore's; without a database, one of the connection's own."""
 
     database: str
     name: str
-    columns: tuple[tuple[str, str], ...]
-    partitioned: tuple[str, ...]
-    bucketed: tuple[str, ...]
-    buckets: int
-    location: str
-    is_table: bool
-    is_external: bool
-    format: str
-    mark: str | None
+
+    @property
+    def mark(self) -> str | None:
+        """What it is called while the gateway does not look after it."""
+        return self.properties.get(MARK)
 
     @property
     def place(self) -> exp.Table:
@@ -83,19 +79,8 @@ def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
     told = described(connection, table(database, name))
     if told is None:
         return None
-    return Plain(
-        database,
-        name,
-        told.columns,
-        told.partitioned,
-        told.bucketed,
-        told.buckets,
-        told.location,
-        told.is_table,
-        told.is_external,
-        told.format,
-        told.properties.get(MARK),
-    )
+    found = {field.name: getattr(told, field.name) for field in fields(told)}
+    return Plain(**found, database=database, name=name)
 
 
 def type_of(kind: str) -> str | None:
@@ -200,7 +185,20 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Plai
     try:
         rows = connection.run(f"DESCRIBE TABLE {written(shown)}")
         columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
-        yield Plain("", name, columns, (), (), 0, folder, True, True, "parquet", None)
+        yield Plain(
+            columns=columns,
+            partitioned=(),
+            bucketed=(),
+            buckets=0,
+            location=folder,
+            is_table=True,
+            is_external=True,
+            format="parquet",
+            properties={},
+            view_text="",
+            database="",
+            name=name,
+        )
     finally:
         drop(connection, shown, "VIEW")
 

@@ -27,7 +27,7 @@ from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_outsiders import PROTECT_ALL
 from journal.stores.postgres_routines import FUNCTIONS
-from journal.version import Version, to_datetime
+from journal.version import Version
 
 FORMAT = "5"
 _OLDER = ("1", "2", "3", "4")
@@ -276,7 +276,7 @@ def record_direct(
             [c.open for c in counts],
             [c.closing for c in counts],
             [c.tombstone for c in counts],
-            *_transaction_values(transaction),
+            *transaction.values,
             *_state_values(state),
         ],
     )
@@ -324,22 +324,7 @@ def skip_past(session: PostgresSession, table_id: int, column: str, value: int, 
 
 def add_transaction(session: PostgresSession, row: TransactionRow) -> None:
     """Record a commit."""
-    session.text(_ADD_TRANSACTION, _transaction_values(row))
-
-
-def _transaction_values(row: TransactionRow) -> list[Any]:
-    return [
-        row.version,
-        row.first_version,
-        to_datetime(row.version),
-        row.user,
-        row.application,
-        row.statements,
-        row.digest,
-        row.message,
-        list(row.tables),
-        row.rows,
-    ]
+    session.text(_ADD_TRANSACTION, row.values)
 
 
 def was_committed(session: PostgresSession, version: Version) -> bool:

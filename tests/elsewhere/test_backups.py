@@ -13,20 +13,10 @@ from journal.errors import Code, PalimpsestError
 from journal.jobs import copies
 from journal.jobs.backups import Backup
 from journal.journal import Journal
+from tests.elsewhere.clean import TOKEN
 from tests.support.client import Client
 from tests.support.relay import Relay
 from tests.support.s3 import Cutting, Server, let_in, objects
-
-TOKEN = "ada@very-private.example"
-
-
-@pytest.fixture
-def people(run: Client) -> Client:
-    run("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
-    run(f"INSERT INTO people VALUES (1, '{TOKEN}'), (2, 'bob@x.example'), (3, NULL)")
-    run("CALL system.flush('people')")
-    run("UPDATE people SET email = 'new@x.example' WHERE id = 1")
-    return run
 
 
 def _backup(client: Client, place: str, more: str = "") -> None:
