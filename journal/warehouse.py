@@ -71,7 +71,6 @@ class Warehouse:
         """Write rows as the files of one new, unlisted segment."""
         folder = self.new_folder(table)
         options = parquet_options(table)
-        (self.root / folder).parent.mkdir(parents=True, exist_ok=True)
         return self._write(session, table, query, parameters, folder, options, None)
 
     def new_folder(self, table: Table) -> str:
@@ -111,6 +110,8 @@ class Warehouse:
     ) -> tuple[SegmentFile, ...]:
         key = bounded_key(table)
         try:
+            if part is None:  # Where an attempt writes the owner alone makes folders.
+                (self.root / folder).parent.mkdir(parents=True, exist_ok=True)
             files = write_parquet(session, query, parameters, self.root, folder, options, key)
             self._write_filters(session, table, files, part)
             return files

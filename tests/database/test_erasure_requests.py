@@ -308,9 +308,10 @@ def test_a_forged_audit_log_is_noticed(people: Connection, cluster: Cluster, dat
     with psycopg.connect(cluster.conninfo(database)) as admin:
         admin.execute("UPDATE _palimpsest.audit SET actor = 'tester' WHERE seq = 1")
         admin.execute("DELETE FROM _palimpsest.audit WHERE seq = 3")
-    assert audit.verify(_journal(people), head).problems == ()
+    (cut,) = audit.verify(_journal(people), head).problems
+    assert cut.endswith("is COMPLETED, and the log has no erase.complete of it")
     lost = audit.verify(_journal(people), "0" * 63 + "1").problems
-    assert lost == ("the noted hash is not in the log: entries at its end were removed",)
+    assert "the noted hash is not in the log: entries at its end were removed" in lost
 
 
 def _run(url: str, *words: str) -> Result:

@@ -25,9 +25,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     execute = HiveConnection.execute
 
-    def listening(self: HiveConnection, sql: str) -> None:
+    def listening(self: HiveConnection, sql: str, **more: Any) -> list[list[Any]]:
         found.append(sql)
-        execute(self, sql)
+        return execute(self, sql, **more)
 
     monkeypatch.setattr(HiveConnection, "execute", listening)
     return found
