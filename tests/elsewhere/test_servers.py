@@ -47,6 +47,18 @@ def new_store(
 
 
 STORES = pytest.mark.parametrize("new_store", ["postgresql", "hive"], indirect=True)
+LONG_ON_HIVE = pytest.mark.parametrize(
+    "new_store", ["postgresql", pytest.param("hive", marks=pytest.mark.slow)], indirect=True
+)
+ARCHIVES = pytest.mark.parametrize(
+    ("new_store", "kind"),
+    [
+        *(("postgresql", kind) for kind in ("here", "s3", "path")),
+        ("hive", "here"),
+        *(pytest.param("hive", kind, marks=pytest.mark.slow) for kind in ("s3", "path")),
+    ],
+    indirect=["new_store"],
+)
 
 
 @pytest.fixture
@@ -240,7 +252,7 @@ def _fetched(server: Server, bucket: str, folder: Path) -> Path:
     return folder
 
 
-@STORES
+@LONG_ON_HIVE
 def test_rows_that_meet_a_condition_only_in_backups_are_erased(
     table: Connection, tmp_path: Path
 ) -> None:
@@ -256,8 +268,7 @@ def test_rows_that_meet_a_condition_only_in_backups_are_erased(
         table.execute("DELETE FROM t WHERE a = 7")
 
 
-@STORES
-@pytest.mark.parametrize("kind", ["here", "s3", "path"])
+@ARCHIVES
 def test_rows_past_their_date_are_archived_and_come_back(
     connect: Connect, kind: str, bucket: str, tmp_path: Path
 ) -> None:

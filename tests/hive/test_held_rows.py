@@ -25,9 +25,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     execute = HiveConnection.execute
 
-    def listening(self: HiveConnection, sql: str, **more: Any) -> list[list[Any]]:
-        found.append(sql)
-        return execute(self, sql, **more)
+    def listening(self: HiveConnection, *given: Any, **more: Any) -> list[list[Any]]:
+        found.append(str(given[0]))
+        return execute(self, *given, **more)
 
     monkeypatch.setattr(HiveConnection, "execute", listening)
     return found
