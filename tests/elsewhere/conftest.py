@@ -9,7 +9,6 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +17,9 @@ from tests.support.client import Client
 from tests.support.hdfs import Hdfs, hdfs
 from tests.support.s3 import Server, client_of, let_in
 from tests.support.spark import spark
+from tests.support.warehouse import connect, run
+
+__all__ = ["connect", "run"]
 
 __all__ = ["spark"]
 
@@ -74,14 +76,6 @@ def bucket(server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
     name = f"b{uuid.uuid4().hex[:12]}"
     server.client().create_bucket(Bucket=name)
     return name
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Client]:
-    """A client of an embedded warehouse."""
-    client = Client(tmp_path / "warehouse")
-    yield client
-    client.close()
 
 
 @pytest.fixture

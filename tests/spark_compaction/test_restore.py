@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -41,13 +40,6 @@ class Handed:
 
     def cancel(self) -> None:
         raise AssertionError
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Client]:
-    client = Client(tmp_path / "warehouse")
-    yield client
-    client.close()
 
 
 def _by(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

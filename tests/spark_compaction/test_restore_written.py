@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +41,6 @@ class _Handed(LocalEngine):
             if self.written == 1:
                 self._meanwhile()
         return found
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Client]:
-    client = Client(tmp_path / "warehouse")
-    yield client
-    client.close()
 
 
 @pytest.fixture
