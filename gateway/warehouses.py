@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from journal.errors import Code, PalimpsestError
 from journal.journal import Journal
 from journal.protocol import OpenJournal
 from journal.recovery import recover
+from journal.scratch import Scratch, sweep_scratch
 from journal.sealer import Sealer
 from journal.stores.elsewhere import is_elsewhere, is_file_system, shown_place
 
@@ -34,7 +33,7 @@ class OpenWarehouse:
     key: str
     journal: OpenJournal
     executor: Executor
-    temporary: Path | None = None
+    temporary: Scratch | None = None
     users: int = 0
 
 
@@ -52,8 +51,9 @@ class Warehouses:
             return self._acquire(url, lambda: _database(url))
         path, store_settings = parse_url(url)
         if path is None:
-            root = Path(tempfile.mkdtemp(prefix="palimpsest-"))
-            return self._acquire(str(root), lambda: _opened(root, store_settings, root))
+            scratch = Scratch()
+            root = scratch.path / "warehouse"
+            return self._acquire(str(root), lambda: _opened(root, store_settings, scratch))
         root = path.resolve()
         return self._acquire(str(root), lambda: _opened(root, store_settings, None))
 
@@ -61,6 +61,8 @@ class Warehouses:
         with self._lock:
             found = self._open.get(key)
             if found is None:
+                # What a killed process of this machine has left: rows of people may be in it.
+                sweep_scratch()
                 found = self._open[key] = make()
             found.users += 1
             return found
@@ -110,7 +112,7 @@ def _database(url: str) -> OpenWarehouse:
     return OpenWarehouse(url, executor.journal, executor)
 
 
-def _opened(root: Path, settings: dict[str, str], temporary: Path | None) -> OpenWarehouse:
+def _opened(root: Path, settings: dict[str, str], temporary: Scratch | None) -> OpenWarehouse:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -128,7 +130,7 @@ def _close(warehouse: OpenWarehouse) -> None:
     warehouse.executor.close()
     warehouse.journal.close()
     if warehouse.temporary is not None:
-        shutil.rmtree(warehouse.temporary, ignore_errors=True)
+        warehouse.temporary.close()
 
 
 WAREHOUSES = Warehouses()

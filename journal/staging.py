@@ -3,6 +3,7 @@
     <segment>/                   made by the owner for its job; listed or removed in the end
     <segment>/open/              made by the owner; units may write for as long as it is there
     <segment>/open/<attempt>/    made by one try of one unit; its files move up when all are whole
+    <segment>/open/<id>.spilled/ what the unit's database has no memory for; gone with the unit
 
 A unit outlives its job when the driver is killed, or when its executor is lost and another one does
 its work. Whatever it does then names something within ``open``, which it never makes itself: once
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from journal.journal import Journal
 
 OPEN = "open"
+SPILLED = ".spilled"
 GONE = ".gone"
 _LOG = logging.getLogger("palimpsest.jobs")
 _REMOVALS_MAX = 5
@@ -51,6 +53,24 @@ def attempt(root: Path, folder: str) -> Iterator[str]:
         _move_up(root / place, root / folder)
     finally:
         shutil.rmtree(root / place, ignore_errors=True)
+
+
+@contextmanager
+def spilled(root: Path, folder: str) -> Iterator[Path]:
+    """A folder for rows that a unit's database has no memory for; nothing of it moves up.
+
+    It lies where the owner takes away what a unit leaves that was killed, on whatever machine.
+    Raises JOB_FAILED once whoever started the job has ended it.
+    """
+    place = root / folder / OPEN / f"{uuid.uuid4().hex}{SPILLED}"
+    try:
+        place.mkdir()
+    except OSError as error:
+        raise _closed(folder) from error
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def attempt_id(place: str) -> str:
@@ -121,8 +141,8 @@ def _remove_moved(folder: Path) -> None:
     _LOG.warning("%s could not be removed; the next job or start tries again", folder)
 
 
-def sweep(journal: Journal) -> None:
-    """Remove what jobs that ended badly left open, or could not remove.
+def sweep(journal: Journal) -> list[Path]:
+    """Remove what jobs that ended badly left open, or could not remove; what is still there.
 
     Those of this process that still run are in ``journal.staged``, and are left alone.
     """
@@ -131,3 +151,4 @@ def sweep(journal: Journal) -> None:
     for left in journal.root.glob(f"*/*/*/{OPEN}"):
         if str(left.parent.relative_to(journal.root)) not in journal.staged:
             remove_folder(left)
+    return [*journal.root.glob(f"*/*/*{GONE}"), *journal.root.glob(f"*/*/*/*{GONE}")]

@@ -26,11 +26,14 @@ from typing import IO, Any
 
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Json, Progress
+from journal.scratch import Scratch
 
 _START_LIMIT_S = 120.0
 _CANCEL_LIMIT_S = 10.0
 _TAIL_BYTES = 4000
 _TOKEN = "PALIMPSEST_WORKER_TOKEN"
+_SCRATCH = ("SPARK_LOCAL_DIRS", "TMPDIR")
+"""Where Spark spills, and where its Python processes have temporary files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,12 @@ class SparkOptions:
     submit: tuple[str, ...] = ()
     idle_s: float = 600.0
     host: str = "127.0.0.1"
+
+    @property
+    def spills_in(self) -> Path | None:
+        """Where a worker on this machine has a folder for what it spills; None is where all do."""
+        given = os.environ.get("SPARK_LOCAL_DIRS") or self.conf.get("spark.local.dir")
+        return Path(given.split(",")[0]) if given else None
 
     def command(self, port: int) -> list[str]:
         """The worker's command line."""
@@ -115,6 +124,7 @@ class _Process:
         self._burial = threading.Lock()
         self._is_buried = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process.
+        self._scratch: Scratch | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._stream: IO[str] | None = None
         try:
@@ -136,6 +146,9 @@ class _Process:
             server.settimeout(1.0)
             command = options.command(server.getsockname()[1])
             environment = {**os.environ, _TOKEN: token}
+            if not options.submit and options.master.startswith("local"):
+                self._scratch = Scratch(options.spills_in)
+                environment |= dict.fromkeys(_SCRATCH, str(self._scratch.path))
             package_root = str(Path(__file__).resolve().parent.parent)
             known = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = f"{package_root}:{known}" if known else package_root
@@ -322,6 +335,8 @@ class _Process:
                 os.killpg(self._child.pid, signal.SIGKILL)
             self._child.wait()
             self._is_buried = True
+            if self._scratch is not None:
+                self._scratch.close()
 
 
 def check_java() -> None:

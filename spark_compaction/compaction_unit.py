@@ -79,7 +79,8 @@ class Written:
 def compact_unit(unit: Json) -> Json:
     """Write one unit's rows anew; what was written, and the checksums before and after."""
     root = Path(unit["root"])
-    with memory_session(root, unit.get("settings")) as session:
+    folder = next(iter(unit["folders"].values()))
+    with memory_session(root, folder, unit.get("settings")) as session:
         work = _Unit(session, root, unit)
         return work.run()
 

@@ -97,7 +97,7 @@ def find(unit: Mapping[str, Any]) -> list[str]:
     assert isinstance(change, PutRelation)
     assert isinstance(change.relation, Table)
     table = change.relation
-    with memory_session(root, unit.get("settings")) as session:
+    with memory_session(root, unit["folder"], unit.get("settings")) as session:
         create = exp.Create(this=exp.to_table(STORE_SCHEMA), kind="SCHEMA", exists=True)
         session.execute(Query(create, ()), {})
         sides = [

@@ -6,7 +6,6 @@ the conditions the plan counted with; a segment keeps the columns and types it w
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ from journal.plan import PutRelation, Query
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment
+from journal.staging import spilled
 from journal.stores import duckdb_layout as layout
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_file import DuckDBStore
@@ -89,8 +89,8 @@ def rewrite(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     assert isinstance(change.relation, Table)
     warehouse = Warehouse(Path(unit["root"]), lambda: uuid.uuid4().hex)
     rows = RowCounts(**unit["counts"]).total
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
-        store = DuckDBStore(Path(":memory:"), {**_SETTINGS, "temp_directory": scratch})
+    with spilled(warehouse.root, unit["folder"]) as place:
+        store = DuckDBStore(Path(":memory:"), {**_SETTINGS, "temp_directory": str(place)})
         session = store.acquire()
         try:
             session.begin()

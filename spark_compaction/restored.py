@@ -47,7 +47,7 @@ def write(unit: Mapping[str, Any]) -> dict[str, Any]:
     """
     root = Path(unit["root"])
     table = _table(unit["table"])
-    with memory_session(root, {"TimeZone": unit["timezone"]}) as session:
+    with memory_session(root, unit["folder"], {"TimeZone": unit["timezone"]}) as session:
         create = exp.Create(this=exp.to_table(STORE_SCHEMA), kind="SCHEMA", exists=True)
         session.execute(Query(create, ()), {})
         for number, manifest in unit["sides"]:

@@ -30,6 +30,8 @@ _DEFAULTS = {
     "spark.log.level": "ERROR",
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.python.daemon.module": "spark_compaction.daemon",
+    # What Spark spills nobody can read once the application is dead, wherever it lies.
+    "spark.io.encryption.enabled": "true",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
@@ -46,7 +48,11 @@ def open_session(master: str | None, conf: Mapping[str, str]) -> Any:
         builder = builder.master(master)
         if master.startswith("local"):
             scratch = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
-            settings |= {**_LOCAL, "spark.local.dir": scratch}
+            settings |= {
+                **_LOCAL,
+                "spark.local.dir": scratch,
+                "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
+            }
     for name, value in {**settings, **conf}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

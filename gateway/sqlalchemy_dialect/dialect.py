@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from contextlib import nullcontext
 from types import ModuleType
@@ -26,6 +24,7 @@ from gateway.sqlalchemy_dialect.ddl import (
 from gateway.sqlalchemy_dialect.types import COLSPECS, reflected
 from journal.errors import Code
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View
+from journal.scratch import Scratch
 
 _KEEP_REFERENCES = frozenset({"postgresql"})
 _OURS = frozenset({"user", "application"})
@@ -119,9 +118,9 @@ class PalimpsestDialect(default.DefaultDialect):
         return [f"{text}?{urlencode(query)}" if query else text], keywords
 
     def _temporary_warehouse(self) -> str:
-        folder = tempfile.mkdtemp(prefix="palimpsest-engine-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return folder
+        scratch = Scratch()
+        weakref.finalize(self, scratch.close)
+        return str(scratch.path / "warehouse")
 
     def _get_default_schema_name(self, connection: Any) -> str:
         return _gateway(connection).session.settings.schema

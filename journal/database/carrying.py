@@ -22,6 +22,7 @@ from journal.jobs import carried
 from journal.jobs.backups import Backup
 from journal.plan import STORE_SCHEMA, Query
 from journal.schema import Table
+from journal.scratch import scratch
 from journal.segment import Fields, Segment, SegmentFile
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
@@ -54,7 +55,7 @@ class DatabaseCarrier:
     @contextmanager
     def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
         """The rows of a table in a file of text."""
-        with carried.workplace() as folder:
+        with scratch() as folder:
             path = folder / "rows.parquet"
             if self.session is not None:
                 yield path, self._write(self.session, segment.fields, file, path)

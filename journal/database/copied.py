@@ -19,11 +19,12 @@ from journal.database.journal import DatabaseJournal
 from journal.erasure.copied import Copied, Removed, keys_in_copies, purge_each
 from journal.erasure.matching import Matcher
 from journal.erasure.wanted import Aim, Wanted
-from journal.jobs import carried, copies
+from journal.jobs import copies
 from journal.jobs.backups import Backup
 from journal.jobs.contract import silent
 from journal.plan import Query
 from journal.schema import Table
+from journal.scratch import scratch
 from journal.segment import Segment, SegmentFile
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
@@ -62,7 +63,7 @@ def _purge_one(
     assert backup.place is not None
     listed, definition = copies.read(backup.place)
     made: list[SegmentFile] = []
-    with carried.workplace() as folder, journal.reading_session() as session:
+    with scratch() as folder, journal.reading_session() as session:
         try:
             names = copies.fetch(listed, listed.paths, folder, silent)
             session.begin()

@@ -36,6 +36,7 @@ from journal.jobs.contract import Engine, JobReport, Progress, Volume, silent
 from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
+from journal.scratch import sweep_scratch
 from journal.segment import Fields, Segment
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
@@ -287,9 +288,12 @@ def complete(journal: DatabaseJournal, request: Request, by: str) -> Request:
         if target.outcome is Outcome.ERASED
         for name in replacing.reap(journal, target.table_id).in_use
     ]
+    why = f"{_WAITS}, and may read {', '.join(left)}" if left else ""
+    if not why and (forsaken := sweep_scratch()):
+        why = f"{forsaken[0]}, which a killed process left, and which cannot be removed"
     with journal.exclusive_session() as session:
-        if left:
-            following = replace(request, waits_for=f"{_WAITS}, and may read {', '.join(left)}")
+        if why:
+            following = replace(request, waits_for=why)
         else:
             following = request.moved(State.COMPLETED, journal.clock.now(), waits_for="")
             audit.completed(journal, session, following, by)

@@ -20,6 +20,8 @@ from journal.erasure.wanted import requests
 from journal.jobs import retired
 from journal.journal import Journal
 from journal.recovery import is_staged, unlisted_files
+from journal.scratch import sweep_scratch
+from journal.staging import sweep
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb import DuckDBSession
@@ -57,6 +59,8 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
 
 
 def _waits(journal: Journal) -> str | None:
+    if left := [*sweep(journal), *sweep_scratch()]:
+        return f"{left[0]}, which a killed process left, and which cannot be removed"
     with journal.reading_session() as session:
         kept = [r for r in retired.load(session) if r.why.job_kind == retired.PURGE]
     return f"files of {len(kept)} segments that statements still read" if kept else None

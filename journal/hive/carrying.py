@@ -23,6 +23,7 @@ from journal.jobs import carried
 from journal.jobs.backups import Backup
 from journal.relations import column
 from journal.schema import Table
+from journal.scratch import scratch
 from journal.segment import Fields, Segment, SegmentFile
 from journal.stores import hive_layout as layout
 from journal.stores.base import ResultColumn
@@ -58,7 +59,7 @@ class HiveCarrier:
     @contextmanager
     def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
         """The rows of a partition in a file of text."""
-        with carried.workplace() as folder:
+        with scratch() as folder:
             path = folder / "rows.parquet"
             with self.journal.statement(self.journal.begin(read_only=True)) as statement:
                 found = self._write(statement.session, segment.fields, file, path)

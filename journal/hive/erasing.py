@@ -36,6 +36,7 @@ from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.jobs import backups
 from journal.jobs.contract import JobReport, Progress, Volume, silent
 from journal.schema import Table
+from journal.scratch import sweep_scratch
 from journal.state import TableState
 from journal.stores import erasure_rows, sql_retired
 from journal.stores import hive_layout as layout
@@ -238,6 +239,7 @@ def _complete(journal: HiveJournal, request: Request, by: str) -> Request:
         cleaning.reap(journal, connection)
         for target in request.targets:
             left += _left(journal, connection, target.table_id, request.updated)
+    left += map(str, sweep_scratch())
     if left:
         why = f"rows of transactions that did not end may be in {', '.join(left)}"
         following = replace(request, waits_for=why)

@@ -36,6 +36,7 @@ from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
 from journal.hive.views import PublicViews
 from journal.schema import Table
+from journal.scratch import Scratch
 from journal.segment import Fields, SegmentFile
 from journal.state import JournalState
 from journal.stores import hive_layout as layout
@@ -86,7 +87,8 @@ class HiveJournal:
         self._lock = threading.Lock()
         self._ready: set[str] = set()
         self.staged: set[str] = set()
-        self.local = DuckDBStore(Path(":memory:"), {})
+        self._scratch = Scratch()
+        self.local = DuckDBStore(Path(":memory:"), {"temp_directory": str(self._scratch.path)})
         shown_catalog.make(self.local)
         self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of, load_fence=self._load_fence)
         with catalog.writing() as connection:
@@ -388,6 +390,7 @@ class HiveJournal:
             self.views.finish()
         self.store.close()
         self.local.close()
+        self._scratch.close()
         self.catalog.close()
 
 

@@ -3,16 +3,11 @@
     put       each piece is written to a file of this machine, put away, and removed here
     brought   files are fetched, checked, and loaded into pieces that nothing lists
 
-How a piece is written and loaded is the store's: ``Carrier``. Files that a killed process has left
-here are removed by the next one that carries any. Decides nothing about what is copied.
+How a piece is written and loaded is the store's: ``Carrier``. Decides nothing about what is copied.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -28,11 +23,11 @@ from journal.jobs.backups import Backup
 from journal.jobs.contract import Progress
 from journal.protocol import OpenJournal
 from journal.schema import Table
+from journal.scratch import scratch
 from journal.segment import SegmentFile
 from journal.stores.parquet_files import checksum
 
 BATCH_ROWS = 10_000
-_PREFIX = "palimpsest-carried-"
 
 
 class Carrier(copies.Side, Protocol):
@@ -45,33 +40,6 @@ class Carrier(copies.Side, Protocol):
         self, table: Table, backup: Backup, paths: Mapping[str, Path]
     ) -> AbstractContextManager[Backup]:
         """The backup with pieces of the store for its files, which go with the block."""
-
-
-@contextmanager
-def workplace() -> Iterator[Path]:
-    """A folder of this machine for files on their way, gone with the block."""
-    _sweep()
-    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as name:
-        yield Path(name)
-
-
-def _sweep() -> None:
-    """Remove what processes of this machine left that were killed: rows of people may be in it."""
-    shape = re.compile(rf"{_PREFIX}(\d+)-")
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        found = shape.match(folder.name)
-        if found is not None and not Path(f"/proc/{found[1]}").exists() and not _lives(found[1]):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lives(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def write(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], name: str) -> SegmentFile:
@@ -97,7 +65,7 @@ def brought(carrier: Carrier, backup: Backup, table: Table, progress: Progress) 
     assert backup.place is not None
     listed, _ = copies.read(backup.place)
     copies.refuse_other_stores(listed, carrier.kind)
-    with workplace() as folder:
+    with scratch() as folder:
         names = copies.fetch(listed, listed.paths, folder, progress)
         with carrier.load(table, listed, {p: folder / n for p, n in names.items()}) as here:
             yield replace(here, place=None)
@@ -120,7 +88,7 @@ def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
 def check(carrier: Carrier, backup: Backup, progress: Progress) -> None:
     """Raise unless a copy lists what is on record, and every file of it is what it was."""
     listed = copies.as_recorded(backup)
-    with workplace() as folder:
+    with scratch() as folder:
         names = copies.fetch(listed, listed.paths, folder, progress)
         rows = {p: sum(t.num_rows for t in read(folder / n)) for p, n in names.items()}
     if any(rows[f.path] != f.rows for s in listed.segments for f in s.files):

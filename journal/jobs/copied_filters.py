@@ -6,12 +6,12 @@ that no filter answers for somebody who is gone. Needs numpy, and is imported wh
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from journal.filters import FileFilters, read_sidecar, write_sidecar
 from journal.jobs.backups import Backup
+from journal.scratch import scratch
 from journal.stores.elsewhere import Folder
 from journal.warehouse import SIDECAR
 
@@ -33,16 +33,16 @@ def read(backup: Backup) -> dict[str, FileFilters]:
     held = None if backup.filters is None else Folder(backup.place).read(backup.filters)
     if held is None:
         return {}
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
-        (Path(scratch) / SIDECAR).write_bytes(held)
-        return dict(read_sidecar(Path(scratch)))
+    with scratch() as place:
+        (place / SIDECAR).write_bytes(held)
+        return dict(read_sidecar(place))
 
 
 def put(folder: Folder, filters: Mapping[str, FileFilters], name: str) -> str | None:
     """Put filters into a copy; the file they are in, None if there are none."""
     if not filters:
         return None
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
-        write_sidecar(Path(scratch), filters)
-        folder.put(Path(scratch) / SIDECAR, f"filters-{name}.bloom")
+    with scratch() as place:
+        write_sidecar(place, filters)
+        folder.put(place / SIDECAR, f"filters-{name}.bloom")
     return f"filters-{name}.bloom"

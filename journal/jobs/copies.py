@@ -14,7 +14,6 @@ reads it.
 from __future__ import annotations
 
 import json
-import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -33,6 +32,7 @@ from journal.journal import Journal
 from journal.plan import PutRelation
 from journal.protocol import OpenJournal
 from journal.schema import Table
+from journal.scratch import scratch
 from journal.segment import Segment, SegmentFile
 from journal.staging import scratch_folder
 from journal.stores import duckdb_maintenance as rows_of
@@ -369,8 +369,8 @@ def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         "store": backup.of_store,
         "filters": backup.filters,
     }
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
-        draft = Path(scratch) / MANIFEST
+    with scratch() as here:
+        draft = here / MANIFEST
         draft.write_text(json.dumps(listed))
         folder.put(draft, MANIFEST)
 

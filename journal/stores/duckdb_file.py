@@ -1,10 +1,14 @@
 """The embedded store's DuckDB database file: opened, its idle sessions kept, closed.
 
-What a session does is ``duckdb``'s; this module never runs a client's query.
+What a session does is ``duckdb``'s; this module never runs a client's query. Rows that DuckDB has
+no memory for are put aside in a folder of this file's alone, ``<file>.tmp`` or one below the
+setting ``temp_directory``: what a killed process left in it is removed when the file is opened.
 """
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import threading
 import time
 import weakref
@@ -15,6 +19,7 @@ from typing import Any
 
 import duckdb
 
+from journal.errors import Code, PalimpsestError
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_errors import mapped, open_error
 
@@ -25,15 +30,34 @@ _IDLE_POLL_S = 0.01
 Reopen = Callable[[Callable[[Path], None]], DuckDBSession]
 
 
+def _aside(file: Path, given: str | None) -> Path:
+    """Where one file's rows are put aside, and no others."""
+    if given is None:
+        return file.with_name(f"{file.name}.tmp")
+    name = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]
+    try:
+        # DuckDB makes the last folder of a path and no other.
+        Path(given).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the folder {given} of the setting temp_directory cannot be made: {error.strerror}",
+            advice="name another folder, or leave the setting out",
+        ) from error
+    return Path(given) / f"palimpsest-{name}"
+
+
 class DuckDBStore:
     """An open DuckDB database file and its idle sessions."""
 
     def __init__(self, file: Path, settings: Mapping[str, str]) -> None:
+        self._aside = _aside(file, settings.get("temp_directory"))
         config: dict[str, Any] = {
             "immediate_transaction_mode": True,
             "autoinstall_known_extensions": False,
             "arrow_lossless_conversion": True,
             **settings,
+            "temp_directory": str(self._aside),
         }
         self._file = file
         self._config = config
@@ -41,6 +65,24 @@ class DuckDBStore:
         self._sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._root = self._connect()
+        try:
+            # DuckDB lets one process open the file, so no other one that lives has put rows there.
+            self._forget_aside()
+        except PalimpsestError:
+            self._root.close()
+            raise
+
+    def _forget_aside(self) -> None:
+        try:
+            shutil.rmtree(self._aside)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"rows that DuckDB put aside in {self._aside} cannot be removed: {error.strerror}",
+                advice="mend permissions, or remove the folder; people's rows may be in it",
+            ) from error
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         try:
@@ -115,6 +157,7 @@ class DuckDBStore:
         self._sessions.clear()
         self._root.close()
         try:
+            self._forget_aside()
             write(self._file)
         finally:
             self._root = self._connect()

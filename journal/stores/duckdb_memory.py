@@ -1,12 +1,12 @@
 """DuckDB sessions that hold nothing but what a unit of work reads and writes: no database file.
 
-Executors of jobs use them, one for each unit. Rows that do not fit the memory they may use go to
-files in a temporary folder.
+Executors of jobs use them, one for each unit. Rows that do not fit the memory they may use go into
+the folder that the unit writes to, from where the owner removes them if the unit is killed; never
+into a temporary folder of the executor's machine, which nobody would ever look at.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from journal.staging import spilled
 from journal.stores.duckdb import DuckDBSession
 
 _SETTINGS = {
@@ -27,11 +28,14 @@ _SETTINGS = {
 
 @contextmanager
 def memory_session(
-    root: Path, settings: Mapping[str, str] | None = None
+    root: Path, folder: str, settings: Mapping[str, str] | None = None
 ) -> Iterator[DuckDBSession]:
-    """A session in memory; ``root`` is the warehouse whose segment files it reads."""
-    with tempfile.TemporaryDirectory(prefix="palimpsest-unit-") as scratch:
-        config: dict[str, Any] = {**_SETTINGS, "temp_directory": scratch, **(settings or {})}
+    """A session in memory; ``root`` is the warehouse whose segment files it reads.
+
+    ``folder`` is one of the folders of its job, relative to the root, and open.
+    """
+    with spilled(root, folder) as place:
+        config: dict[str, Any] = {**_SETTINGS, **(settings or {}), "temp_directory": str(place)}
         connection = duckdb.connect(":memory:", config=config)
         try:
             yield DuckDBSession(connection, root)

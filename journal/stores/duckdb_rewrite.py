@@ -21,7 +21,7 @@ from journal.erasure.descriptor import parse_descriptor
 from journal.filters import FileFilters, FilterBuilder, write_sidecar
 from journal.read_back import BATCH_ROWS, take_in
 from journal.segment import SegmentFile
-from journal.staging import attempt, attempt_id
+from journal.staging import attempt, attempt_id, spilled
 from journal.stores.duckdb import DIALECT
 from journal.stores.duckdb_hash import row_hash
 from journal.stores.parquet_files import checksum
@@ -39,15 +39,17 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     target; ``file`` is None if nothing is left. The targets lie in one folder that is open.
     """
     folder = Path(unit["files"][0]["target"]).parent
-    with (
-        duckdb.connect(":memory:", config={"threads": "1"}) as connection,
-        attempt(folder.parent, folder.name) as place,
-    ):
+    given = (folder.parent, folder.name)
+    with spilled(*given) as scratch, attempt(*given) as place, _connected(scratch) as connection:
         files = [
             {"source": f["source"], "target": _target(f["target"], folder.parent / place)}
             for f in unit["files"]
         ]
         return _rewritten(connection, {**unit, "files": files})
+
+
+def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"threads": "1", "temp_directory": str(scratch)})
 
 
 def _target(wanted: str, place: Path) -> str:

@@ -10,7 +10,6 @@ is written appears whole or not at all. Decides nothing about what is written.
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from journal.errors import Code, PalimpsestError
+from journal.scratch import scratch
 
 _LOCAL = frozenset({"file", "local"})
 # A drive of Windows is one letter; no folder is named so that a colon and a slash follow.
@@ -97,10 +97,10 @@ def fetched(place: str) -> Iterator[Path]:
     if not is_elsewhere(place):
         yield local_path(place)
         return
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
+    with scratch() as here:
         # Its ending says what it is.
         folder, name = _split(place)
-        copy = Path(scratch) / name
+        copy = here / name
         Folder(folder).fetch(name, copy)
         yield copy
 
@@ -116,8 +116,8 @@ def written(place: str) -> Iterator[Path]:
         return
     folder, name = _split(place)
     target = Folder(folder)
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as scratch:
-        copy = Path(scratch) / name
+    with scratch() as here:
+        copy = here / name
         yield copy
         target.put(copy, name)
 

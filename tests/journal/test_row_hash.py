@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from journal.plan import Query
+from journal.staging import open_folders
 from journal.stores.duckdb_hash import row_hash
 from journal.stores.duckdb_memory import memory_session
 
@@ -49,7 +51,8 @@ def test_different_values_have_different_hashes(
 def _hashes(root: Path, kind: str, *values: str) -> list[int]:
     branches = [f"SELECT {n} AS n, ({v})::{kind} AS x" for n, v in enumerate(values)]
     source = sqlglot.parse_one(" UNION ALL ".join(branches), read="duckdb")
-    with memory_session(root) as session:
+    open_folders(root, [folder := uuid.uuid4().hex])
+    with memory_session(root, folder) as session:
         session.stage("rows_of", Query.of(source), {})
         rows = exp.select(row_hash([("x", kind)], [], "r")).from_("rows_of AS r").order_by("n")
         session.execute(Query.of(rows), {})

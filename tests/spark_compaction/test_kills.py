@@ -136,8 +136,9 @@ class _DyingExecutor(SparkEngine):
         self._other, self._folder = other, folder
 
     def map(self, function: str, units: Sequence[Any], progress: Progress) -> list[Any]:
-        marked = [{**u, "settings": {"temp_directory": str(self._folder)}} for u in units]
-        return self._other.map("tests.support.spark:die_once", marked, progress)
+        marker = str(self._folder / "died")
+        marked = [{"function": function, "unit": u, "marker": marker} for u in units]
+        return self._other.map("tests.support.spark:do_and_die_once", marked, progress)
 
 
 def test_an_executor_is_killed(run: Client, spark: SparkEngine, tmp_path: Path) -> None:

@@ -109,3 +109,19 @@ def test_a_worker_by_spark_submit() -> None:
         assert engine.run("tests.support.spark:count_rows", {"rows": 3}, silent) == 3
     finally:
         engine.close()
+
+
+def test_what_spark_spills_cannot_be_read_and_goes_with_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkEngine
+) -> None:
+    assert spark is not None, "skipped where Spark cannot run"
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    settings = {"spark.driver.memory": "512m", "spark.shuffle.compress": "false"}
+    engine = SparkEngine(SparkOptions(master="local[1]", conf=settings))
+    assert engine.run("tests.support.spark:shuffle", {"rows": 10_000}, silent) == 10_000
+    spilled = list(tmp_path.rglob("shuffle_*.data"))
+    assert sum(p.stat().st_size for p in spilled) > 100_000
+    assert not any(b"person-" in p.read_bytes() for p in spilled)
+    os.kill(engine.start(), signal.SIGKILL)
+    engine.close()
+    assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,6 @@ import pytest
 
 from journal.errors import PalimpsestError
 from spark_compaction.client import SparkEngine, SparkOptions, check_java
-from spark_compaction.compaction_unit import compact_unit
 from spark_compaction.functions import load_function
 
 
@@ -47,16 +46,6 @@ def triple(unit: int) -> int:
     return unit * 3
 
 
-def die_once(unit: dict[str, Any]) -> Any:
-    """A unit of compaction whose executor is killed after it has written, the first time."""
-    found = compact_unit(unit)
-    marker = Path(unit["settings"]["temp_directory"]) / "died"
-    if not marker.exists():
-        marker.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return found
-
-
 def do_and_die_once(work: dict[str, Any]) -> Any:
     """Any unit whose executor is killed after it has done it, the first time."""
     found = load_function(work["function"])(work["unit"])
@@ -76,3 +65,10 @@ def sleep(unit: float) -> float:
 def count_rows(cluster: object, task: dict[str, int], progress: object) -> int:
     """A function that runs beside the session."""
     return int(cluster.spark.range(task["rows"]).count())  # type: ignore[attr-defined]
+
+
+def shuffle(cluster: object, task: dict[str, int], progress: object) -> int:
+    """Rows that go through files of Spark's own."""
+    rows = cluster.spark.range(task["rows"])  # type: ignore[attr-defined]
+    named = rows.selectExpr("id", "concat('person-', id) AS name")
+    return len(named.repartition(2, "name").sortWithinPartitions("name").collect())
