@@ -35,6 +35,13 @@ class SegmentChecker:
         for file in files:
             self._check(file)
 
+    def check_again(self, file: SegmentFile) -> Path:
+        """Where one file lies; read in full whatever this process has found of it before."""
+        found = self.damage(file)
+        if found is not None:
+            raise _damaged(file, found)
+        return self._root / file.path
+
     def trust(self, file: SegmentFile) -> None:
         """Record a file this process has just written."""
         status = (self._root / file.path).stat()

@@ -39,21 +39,33 @@ def _run(context: JobContext) -> JobReport:
         backup = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
         assert backup is not None, "no row is newer than the state"
     else:
-        backup = make(context, name, BackupKind.NAMED, expiry(context))
+        backup = make(context, name, BackupKind.NAMED, expiry(context), is_whole=True)
     return report(context, backup, "planned" if context.dry_run else "done")
 
 
-def make(context: JobContext, name: str, kind: BackupKind, expires_at: datetime | None) -> Backup:
+def make(
+    context: JobContext,
+    name: str,
+    kind: BackupKind,
+    expires_at: datetime | None,
+    *,
+    is_whole: bool = False,
+) -> Backup:
     """Seal the head and record what the table consisted of when it was sealed.
 
-    Rows committed since, in the next head or in segments of their own, are not part of it.
+    Rows committed since, in the next head or in segments of their own, are not part of it. One that
+    ``is_whole`` lists no damaged file: raises SEGMENT_DAMAGED.
     """
     journal = context.journal
     for _ in range(_ROUNDS_MAX):
         settled = settled_version(journal, context.table.id)
+        if is_whole:
+            _check_files(context)
         with journal.exclusive_session() as session:
             backup = _backup(context, name, kind, expires_at, settled)
             if backup is not None:
+                if is_whole:
+                    journal.checker.check(backup.segments)
                 backups.add(session, backup)
                 session.commit()
                 return backup
@@ -62,6 +74,17 @@ def make(context: JobContext, name: str, kind: BackupKind, expires_at: datetime 
         f"other jobs replaced segments of {context.table.name} whenever it was to be backed up",
         advice="run it again when fewer jobs run",
     )
+
+
+def _check_files(context: JobContext) -> None:
+    """Read most of what will be listed while others commit: it may take a while."""
+    journal = context.journal
+    transaction = journal.begin(read_only=True)
+    try:
+        state = transaction.snapshot.tables.get(context.table.id)
+        journal.checker.check(() if state is None else state.manifest.segments)
+    finally:
+        journal.rollback(transaction)
 
 
 def _copy(context: JobContext, name: str) -> JobReport:
@@ -130,7 +153,6 @@ def refuse_hidden_rows(context: JobContext) -> None:
 def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
     """Copy the files of a backup to a place, whole; who calls holds the table's turn."""
     journal = context.journal
-    journal.checker.check(backup.segments)
     with journal.pins.hold(backup.paths):
         return copies.put(
             copies.WarehouseSide(journal), backup, context.table, place, context.progress

@@ -79,8 +79,8 @@ class WarehouseSide:
 
     @contextmanager
     def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
-        """The file itself."""
-        yield self.journal.root / file.path, file
+        """The file itself; raises SEGMENT_DAMAGED if it is not what the manifest says."""
+        yield self.journal.checker.check_again(file), file
 
     def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
         """Those that lie beside the files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import gateway
+from journal.jobs import backups
 from journal.journal import Journal
 from journal.recovery import recover
 from journal.verification import verify
@@ -241,3 +243,36 @@ def test_a_read_only_folder(connect: Callable[..., Client], tmp_path: Path) -> N
         subprocess.run(["umount", str(place)], check=True, capture_output=True)
     assert error.code in {"PAL-504", "PAL-507"}
     assert "read-only" in str(error).lower() or "permission" in str(error).lower()
+
+
+def _rot(path: Path) -> None:
+    """Alter a file as a disk does: of equal size, and of the same age."""
+    before = path.stat()
+    _alter(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, _truncate, _alter, _rot])
+@pytest.mark.parametrize("reopen", [False, True])
+def test_a_backup_holds_no_damage(
+    connect: Callable[..., Client], tmp_path: Path, damage: Callable[[Path], None], reopen: bool
+) -> None:
+    run = connect()
+    path = _filled(run)
+    run("CALL system.backup('t', name => 'whole')")
+    damage(path)
+    if reopen:
+        run.close()
+        run = connect()
+    elsewhere = tmp_path / "elsewhere"
+    calls = [f"CALL system.backup('t', name => 'copied', to => '{elsewhere}')"]
+    if reopen or damage is not _rot:
+        # What a disk does to a file later is seen when it is read: naming it reads it once.
+        calls.append("CALL system.backup('t', name => 'named')")
+    for call in calls:
+        with pytest.raises(gateway.Error, match="PAL-503") as raised:
+            run(call)
+        assert str(path.relative_to(run.root)) in str(raised.value)
+    with run.connection.session.journal.reading_session() as session:
+        assert [b.name for b in backups.load(session, 1)] == ["whole"]
+    assert [p for p in elsewhere.rglob("*") if p.is_file()] == []
