@@ -61,6 +61,8 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
             scheduler = _made(connection, check_s, parallel, as_json)
             if once:
                 runs = scheduler.once()
+                if not runs:
+                    click.echo(json.dumps({"due": 0}) if as_json else "Nothing is due.")
             else:
                 runs = []
                 _serve(scheduler)

@@ -125,6 +125,9 @@ def test_once_at_the_prompt(run: Client) -> None:
     assert found.exit_code == 0, found.output
     (line,) = found.output.splitlines()
     assert json.loads(line)["report"]["removed"]["rows"] == 100
+    words = ["scheduler", "--once", "-w", str(run.root)]
+    assert CliRunner().invoke(main, words).output == "Nothing is due.\n"
+    assert json.loads(CliRunner().invoke(main, [*words, "--json"]).output) == {"due": 0}
 
 
 def test_it_ends_when_it_is_told_to(run: Client) -> None:
