@@ -85,6 +85,7 @@ def erase_rows(
         among={} if reads_more else {table.id: asking.among(parsed, erase)},
         again=asking.kept(parsed),
         reason=erase.reason,
+        dependents=erase.dependents,
     )
     request = eraser.accept(wanted, by)
     if eraser.at_once:

@@ -6,6 +6,7 @@
     VERSIONS = 5                                        row versions of one key
     BACKUP = 30 DAYS                                    what jobs have replaced
     LATE_ARRIVAL = 2 DAYS                               how late rows may still come
+    DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
 
 A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
 the clock comes in as an argument.
@@ -19,6 +20,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from journal.cron import parse_cron
+from journal.dependents import Dependents
 from journal.duration import Duration
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, fold
@@ -55,6 +57,7 @@ class Policy:
     versions: int | None = None
     backup: Duration | None = None
     late_arrival: Duration | None = None
+    dependents: Dependents | None = None
     attempts: int | None = None
     concurrency: int | None = None
     schedules: tuple[tuple[str, str], ...] = ()
@@ -87,6 +90,7 @@ NAMES = {
     "versions": "versions",
     "backup": "backup",
     "late_arrival": "late_arrival",
+    "dependents": "dependents",
     "max_attempts": "attempts",
     "max_concurrency": "concurrency",
 }
@@ -133,8 +137,23 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
             found = Action(value.upper())
         except ValueError:
             raise _wrong(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
+    elif field == "dependents":
+        found = _dependents(value)
     change: dict[str, object] = {field: found}
     return replace(policy, **change)  # type: ignore[arg-type]
+
+
+def _dependents(value: str) -> Dependents:
+    try:
+        found = Dependents(value.strip().upper())
+    except ValueError:
+        raise _wrong(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
+    if found is Dependents.CASCADE:
+        raise _wrong(
+            "retention goes by the dates of rows, and takes no rows of other tables along",
+            "give these tables a RETENTION of their own; use REPORT or REFUSE",
+        )
+    return found
 
 
 def _number(field: str, value: str) -> int:

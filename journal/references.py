@@ -79,7 +79,9 @@ def check_references(
     redefined = _redefined(transaction)
     for reference in _of(committed.catalog, own):
         ends = {t.id: t for t in (reference.child, reference.parent)}
-        if not any(transaction.is_pinned(table_id, committed) for table_id in ends):
+        changed = any(transaction.is_pinned(table_id, committed) for table_id in ends)
+        # Erasures and retention take parents without a version of their own.
+        if not changed and not transaction.is_replaced(reference.parent.id, committed):
             continue
         if not redefined.isdisjoint(ends):
             raise _conflict(reference)

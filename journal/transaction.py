@@ -128,6 +128,14 @@ class Transaction:
         state = committed.tables.get(table_id)
         return state is not None and state.last_version > self.snapshot.version
 
+    def is_replaced(self, table_id: int, committed: JournalState) -> bool:
+        """True when the table lists other pieces, or hides other rows, than in the snapshot."""
+        state, known = committed.tables.get(table_id), self.snapshot.tables.get(table_id)
+        if state is None or known is None:
+            return state is not known
+        now, then = state.manifest, known.manifest
+        return (now.generation, now.epoch) != (then.generation, then.epoch)
+
     def fail(self) -> None:
         """A statement failed inside an explicit transaction."""
         self.status = Status.FAILED

@@ -1,4 +1,4 @@
-"""ERASE FROM t WHERE .. [REASON 'text'], by its tokens. Pure."""
+"""ERASE FROM t WHERE .. [ON DEPENDENTS CASCADE] [REASON 'text'], by its tokens. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal.dependents import read_dependents
 from journal.errors import Code, PalimpsestError, Position
 from rewriter.statement import Erase
+
+_MORE = "ON DEPENDENTS and REASON"
 
 
 def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Erase:
@@ -22,6 +25,9 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     end, reason = len(tokens), None
     if words[-2:-1] == ["REASON"] and tokens[-1].token_type is TokenType.STRING:
         end, reason = end - 2, tokens[-1].text
+    dependents = None
+    if words[end - 3 : end - 1] == ["ON", "DEPENDENTS"]:
+        end, dependents = end - 3, read_dependents(tokens[end - 1].text)
     if end == where + 1:
         raise _unexpected(tokens[-1], "WHERE needs a condition")
     like = tokens[where]
@@ -33,8 +39,8 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
         raise _unexpected(tokens[2], "ERASE FROM needs one table")
     # A LIMIT, or whatever else a query may have, would erase other rows than it seems to.
     if _more(query, "expressions", "from_", "where"):
-        raise _unexpected(tokens[where], "ERASE takes nothing behind its condition but REASON")
-    return Erase(table, query.args["where"].this, reason)
+        raise _unexpected(tokens[where], f"ERASE takes nothing behind its condition but {_MORE}")
+    return Erase(table, query.args["where"].this, reason, dependents)
 
 
 def _more(node: exp.Expr, *known: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from journal.dependents import dependents_of
 from journal.erasure.descriptor import descriptor_of
 from journal.errors import Code, PalimpsestError
 from journal.limits import Slo
@@ -46,6 +47,7 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
     """Raise for policies, limits and schedules that mean nothing: nobody would notice later."""
     check_policy(new)
     Slo.of(new)
+    dependents_of(new)
     before = () if old is None else policy_of(old).schedules
     for kind, line in policy_of(new).schedules:
         known = context.job_kinds()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.dependents import Dependents
 from journal.segment import Tier
 
 
@@ -102,11 +103,12 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """ERASE FROM t WHERE .. [REASON 'text']."""
+    """ERASE FROM t WHERE .. [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON 'text']."""
 
     table: exp.Table
     where: exp.Expr
     reason: str | None = None
+    dependents: Dependents | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from journal.catalog import change_to_json
 from journal.dangling import dangling, told
+from journal.dependents import Dependents, refused
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry
 from journal.holds import active, covered, whole_table
@@ -82,8 +83,7 @@ class Retention:
         if not policy.removes:
             return replace(empty, why="no policy removes anything")
         holds = active(journal, table)
-        whole = whole_table(holds)
-        if whole is not None:
+        if (whole := whole_table(holds)) is not None:
             return replace(empty, why=f"under {whole.told()}", details={"held": whole.id})
         now = self.now or to_datetime(journal.clock.now())
         self.found = Expiry(
@@ -186,8 +186,31 @@ class Retention:
             return ()
         generation = state.tables[table_id].manifest.generation + 1
         journal.removals.add(Removal(table_id, generation, condition))
+        if found.policy.dependents is Dependents.REFUSE:
+            with journal.reading_session() as session:
+                show_lists(session, journal, found)
+                _check_dependents(found, _dangling(journal, session, found))
         assert self._late is not None
         return ended_meanwhile(journal, state.tables[table_id], found, self._late)
+
+
+def _dangling(journal: Journal, session: DuckDBSession, found: Expiry) -> dict[str, int]:
+    """Rows of other tables, or of this one, that refer to current rows past their date."""
+    table, policy, state = found.table, found.policy, journal.state
+    condition = found.archived("r")
+    if condition is None or policy.column is None or table.id not in state.catalog.references:
+        return {}
+    names = dict.fromkeys([*table.key, policy.column])
+    rows = Reader(table, state.tables[table.id].tiers).current([(column(n), n) for n in names])
+    keys = exp.select(*[column(k, "r") for k in table.key])
+    going = keys.from_(rows.subquery("r")).where(condition)
+    return dangling(session, state, {table.id: going}).get(table.id, {})
+
+
+def _check_dependents(found: Expiry, left: Mapping[str, int]) -> None:
+    """Raise FOREIGN_KEY if rows would be left behind that refer to what goes, and none may be."""
+    if left and found.policy.dependents is Dependents.REFUSE:
+        raise refused(found.table, left, "retention")
 
 
 def _unverified(what: str) -> PalimpsestError:
@@ -234,16 +257,14 @@ class _Planning:
         heads = self._heads()
         gone = self.gone + heads
         details: dict[str, Json] = {"now": self.found.now.isoformat(), "rows": asdict(gone)}
-        cut_off = self.found.cut_off
-        if cut_off is not None:
+        if (cut_off := self.found.cut_off) is not None:
             details |= {"cut_off": cut_off.isoformat(), "action": self.found.policy.action.value}
-        left = self._dangling() if gone.total else {}
-        if left:
-            details["dangling"] = left
+        left = _dangling(self.journal, self.session, self.found) if gone.total else {}
+        _check_dependents(self.found, left)
+        details |= {"dangling": left} if left else {}
         if heads.total:
             details["head_rows"] = heads.total
-        floor = self._floor()
-        if floor:
+        if floor := self._floor():
             details["floor"] = floor
         return JobPlan(
             "retain",
@@ -265,18 +286,6 @@ class _Planning:
             return "nothing is past its time"
         why = f"{gone} journal rows are past their time"
         return f"{why}; {told(left)}" if left else why
-
-    def _dangling(self) -> dict[str, int]:
-        """Rows of other tables, or of this one, that refer to current rows past their date."""
-        table, policy, state = self.found.table, self.found.policy, self.journal.state
-        condition = self.found.archived("r")
-        if condition is None or policy.column is None or table.id not in state.catalog.references:
-            return {}
-        names = dict.fromkeys([*table.key, policy.column])
-        rows = Reader(table, state.tables[table.id].tiers).current([(column(n), n) for n in names])
-        keys = exp.select(*[column(k, "r") for k in table.key])
-        going = keys.from_(rows.subquery("r")).where(condition)
-        return dangling(self.session, state, {table.id: going}).get(table.id, {})
 
     def _lists(self) -> None:
         """Files for what the executors must look up."""

@@ -60,6 +60,12 @@ def command() -> None:
     type=click.IntRange(min=1),
     help="How long the identifiers may not be written again; default: for ever.",
 )
+@click.option(
+    "--dependents",
+    type=click.Choice(["report", "refuse", "cascade"]),
+    help="What becomes of rows that refer to what goes: they stay and are counted, nothing goes"
+    " while there are any, or they go, too; default: what each table says, else report.",
+)
 @click.option("--dry-run", is_flag=True, help="Only count keys, versions, files and bytes.")
 @JSON_OPTION
 @upkeep_options
@@ -69,6 +75,7 @@ def submit(
     tables: tuple[str, ...],
     reason: str | None,
     suppress_days: int | None,
+    dependents: str | None,
     dry_run: bool,
     as_json: bool,
     access: Access,
@@ -79,10 +86,11 @@ def submit(
     Examples:
       palimpsest erase submit --subject email=ada@example.org
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
-      palimpsest erase submit --subject customer=17 --dry-run --json
+      palimpsest erase submit --subject customer=17 --dependents cascade --dry-run
     """
     from gateway.erasers import eraser_of
     from gateway.erasing import names_of, read_subjects, subjects_of
+    from journal.dependents import read_dependents
     from journal.erasure.wanted import Wanted
 
     with connected(access, "erase", as_json=as_json) as connection:
@@ -92,6 +100,7 @@ def submit(
                 tables=names_of(connection.session, list(tables)),
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,
+                dependents=None if dependents is None else read_dependents(dependents),
             )
             eraser = eraser_of(connection.session)
             who = _who(connection)

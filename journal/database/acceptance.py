@@ -11,7 +11,7 @@ are held in memory only. A dry run writes nothing.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from journal.database import copied, keeping, pieces
 from journal.database.journal import DatabaseJournal
+from journal.database.left_behind import left_behind
 from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.erasure import audit
@@ -59,6 +60,7 @@ class _Sought:
     kept: tuple[Segment, ...] = ()
     keys: list[pa.Table] = field(default_factory=list)
     copied: Copied = field(default_factory=Copied)
+    dangling: Mapping[str, int] = field(default_factory=dict)
     searched: int = 0
     bytes: int = 0
 
@@ -100,6 +102,7 @@ def _accepted(
             hold_writers(session, sought.aim.table)
         for sought in [*adopted, *(s for s in late if not is_flat(s.aim.table))]:
             _search_late(session, sought, committed, wanted)
+        _look_for_references(session, committed, found, wanted)
         request, changed = _write(journal, session, committed, found, wanted, by)
         made[:] = [request]
         return changed
@@ -115,6 +118,7 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
     found = _search(journal, wanted, tidies=False)
     with journal.reading_session() as session:
         session.begin()
+        _look_for_references(session, journal.state, found, wanted)
         for number, sought in enumerate(found):
             target = _target(sought)
             if (keys := sought.found) is not None:
@@ -318,8 +322,20 @@ def _target(sought: _Sought) -> Target:
         Outcome.SEARCHED_NONE if sought.found is None else Outcome.PENDING,
         files_searched=sought.searched,
         bytes_searched=sought.bytes,
+        dangling=sought.dangling,
     )
     return sought.copied.told(target)
+
+
+def _look_for_references(
+    session: PostgresSession, committed: JournalState, found: list[_Sought], wanted: Wanted
+) -> None:
+    """Count the rows that stay and refer to what was found; raises where none may."""
+    tables = {s.aim.table.id: s for s in found}
+    keys = {i: s.found for i, s in tables.items()}
+    going = {i: k for i, k in keys.items() if k is not None}
+    for table_id, left in left_behind(session, committed, going, wanted.dependents).items():
+        tables[table_id].dangling = left
 
 
 def _write(

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from journal.database import keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
+from journal.dependents import Dependents
 from journal.errors import Code, PalimpsestError
 from journal.expiry import ENDED, HELD, Expiry, substituted
 from journal.holds import active, covered, whole_table
@@ -59,6 +60,7 @@ def retain(
     if not policy.removes:
         return _nothing(asked, "no policy removes anything")
     holding = covered(journal, table, holds)
+    _refuse_dependents(journal, table, policy)
     if asked.dry_run:
         return _planned(journal, asked, Expiry(table, policy, now, 0, holding))
     with replacing.turn(journal, table) as session:
@@ -83,6 +85,18 @@ def _refuse(table: Table, policy: Policy) -> None:
             f"{table.name} has an adopted journal, from which no policy removes rows",
             advice="OPTIMIZE moves superseded versions out of it; or eject the table and adopt it"
             " again, as a plain one",
+        )
+
+
+def _refuse_dependents(journal: DatabaseJournal, table: Table, policy: Policy) -> None:
+    if policy.dependents is not Dependents.REFUSE:
+        return
+    references = journal.state.catalog.references.get(table.id, ())
+    if any(reference.parent.id == table.id for reference in references):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a PostgreSQL store does not look who refers to rows of {table.name} that go",
+            advice="leave DEPENDENTS out of the policy: rows that refer to what goes stay",
         )
 
 

@@ -17,21 +17,26 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.dangling import dangling
+from journal.dependents import Dependents, dependents_of, refused
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT
+from journal.erasure.depending import Followed, Follower, check_searched, together
 from journal.erasure.holdings import holdings
 from journal.erasure.kept import Unsearched, rows_copied, rows_kept, search_copies, search_kept
 from journal.erasure.late import to_keep
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.scope import load_scope
 from journal.erasure.secret import PRIVATE, lasting_secret
 from journal.erasure.sought import forget, keep
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
+from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
 from journal.journal import Journal
 from journal.schema import Table
 from journal.state import TableState
+from journal.statement import Statement
 from journal.stores import duckdb_layout as layout
 from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb import DuckDBSession
@@ -54,6 +59,8 @@ class _Sought:
     warns: str = ""
     left: list[Unsearched] = field(default_factory=list)
     dangling: Mapping[str, int] = field(default_factory=dict)
+    depends: str = ""
+    """Why rows of it go whom nobody named; empty if none do."""
 
     @property
     def table(self) -> Table:
@@ -63,14 +70,21 @@ class _Sought:
     @property
     def why_not(self) -> str | None:
         """Why it is not searched."""
-        return self.aim.why_not
+        return None if self.depends else self.aim.why_not
+
+    def take(self, followed: Followed) -> None:
+        """Let rows go as well that depend on what goes."""
+        if self.aim.why_not is not None:
+            self.search = followed.search
+        self.depends = followed.why
+        self.keys += [] if followed.keys is None else [followed.keys]
 
 
 def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
     """Accept a request; raises ERASURE when no table could hold who is meant."""
     wanted.check()
     for attempt in range(_ROUNDS_MAX):
-        found = _search(journal, wanted, tidies=True)
+        found, follower = _search(journal, wanted, tidies=True)
         with journal.exclusive_session() as session:
             late = [_late(journal, session, t) for t in found if t.why_not is None]
             if attempt + 1 < _ROUNDS_MAX and sum(map(len, late)) > _LATE_FILES_MAX:
@@ -78,15 +92,21 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
             for sought in found:
                 if sought.why_not is None:
                     _finish(journal, session, sought, wanted)
-            _look_for_references(journal, session, found)
+            if not _follow(journal, session, found, follower):
+                continue
+            _look_for_references(journal, session, found, wanted)
             return _write(journal, session, found, wanted, by)
-    raise AssertionError("the last round accepts")
+    raise PalimpsestError(
+        Code.ERASURE,
+        "rows that refer to what goes are written faster than copies can be searched for them",
+        advice="run it again when less is written",
+    )
 
 
 def dry_run(journal: Journal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, files and bytes, by table; nothing is written."""
     wanted.check()
-    found = _search(journal, wanted, tidies=False)
+    found, follower = _search(journal, wanted, tidies=False)
     now = journal.clock.now()
     targets = []
     with journal.reading_session() as session:
@@ -96,7 +116,8 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
         for sought in found:
             if sought.why_not is None:
                 _finish(journal, session, sought, wanted)
-        _look_for_references(journal, session, found)
+        _follow(journal, session, found, follower)
+        _look_for_references(journal, session, found, wanted)
         for sought in found:
             target = _target(sought, None)
             if sought.why_not is None and sought.keys:
@@ -121,8 +142,11 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
     )
 
 
-def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
-    """The sealed part of every table in question, what is kept besides, and the copies."""
+def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> tuple[list[_Sought], Follower]:
+    """The sealed part of every table in question, what is kept besides, and the copies.
+
+    What depends on it is found by the follower, which goes on in the commit section.
+    """
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
@@ -143,9 +167,49 @@ def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
                 locator.segments(state.manifest.segments)
                 search_kept(journal, locator)
                 sought.left = search_copies(journal, locator, tidies=tidies)
-            return found
+            scope = load_scope(statement.session)
+            follower = Follower(journal, wanted.dependents, scope, tidies)
+            _search_dependents(statement, found, wanted, follower)
+            return found, follower
     finally:
         journal.rollback(transaction)
+
+
+def _search_dependents(
+    statement: Statement, found: Sequence[_Sought], wanted: Wanted, follower: Follower
+) -> None:
+    """What depends on what was found; heads are asked here, too, so that copies are in time."""
+    state, seeds = statement.committed, dict[int, pa.Table]()
+    for sought in found:
+        table = sought.table
+        if sought.why_not is not None or not state.catalog.references.get(table.id):
+            continue
+        if dependents_of(table, wanted.dependents) is not Dependents.REPORT:
+            check_searched(sought.left)
+        if not follower.cascades(state, table):
+            continue
+        if sought.locator is None:
+            seeds[table.id] = together([wanted.rows[table.id](), *sought.kept])
+            continue
+        sought.locator.heads(state.tables[table.id].manifest.heads)
+        if sought.locator.search.keys:
+            seeds[table.id] = together(sought.locator.search.keys)
+    follower.search(statement.session, state, seeds)
+
+
+def _follow(
+    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], follower: Follower
+) -> bool:
+    """Take along what depends on what was found by now; False if the search must begin anew."""
+    state, tables = journal.state, {s.table.id: s for s in found}
+    seeds = {s.table.id: together(s.keys) for s in found if s.keys}
+    if not state.catalog.references:
+        return True
+    if not follower.finish(session, state, seeds) or not follower.found.keys() <= tables.keys():
+        return False
+    for table_id, followed in follower.found.items():
+        tables[table_id].take(followed)
+    return True
 
 
 def _search_by_condition(
@@ -194,9 +258,9 @@ def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: W
 
 
 def _look_for_references(
-    journal: Journal, session: DuckDBSession, found: Sequence[_Sought]
+    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: Wanted
 ) -> None:
-    """Count the rows that refer to what was found; they stay, whatever their foreign key says."""
+    """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
     state = journal.state
     if not state.catalog.references:
         return
@@ -209,6 +273,9 @@ def _look_for_references(
     counted = dangling(session, state, going)
     for sought in found:
         sought.dangling = counted.get(sought.table.id, {})
+        chosen = dependents_of(sought.table, wanted.dependents)
+        if sought.dangling and chosen is Dependents.REFUSE:
+            raise refused(sought.table, sought.dangling, "erasing rows")
     session.hide(*[f"going_{table_id}" for table_id in going])
 
 
@@ -221,7 +288,7 @@ def _target(sought: _Sought, mask: str | None) -> Target:
         sought.table.id,
         name,
         Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
-        sought.warns,
+        "; ".join(part for part in (sought.depends, sought.warns) if part),
         mask=mask,
         files_searched=live.read,
         files_skipped=live.skipped,
@@ -260,7 +327,7 @@ def _write(
         targets = tuple(t for s in found for t in (writer.target(s), *_not_searched(s)))
         reached: list[int | None] = [None]
         if wanted.tables is not None:
-            reached = [s.table.id for s in found if s.why_not is None]
+            reached = [s.table.id for s in found if s.aim.why_not is None]
         entries.identifiers(wanted.subjects, reached)
         request = Request(
             *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),

@@ -110,7 +110,7 @@ class Locator:
         self, segments: Iterable[Segment], filters: Mapping[str, FileFilters], bring: Bring
     ) -> None:
         """Search the segments of a copy: its filters are here, files it needs are brought."""
-        for fields, files in _by_fields(segments):
+        for fields, files in by_fields(segments):
             present = self._matcher.present(fields)
             candidates = self._candidates(files, filters, fields, present)
             wanted = [path for path, identities in candidates.items() if identities]
@@ -123,7 +123,7 @@ class Locator:
     def _sealed(
         self, segments: Iterable[Segment], tally: Tally, checker: SegmentChecker | None = None
     ) -> None:
-        for fields, files in _by_fields(segments):
+        for fields, files in by_fields(segments):
             present = self._matcher.present(fields)
             candidates = self.candidates(files, fields, present)
             if checker is not None:
@@ -191,7 +191,7 @@ def unseen(segment: Segment, seen: Collection[str]) -> Segment:
     return replace(segment, files=tuple(f for f in segment.files if f.path not in seen))
 
 
-def _by_fields(segments: Iterable[Segment]) -> list[tuple[Fields, list[SegmentFile]]]:
+def by_fields(segments: Iterable[Segment]) -> list[tuple[Fields, list[SegmentFile]]]:
     """Files by the columns they were written with, each file once."""
     ordered = sorted(segments, key=lambda s: s.fields)
     return [

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from journal.dependents import Dependents
 from journal.erasure.descriptor import Identity, ever_described
 from journal.erasure.requests import Request
 from journal.erasure.scope import load_scope
@@ -35,7 +36,8 @@ class Wanted:
 
     ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
     that cannot be searched. ``again`` is what is kept of a condition, to be asked again: a plain
-    structure, whose ``table`` is the table's definition.
+    structure, whose ``table`` is the table's definition. ``dependents`` says what becomes of rows
+    that refer to what goes, in place of what each table says.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Wanted:
     tables: frozenset[tuple[str, str]] | None = None
     reason: str | None = None
     expires_us: int | None = None
+    dependents: Dependents | None = None
 
     @property
     def types(self) -> dict[str, int]:

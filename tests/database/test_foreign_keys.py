@@ -114,3 +114,17 @@ def test_adopted_tables_have_them_too(
     con.execute("ALTER TABLE p ADD COLUMN up INTEGER")
     con.execute("ALTER TABLE p ADD FOREIGN KEY (up) REFERENCES p")
     assert _state(con, "UPDATE p SET up = 9") == "23503"
+
+
+def test_erasures_count_or_refuse_what_would_be_left(family: Connection) -> None:
+    """What is to go along is refused where nobody can follow it."""
+    family.execute("INSERT INTO c VALUES (1, 2), (2, 2)")
+    assert _state(family, "ERASE FROM p WHERE a = 2 ON DEPENDENTS REFUSE") == "23503"
+    assert _state(family, "ERASE FROM p WHERE a = 2 ON DEPENDENTS CASCADE") == "0A000"
+    family.execute("ALTER TABLE p SET POLICY (HISTORY = 1 YEAR, DEPENDENTS = REFUSE)")
+    assert _state(family, "CALL system.retain('p')") == "0A000"
+    assert family.execute("SELECT count(*) FROM p").fetchall() == [(2,)]
+    ((*_, why),) = family.execute("ERASE FROM p WHERE a = 2").fetchall()
+    assert why == "rows that refer to what goes: 2 of public.c (c_x_fkey)"
+    assert family.execute("ERASE FROM p WHERE a = 1 ON DEPENDENTS REFUSE").fetchall()
+    assert family.execute("SELECT count(*) FROM p").fetchall() == [(0,)]
