@@ -29,6 +29,7 @@ from journal.stores.postgres_partitions import partitioning_in
 from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
 from journal.stores.postgres_text import rendered
+from journal.stores.postgres_ties import secured, ties, unique_indexes
 from journal.transaction import StatementWrites
 from journal.version import Version, VersionType
 
@@ -87,6 +88,12 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
     if start is None or end is None:
         missing = form.version_column if start is None else form.subsequent_column
         raise _no_journal(f"{schema}.{name} has no column {missing}")
+    if secured(session, found.oid):
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f"{schema}.{name} has row level security, which a view of its rows would get around",
+            advice="ALTER TABLE .. DISABLE ROW LEVEL SECURITY first, and grant the view to fewer",
+        )
     kind = _VERSION_TYPES.get(start.oid)
     if kind is None or end.oid != start.oid:
         raise _no_journal(
@@ -127,11 +134,12 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
     schema, name = spelling(session, found.oid)
     hanging = [*found.hanging]
     hanging += [f"the foreign key {c.name}" for c in found.constraints if c.kind == "f"]
+    hanging += ties(session, found.oid)
     if hanging:
         raise PalimpsestError(
             Code.DEPENDENT_OBJECTS,
             f"{schema}.{name} cannot become a journal while it has {', '.join(hanging)}",
-            advice="drop that first; a journal has several rows for a key",
+            advice="take that away first; it would not hold for a journal, or be lost",
         )
     key = _key(asked.key or found.primary_key, list(found.columns), name)
     folded = {c.name: fold(c.name) for c in found.columns}
@@ -140,6 +148,10 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         Unique(c.name, tuple(folded[n] for n in c.columns))
         for c in found.constraints
         if c.kind == "u" or (c.kind == "p" and c.columns != key)
+    )
+    uniques += tuple(
+        Unique(name, tuple(folded[n] for n in names))
+        for name, names in unique_indexes(session, found.oid).items()
     )
     checks = tuple(
         Check(c.name, _expression(c.text.removeprefix("CHECK ")))

@@ -29,12 +29,13 @@ from journal.stores import postgres_fence as fencing
 from journal.stores import postgres_flat as flat
 from journal.stores import postgres_layout as layout
 from journal.stores import postgres_public as public
+from journal.stores import postgres_readers as readers
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_jobs import replaced, was_erased
 from journal.stores.postgres_rows import show_rows, staged_table
-from journal.stores.postgres_takeover import TAKEN, take_over
+from journal.stores.postgres_takeover import TAKEN, bare, take_over
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
@@ -79,22 +80,23 @@ def write(
     stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
     changed_catalog = catalog is not committed.catalog
     held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
-    tables = _append(session, committed, stamped, mapping)
-    following = replace(
-        row,
-        generation=row.generation + 1,
-        version=version,
-        catalog=version if changed_catalog else row.catalog,
-    )
-    for table_id, state in tables.items():
-        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-        rows_of.put_journal(session, found, following.generation)
-    if changed_catalog:
-        changes = [(version, c) for w in writes for c in w.changes]
-        rows_of.add_changes(session, changes)
-        _fence_changed(session, committed, catalog)
-        public.drop_changed(session, committed.catalog, catalog)
-    _refresh(session, committed, catalog, tables)
+    with readers.following(session, _taken_now(session, stamped, committed)):
+        tables = _append(session, committed, stamped, mapping)
+        following = replace(
+            row,
+            generation=row.generation + 1,
+            version=version,
+            catalog=version if changed_catalog else row.catalog,
+        )
+        for table_id, state in tables.items():
+            found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
+            rows_of.put_journal(session, found, following.generation)
+        if changed_catalog:
+            changes = [(version, c) for w in writes for c in w.changes]
+            rows_of.add_changes(session, changes)
+            _fence_changed(session, committed, catalog)
+            public.drop_changed(session, committed.catalog, catalog)
+        _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
@@ -103,6 +105,15 @@ def write(
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
     rows_of.put_state(session, following)
     return Written(following, committed.committed(version, catalog, tables))
+
+
+def _taken_now(
+    session: PostgresSession, writes: Iterable[StatementWrites], committed: JournalState
+) -> list[int]:
+    """Plain tables that become bases now, made ready for it."""
+    made = (c.relation for w in writes for c in w.changes if isinstance(c, PutRelation))
+    tables = (t for t in made if isinstance(t, Table) and t.id not in committed.tables)
+    return [bare(session, t) for t in tables if TAKEN in dict(t.properties)]
 
 
 def check_conflicts(

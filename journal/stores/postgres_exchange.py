@@ -16,6 +16,7 @@ from journal.plan import STORE_SCHEMA
 from journal.schema import Table
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import journal_table
+from journal.stores.postgres_readers import following
 from journal.stores.postgres_survey import find
 from journal.stores.postgres_text import exact, rendered
 
@@ -28,12 +29,6 @@ _BLOCKING = (
     " UNION SELECT 'the policy ' || polname FROM pg_policy WHERE polrelid = ?::bigint"
     " UNION SELECT 'partitions' FROM pg_class WHERE oid = ?::bigint"
     " AND (relkind = 'p' OR relispartition)"
-)
-_READERS = (
-    "SELECT DISTINCT v.oid::regclass::text, pg_get_viewdef(v.oid) FROM pg_depend d"
-    " JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class"
-    " WHERE d.refobjid = ?::bigint AND d.classid = 'pg_rewrite'::regclass AND v.relkind = 'v'"
-    " AND v.relnamespace <> '_palimpsest'::regnamespace"
 )
 _GRANTS = (
     "SELECT format('GRANT %s ON %s TO %s%s', a.privilege_type, ?::text,"
@@ -72,11 +67,16 @@ def exchange(session: PostgresSession, table: Table, target: exp.Table, retired:
     name = table.journal_name
     found = find(session, name.schema, name.name)
     assert found is not None
-    ((path,),) = session.text("SELECT current_setting('search_path')")
-    session.text("SET LOCAL search_path = pg_catalog, pg_temp")
+    with following(session, [found.oid]):
+        _exchange(session, table, found.oid, target, retired)
+
+
+def _exchange(
+    session: PostgresSession, table: Table, oid: int, target: exp.Table, retired: str
+) -> None:
+    name = table.journal_name
     place, copy = rendered(journal_table(table)).sql, rendered(target).sql
-    readers = session.text(_READERS, [found.oid])
-    grants = session.text(_GRANTS, [place, found.oid, place, found.oid])
+    grants = session.text(_GRANTS, [place, oid, place, oid])
     new, old = exact(name.name).sql("postgres"), exact(retired).sql("postgres")
     moved, given = f"{STORE_SCHEMA}.{new}", f"{STORE_SCHEMA}.{old}"
     session.text(f"ALTER TABLE {place} SET SCHEMA {STORE_SCHEMA}")
@@ -85,7 +85,4 @@ def exchange(session: PostgresSession, table: Table, target: exp.Table, retired:
     session.text(f"ALTER TABLE {moved} SET SCHEMA {exact(name.schema).sql('postgres')}")
     for (grant,) in grants:
         session.text(grant)
-    for view, body in readers:
-        session.text(f"CREATE OR REPLACE VIEW {view} AS {body}")
     session.text(f"REVOKE ALL ON {given} FROM PUBLIC")
-    session.text("SELECT set_config('search_path', ?, true)", [path])

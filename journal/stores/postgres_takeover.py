@@ -10,15 +10,16 @@ from sqlglot import exp
 
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident, union_all, version_type
-from journal.schema import Table
+from journal.schema import Table, fold
 from journal.segment import Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat, moved
 from journal.stores.postgres_public import create_schema, logical
-from journal.stores.postgres_survey import find, spelling
-from journal.stores.postgres_text import rendered
+from journal.stores.postgres_survey import FoundTable, find, spelling
+from journal.stores.postgres_text import rendered, shortened
+from journal.stores.postgres_ties import unique_indexes
 from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import Version, VersionType
 
@@ -37,20 +38,8 @@ def _quoted(name: str) -> str:
 
 
 def take_over(session: PostgresSession, table: Table, version: Version) -> Segment:
-    """Make the plain table, with its partitions, a base whose rows were written at ``version``."""
-    schema, _, name = dict(table.properties)[TAKEN].partition(".")
-    found = find(session, schema, name)
-    assert found is not None
-    place = ".".join(_quoted(part) for part in spelling(session, found.oid))
-    for constraint in found.constraints:
-        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {_quoted(constraint.name)}")
-    for column in found.columns:
-        change = f"ALTER TABLE {place} ALTER COLUMN {_quoted(column.name)}"
-        session.text(f"{change} DROP IDENTITY IF EXISTS")
-        session.text(f"{change} DROP DEFAULT")
-        if column.name != column.name.casefold():
-            folded = _quoted(column.name.casefold())
-            session.text(f"ALTER TABLE {place} RENAME COLUMN {_quoted(column.name)} TO {folded}")
+    """Make a bared table, with its partitions, a base whose rows were written at ``version``."""
+    found = _found(session, table)
     target = exp.table_(f"t{table.id}_s{version}_0", db=STORE_SCHEMA)
     for number, (schema, name) in enumerate(session.text(_PARTS, [found.oid])):
         _move(session, schema, name, f"{target.name}_p{number}")
@@ -59,6 +48,35 @@ def take_over(session: PostgresSession, table: Table, version: Version) -> Segme
     layout.index_rows(session, table, target)
     counts = layout.count_rows(session, table, target)
     return Segment(target.name, Tier.BASE, (), fields_of(table), counts, version, version)
+
+
+def _found(session: PostgresSession, table: Table) -> FoundTable:
+    schema, _, name = dict(table.properties)[TAKEN].partition(".")
+    found = find(session, schema, name)
+    assert found is not None
+    return found
+
+
+def bare(session: PostgresSession, table: Table) -> int:
+    """Take from a plain table what the gateway keeps from now on, and fold its names; its oid."""
+    found = _found(session, table)
+    place = ".".join(_quoted(part) for part in spelling(session, found.oid))
+    for constraint in found.constraints:
+        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {_quoted(constraint.name)}")
+    for name in unique_indexes(session, found.oid):
+        schema, _ = spelling(session, found.oid)
+        session.text(f"DROP INDEX {_quoted(schema)}.{_quoted(name)}")
+    for column in found.columns:
+        change = f"ALTER TABLE {place} ALTER COLUMN {_quoted(column.name)}"
+        session.text(f"{change} DROP IDENTITY IF EXISTS")
+        session.text(f"{change} DROP DEFAULT")
+        if column.name != column.name.casefold():
+            folded = _quoted(column.name.casefold())
+            session.text(f"ALTER TABLE {place} RENAME COLUMN {_quoted(column.name)} TO {folded}")
+    schema, name = spelling(session, found.oid)
+    if name != shortened(fold(name)):
+        session.text(f"ALTER TABLE {place} RENAME TO {_quoted(shortened(fold(name)))}")
+    return found.oid
 
 
 def _move(session: PostgresSession, schema: str, name: str, wanted: str) -> None:
