@@ -75,6 +75,14 @@ def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
             )
         try:
             yield session
+        except PalimpsestError as error:
+            if error.code not in {Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN}:
+                raise
+            raise PalimpsestError(
+                Code.JOURNAL_SHAPE,
+                f"the journal of {table.name} is not whole any more: {error.message}",
+                advice="somebody changed its tables; restore them from a backup",
+            ) from error
         finally:
             session.rollback()
             with suppress(PalimpsestError):

@@ -40,6 +40,8 @@ _CODES = {
     "53300": Code.STORE_UNREACHABLE,
     "0A000": Code.NOT_SUPPORTED,
     "25006": Code.STORE_READ_ONLY,
+    "25P03": Code.STORE_LOST,
+    "25P04": Code.STORE_LOST,
     "28P01": Code.STORE_LOGIN,
     "28000": Code.STORE_LOGIN,
     "3D000": Code.STORE_LOGIN,
@@ -63,6 +65,7 @@ _ADVICE = {
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
+    Code.JOB_BUSY: "nothing was changed; run it again later, or raise lock_timeout",
     Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
     Code.SERIALIZATION: "roll back and run the transaction again",
     Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
@@ -106,6 +109,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
         text = f"the connection to the server was lost: {text.splitlines()[0] if text else ''}"
     if code is Code.CANCELLED and "statement timeout" in text:
         text = "the statement took longer than statement_timeout and was stopped"
+    if code is Code.JOB_BUSY:
+        text = f"somebody else held a lock for too long: {text}"
     return PalimpsestError(code, text, advice=_ADVICE.get(code) or hint or "")
 
 

@@ -23,8 +23,10 @@ _CHECK_AFTER_S = 30.0
 _PAUSE_S = 0.2
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
-    " -c extra_float_digits=1 -c client_min_messages=warning"
+    " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
+    " -c transform_null_equals=off -c client_min_messages=warning"
 )
+"""What decides how values are written and read, whatever is set for the role or the database."""
 
 
 class PostgresStore:
@@ -124,7 +126,9 @@ class PostgresStore:
                 time.sleep(_PAUSE_S)
 
     def _options(self) -> str:
-        limit_ms = self._settings.get("statement_timeout", "0")
+        limit_ms = self._settings.get("statement_timeout")
+        if limit_ms is None:
+            return _OPTIONS
         if not limit_ms.isdigit():
             raise PalimpsestError(
                 Code.URL,

@@ -23,7 +23,7 @@ from journal.stores import postgres_outsiders as outsiders
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
 from journal.stores.postgres_layout import create_view
-from journal.stores.postgres_text import PUBLIC_SCHEMA
+from journal.stores.postgres_text import PUBLIC_SCHEMA, shortened
 
 
 def refresh_table(session: PostgresSession, table: Table, state: TableState) -> None:
@@ -136,8 +136,11 @@ def _in_order(catalog: CatalogSnapshot) -> list[View]:
 
 
 def create_schema(session: PostgresSession, schema: str) -> None:
-    """Create a logical schema, unless the database has it."""
-    if fold(schema) != PUBLIC_SCHEMA:
+    """Create a logical schema, unless the database has it; then no right to make any is needed."""
+    if fold(schema) == PUBLIC_SCHEMA:
+        return
+    name = shortened(fold(schema))
+    if not session.text("SELECT 1 FROM pg_namespace WHERE nspname = ?", [name]):
         session.run(exp.Create(this=exp.Table(db=ident(schema)), kind="SCHEMA", exists=True))
 
 

@@ -96,7 +96,7 @@ def test_a_view_that_cannot_follow_is_named(
 ) -> None:
     admin.execute("CREATE TABLE plain (a int PRIMARY KEY, b varchar(40))")
     admin.execute("CREATE VIEW theirs AS SELECT a, b FROM plain")
-    with pytest.raises(PalimpsestError, match="the view public.theirs cannot follow"):
+    with pytest.raises(PalimpsestError, match=r"the view public\.theirs cannot follow"):
         _adopt(con, "plain")
     admin.execute("INSERT INTO plain VALUES (1, 'one')")
     assert admin.execute("SELECT * FROM theirs").fetchall() == [(1, "one")]

@@ -156,6 +156,13 @@ def test_a_head_that_lost_a_column_is_named(
     assert _code(con, "SELECT * FROM t") == "PAL-526"
     assert _code(con, "INSERT INTO t VALUES (2, 'two')") == "PAL-526"
     assert not con.session.executor.sealer.verify().is_clean
+    con.execute("CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO u VALUES (1, 'one')")
+    admin.execute("ALTER TABLE _palimpsest.t2_head_1 RENAME COLUMN b TO c")
+    assert _code(con, "OPTIMIZE u") == "PAL-526"
+    admin.execute("ALTER TABLE _palimpsest.t2_head_1 RENAME COLUMN c TO b")
+    con.execute("OPTIMIZE u")
+    assert con.execute("SELECT * FROM u").fetchall() == [(1, "one")]
 
 
 def test_rows_that_others_added_are_found(con: Connection, admin: psycopg.Connection[Any]) -> None:
