@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
 from journal.erasure.guard import suppressed_since
-from journal.errors import PalimpsestError
+from journal.errors import Code, PalimpsestError
 from journal.relations import Reader
 from journal.row_checks import row_checks
 from journal.schema import Table
@@ -18,6 +18,18 @@ from journal.stores import postgres_layout as layout
 from journal.stores.base import Progress
 from journal.stores.postgres_flat import moved
 from journal.verification import Problem, Verification
+
+_NOT_OF_THE_JOURNAL = {
+    Code.STORE_LOST,
+    Code.STORE_UNREACHABLE,
+    Code.STORE_LOGIN,
+    Code.STORE_GRANT,
+    Code.STORE_WRITE,
+    Code.OUT_OF_MEMORY,
+    Code.CANCELLED,
+    Code.JOB_BUSY,
+}
+"""What keeps from looking, and says nothing of what would be seen."""
 
 if TYPE_CHECKING:
     from journal.database.journal import DatabaseJournal
@@ -87,6 +99,8 @@ def _problems(
         for kind, message in row_checks(session, table, state, statement.committed.version):
             found.append(Problem(kind, name, message))
     except PalimpsestError as error:
+        if error.code in _NOT_OF_THE_JOURNAL:
+            raise
         found.append(Problem("unreadable", name, error.message))
     return found
 

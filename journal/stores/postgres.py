@@ -24,7 +24,7 @@ from journal.relations import ident
 from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres_arrow import array_text, arrow_table
 from journal.stores.postgres_cursor import ChunkCursor, Rows
-from journal.stores.postgres_errors import translate, unknown_outcome
+from journal.stores.postgres_errors import rolled_back, translate, unknown_outcome
 from journal.stores.postgres_pivot import with_values
 from journal.stores.postgres_select import result_names
 from journal.stores.postgres_text import EpochOf, Text, kept, render, rendered, unreplaced
@@ -94,6 +94,11 @@ class PostgresSession:
         """False once the connection is known to be gone."""
         return not self._connection.closed and not self._connection.broken
 
+    @property
+    def is_quiet(self) -> bool:
+        """True while nothing waits to be read."""
+        return self._cursor.is_quiet
+
     def begin(self, how: str = BEGIN_STATEMENT) -> None:
         with _mapped():
             self._plain(how)
@@ -116,11 +121,7 @@ class PostgresSession:
                 raise unknown_outcome(str(error).strip()) from error
             raise _translated(error) from error
         if self._cursor.statusmessage == "ROLLBACK":
-            raise PalimpsestError(
-                Code.STORE_WRITE,
-                "the server rolled the transaction back instead of committing it",
-                advice="run it again; nothing was changed",
-            )
+            raise rolled_back()
 
     def rollback(self) -> None:
         self._staged.clear()

@@ -6,6 +6,7 @@ than a tenth of its time. Nothing here knows what the rows mean.
 
 from __future__ import annotations
 
+import selectors
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -42,6 +43,16 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
             finally:
                 if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
                     self._leave()
+
+    @property
+    def is_quiet(self) -> bool:
+        """True while nothing waits to be read; of an idle connection that is mostly its end."""
+        try:
+            with selectors.DefaultSelector() as found:
+                found.register(self._conn.fileno(), selectors.EVENT_READ)
+                return not found.select(0)
+        except (OSError, psycopg.Error):
+            return False
 
     def modifier(self, index: int) -> int:
         """What narrows the type of a result column (precision, length); -1 if nothing does."""

@@ -128,3 +128,12 @@ def unknown_outcome(message: str) -> PalimpsestError:
         f"the connection was lost during COMMIT, and the server cannot be asked: {message}",
         advice="the transaction is committed or rolled back as a whole; palimpsest log tells which",
     )
+
+
+def rolled_back() -> PalimpsestError:
+    """The server took a COMMIT and did the opposite."""
+    return PalimpsestError(
+        Code.STORE_WRITE,
+        "the server rolled the transaction back instead of committing it",
+        advice="run it again; nothing was changed",
+    )

@@ -76,10 +76,10 @@ class PostgresStore:
                 self.forget_idle()
 
     def _is_healthy(self, session: PostgresSession) -> bool:
-        """A connection that lay idle for a while is asked before it is used."""
+        """A connection is asked before use if it lay idle, or if anything has come unasked."""
         if not session.is_usable:
             return False
-        if time.monotonic() - session.used_at < _CHECK_AFTER_S:
+        if session.is_quiet and time.monotonic() - session.used_at < _CHECK_AFTER_S:
             return True
         try:
             session.text("SELECT 1")

@@ -11,6 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.errors import Code, PalimpsestError
 from tests.support.postgres import Cluster, free_port
 from tests.support.relay import Relay
 
@@ -164,6 +165,7 @@ def test_an_autocommit_statement_cut_during_commit_happens_once_or_not_at_all(
             far.execute(sql)
         else:
             assert _state(far, sql) == "PAL-522"
+        assert relay.has_cut.wait(30)
         after = far.execute("SELECT * FROM t ORDER BY a").fetchall()
         assert (after != before) == arrives
         assert after in ([(1, 0)], [(1, 1)], [(1, 0), (2, 0)], [(1, 0, None)])
@@ -250,3 +252,29 @@ def test_a_server_that_takes_no_writes(con: Connection, cluster: Cluster, databa
     with gateway.connect(cluster.url(database), autocommit=True) as again:
         assert again.execute("SELECT count(*) FROM t").fetchall() == [(0,)]
         assert _state(again, "INSERT INTO t VALUES (1)") == "PAL-524"
+
+
+def test_a_connection_that_the_server_has_ended_is_not_used(
+    con: Connection, cluster: Cluster, database: str
+) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1)")
+    con.execute("OPTIMIZE t")
+    ended = (
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        for sql in ("OPTIMIZE t", "CALL system.verify('t')", "CREATE TABLE u (a INTEGER)"):
+            admin.execute(ended)
+            con.execute(sql)
+    assert con.execute("SELECT * FROM t").fetchall() == [(1,)]
+
+
+def test_a_check_that_is_cut_says_nothing_of_the_journal(far: Connection, relay: Relay) -> None:
+    relay.word = b"COUNT("
+    with pytest.raises(PalimpsestError) as raised:
+        far.session.executor.sealer.verify()
+    assert raised.value.code is Code.STORE_LOST
+    assert relay.has_cut.wait(30)
+    assert far.session.executor.sealer.verify().is_clean

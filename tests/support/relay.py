@@ -22,6 +22,8 @@ class Relay:
         self.loses_answer = False
         """Whether what the server says to a word that passes reaches nobody."""
         self.refuses = False
+        self.has_cut = threading.Event()
+        """Set once it was cut at the word."""
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -55,6 +57,7 @@ class Relay:
                         time.sleep(0.5)
                     self.word = b""
                     self.cut()
+                    self.has_cut.set()
                     return
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_RDWR)
