@@ -42,9 +42,9 @@ _CONF = {
     "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.enabled": "false",
-    # Threads of the server keep connections to the metastore until the garbage collector finds
-    # them; once all ten of the pool are gone, everybody waits for ever.
-    "spark.hadoop.datanucleus.connectionPool.maxPoolSize": "200",
+    # A cancelled statement that was asking the metastore leaves two connections of its pool lent
+    # for ever; once all ten are, everybody waits. Below 0 is no limit.
+    "spark.hadoop.datanucleus.connectionPool.maxActive": "-1",
     "spark.log.level": "WARN",
 }
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.system.durability=test"
