@@ -36,23 +36,10 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_rows import show_rows
 from journal.stores.hive import HiveConnection, HiveStore, Row
+from journal.stores.hive_cursor import Column
 from journal.stores.hive_engine import Engine
-from journal.stores.hive_types import Kind, kind_of
+from journal.stores.hive_types import Kind, kind_of, whole_type
 
-_PLAIN = {
-    "BOOLEAN_TYPE": "boolean",
-    "TINYINT_TYPE": "tinyint",
-    "SMALLINT_TYPE": "smallint",
-    "INT_TYPE": "int",
-    "BIGINT_TYPE": "bigint",
-    "FLOAT_TYPE": "float",
-    "DOUBLE_TYPE": "double",
-    "STRING_TYPE": "string",
-    "BINARY_TYPE": "binary",
-    "DATE_TYPE": "date",
-    "NULL_TYPE": "void",
-}
-"""Types that the server's word for them tells whole."""
 _INCOMING = "incoming_rows"
 
 
@@ -178,23 +165,23 @@ class HiveSession:
             raise explained(error, self.connection, self._tiers, query.ast) from error
 
     def _ask(self, query: Query, parameters: Parameters) -> None:
-        kinds: list[Kind] | None = query.__dict__.get("_hive_kinds")
-        sent = query if kinds is None else as_json(query, kinds)
-        text = self._asked(sent, parameters)
+        kept: list[tuple[str, Kind]] | None = query.__dict__.get("_hive_columns")
+        if kept is not None:
+            self._asked(as_json(query, [kind for _, kind in kept]), parameters)
+            self._kinds = kept
+            return
+        text = self._asked(query, parameters)
         described = self.connection.described()
-        if kinds is None and self._store.engine is Engine.APACHE:
+        if self._store.engine is Engine.APACHE:
             self._check_zone()
-            kinds = query.__dict__["_hive_kinds"] = self._kinds_told()
-        if kinds is None:
-            kinds = [kind_of(_PLAIN[kind]) for _, kind in described if kind in _PLAIN]
-            if len(kinds) < len(described):
-                kinds = [kind_of(kind) for _, kind in self._described(text)]
-                sent = as_json(query, kinds)
-                self._asked(sent, parameters)
-            query.__dict__["_hive_kinds"] = kinds
+            kinds = self._kinds_told()
+        else:
+            kinds = self._kinds_found(text)
+            if any(kind.is_nested for kind in kinds):
+                self._asked(as_json(query, kinds), parameters)
         names = list(names_of(query.ast)) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
-        self._kinds = list(zip(labels, kinds, strict=True))
+        self._kinds = query.__dict__["_hive_columns"] = list(zip(labels, kinds, strict=True))
 
     def _asked(self, query: Query, parameters: Parameters) -> str:
         """Run a query, and see that what it reads is there; its text."""
@@ -214,9 +201,16 @@ class HiveSession:
                 advice="SET TIME ZONE 'UTC', or raise held_rows in the URL",
             )
 
+    def _kinds_found(self, text: str) -> list[Kind]:
+        """The types of a result, for which a description is asked only where they need one."""
+        told = [whole_type(word, kind) for word, kind in self.connection.types()]
+        if "" in told:
+            told = [str(row[1]) for row in self.connection.aside(f"DESCRIBE QUERY {text}")]
+        return [kind_of(kind) for kind in told]
+
     def _kinds_told(self) -> list[Kind]:
         """The types of a result as Apache Hive tells them, which describes no queries."""
-        kinds = [kind_of(kind) for kind in self.connection.types()]
+        kinds = [kind_of(kind) for _, kind in self.connection.types()]
         if any(kind.is_nested for kind in kinds):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
@@ -229,7 +223,7 @@ class HiveSession:
         if self._store.engine is Engine.APACHE:
             self.connection.execute(f"SELECT * FROM ({text}) q LIMIT 0")  # noqa: S608
             names = [name.removeprefix("q.") for name, _ in self.connection.described()]
-            return list(zip(names, self.connection.types(), strict=True))
+            return [(n, kind) for n, (_, kind) in zip(names, self.connection.types(), strict=True)]
         rows = self.connection.run(f"DESCRIBE QUERY {text}")
         return [(str(row[0]), str(row[1])) for row in rows]
 
@@ -245,24 +239,18 @@ class HiveSession:
     def fetch_many(self, size: int) -> list[Row]:
         if self._kinds is None:
             return self.local.fetch_many(size)
-        return self._converted(self.connection.fetch(size))
+        return list(zip(*self._fetched(size), strict=True))
 
-    def _converted(self, rows: Sequence[Row]) -> list[Row]:
+    def _fetched(self, size: int | None = None) -> list[Column]:
+        """The values of the next rows, or of all that are left, by column."""
         assert self._kinds is not None
-        if all(kind.convert is None for _, kind in self._kinds):
-            return [tuple(row) for row in rows]
-        return list(zip(*self._columns_of(rows), strict=True))
-
-    def _columns_of(self, rows: Sequence[Row]) -> list[list[Any]]:
-        assert self._kinds is not None
-        columns = zip(*rows, strict=True) if rows else ([] for _ in self._kinds)
-        return [k.values(list(c)) for (_, k), c in zip(self._kinds, columns, strict=True)]
+        columns = self.connection.columns(size) or [[] for _ in self._kinds]
+        return [kind.values(c) for (_, kind), c in zip(self._kinds, columns, strict=True)]
 
     def rest_as_arrow(self) -> pa.Table:
         if self._kinds is None:
             return self.local.rest_as_arrow()
-        columns = self._columns_of(self.connection.fetch_all())
-        return _arrow(self._kinds, columns)
+        return _arrow(self._kinds, self._fetched())
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         self.execute(query, parameters)
@@ -344,9 +332,9 @@ class HiveSession:
         self._run(Query(ast, ()), {})
         kinds = self._kinds
         assert kinds is not None
-        while rows := self.connection.fetch(size):
+        while (columns := self._fetched(size))[0]:
+            yield _arrow(kinds, columns)
             self._kinds = kinds
-            yield _arrow(kinds, self._columns_of(rows))
         self._kinds = None
 
     def typed(self, rows: pa.Table, columns: Fields) -> pa.Table:

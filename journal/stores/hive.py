@@ -17,22 +17,23 @@ from typing import Any
 from pyhive import exc as errors
 from pyhive import hive
 from sqlglot import exp
-from TCLIService import ttypes
+from TCLIService import TCLIService, ttypes
 from thrift.Thrift import TException
 from thrift.transport import TTransport
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
+from journal.stores.hive_cursor import Column, Cursor, Refused, plain_values, told_type, type_name
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
 from journal.stores.hive_login import KERBEROS, Server, socket_to, transport
+from journal.stores.hive_protocol import Protocol
 from journal.stores.hive_text import rendered
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
 
 Row = tuple[Any, ...]
-_FETCH_ROWS = 10_000
 _PAUSES_S = (0.002, 0.005, 0.01, 0.02, 0.05)
 _RUNNING = {
     ttypes.TOperationState.INITIALIZED_STATE,
@@ -70,8 +71,11 @@ class HiveConnection:
         self.used_at = time.monotonic()
         self.is_usable = True
         self._connection = _connected(server)
-        self._cursor = self._connection.cursor(arraysize=_FETCH_ROWS)
+        self._cursor = self._new_cursor()
         self.engine = self._asked_engine()
+
+    def _new_cursor(self) -> Cursor:
+        return Cursor(self._connection.client, self._connection.sessionHandle)
 
     def _asked_engine(self) -> Engine:
         asked = ttypes.TGetInfoReq(
@@ -85,17 +89,16 @@ class HiveConnection:
     def _mapped(self) -> Iterator[None]:
         try:
             yield
-        except errors.OperationalError as error:
+        except Refused as error:
             raise self._told(error) from error
         except _LOST as error:
             self.is_usable = False
             raise lost(str(error) or type(error).__name__) from error
 
-    def _told(self, error: errors.OperationalError) -> PalimpsestError:
+    def _told(self, error: Refused) -> PalimpsestError:
         if self._asked_to_stop.is_set():
             return cancelled()
-        status = getattr(error.args[0], "status", None) if error.args else None
-        said = getattr(status, "errorMessage", None) or str(error)
+        said = str(error)
         if "Invalid SessionHandle" in said:
             self.is_usable = False
             return lost(said)
@@ -117,9 +120,8 @@ class HiveConnection:
         sql = statement if isinstance(statement, str) else self.text(statement, parameters)
         self._asked_to_stop.clear()
         with self._mapped():
-            self._cursor.execute(sql, async_=True)
-            self._operation = self._cursor._operationHandle
-            operation = self._operation
+            self._cursor.execute(sql, waits=False)
+            self._operation = operation = self._cursor.operation
             try:
                 told = self._asked(beside)
                 self._wait()
@@ -139,16 +141,24 @@ class HiveConnection:
         """The rows of short statements; what they fail with is told after the longer one's."""
         found: list[list[Row]] = []
         for sql in beside:
-            cursor = self._connection.cursor(arraysize=_FETCH_ROWS)
+            cursor = self._new_cursor()
             try:
-                cursor.execute(sql)
-                found.append(list(cursor.fetchall()))
-            except errors.OperationalError as error:
+                cursor.execute(sql, waits=True)
+                found.append(list(zip(*cursor.columns(), strict=True)))
+            except Refused as error:
                 return self._told(error)
             finally:
-                with contextlib.suppress(errors.Error):
+                with contextlib.suppress(Refused):
                     cursor.close()
         return found
+
+    def aside(self, sql: str) -> list[Row]:
+        """The rows of a short statement; those of the one executed last are left to be fetched."""
+        with self._mapped():
+            told = self._asked([sql])
+        if isinstance(told, PalimpsestError):
+            raise told
+        return told[0]
 
     def text(self, tree: exp.Expr, parameters: Parameters | None = None) -> str:
         """What the server is told for a tree."""
@@ -159,7 +169,7 @@ class HiveConnection:
         until = time.monotonic() + limit_ms / 1000 if limit_ms else None
         turn = 0
         while True:
-            found = self._cursor.poll(get_progress_update=False)
+            found = self._cursor.status()
             if found.operationState not in _RUNNING:
                 break
             if until is not None and time.monotonic() > until:
@@ -176,26 +186,30 @@ class HiveConnection:
             raise translate(found.errorMessage or "the server stopped the statement")
 
     def described(self) -> list[tuple[str, str]]:
-        """Name and type of each column of the statement executed last."""
+        """Name and type of each column of the statement executed last, as the server calls them."""
         with self._mapped():
-            return [(d[0], d[1]) for d in self._cursor.description or ()]
+            return [(c.columnName, told_type(c.typeDesc)) for c in self._cursor.described()]
 
-    def types(self) -> list[str]:
-        """The type of each column of the statement executed last, with digits and places."""
-        asked = ttypes.TGetResultSetMetadataReq(self._cursor._operationHandle)
+    def types(self) -> list[tuple[str, str]]:
+        """The type of each column of the statement executed last: the server's word for it, and
+        what it is with digits and places.
+        """
         with self._mapped():
-            found = self._connection.client.GetResultSetMetadata(asked)
-        return [_type_name(c.typeDesc.types[0].primitiveEntry) for c in found.schema.columns]
+            found = [c.typeDesc for c in self._cursor.described()]
+        return [(told_type(kind), type_name(kind)) for kind in found]
 
-    def fetch(self, size: int) -> list[Row]:
-        """The next rows; fewer at the end."""
+    def columns(self, size: int | None = None) -> list[Column]:
+        """The values of the next rows by column, of all that are left without a ``size``; fewer at
+        the end, and then no columns. Decimals, dates and times are text.
+        """
         with self._mapped():
-            return list(self._cursor.fetchmany(size))
+            return self._cursor.columns(size)
 
     def fetch_all(self) -> list[Row]:
         """All rows that are left."""
-        with self._mapped():
-            return list(self._cursor.fetchall()) if self._cursor.description else []
+        kinds = [kind for _, kind in self.described()]
+        columns = zip(kinds, self.columns(), strict=False)
+        return list(zip(*(plain_values(kind, values) for kind, values in columns), strict=True))
 
     def run(self, statement: str | exp.Expr, parameters: Parameters | None = None) -> list[Row]:
         """Run a statement and hold its rows."""
@@ -272,25 +286,22 @@ def _text(value: str) -> str:
     return exp.Literal.string(value).sql(dialect="spark")
 
 
-def _type_name(kind: Any) -> str:
-    """A type as the server describes it, by Spark's names."""
-    name = str(ttypes.TTypeId._VALUES_TO_NAMES[kind.type]).removesuffix("_TYPE").lower()
-    digits = kind.typeQualifiers.qualifiers if kind.typeQualifiers is not None else {}
-    if name == "decimal":
-        return f"decimal({digits['precision'].i32Value},{digits['scale'].i32Value})"
-    return {"timestamp": "timestamp_ntz", "null": "void"}.get(name, name)
+def session_settings(server: Server) -> dict[str, str]:
+    """What a session is opened with."""
+    told = {**_SPARK_SETTINGS, **server.configuration}
+    return _HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()}
 
 
 def _connected(server: Server) -> Any:
-    told = {**_SPARK_SETTINGS, **server.configuration}
     try:
         socket = socket_to(server)
         found = hive.connect(
             username=server.user,
             database=server.database,
-            configuration=_HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()},
+            configuration=session_settings(server),
             thrift_transport=transport(server, socket, hive.get_installed_sasl),
         )
+        found._client = TCLIService.Client(Protocol(found._transport))
         # A statement may take long; whether the peer is there is what TCP finds out.
         socket.setTimeout(None)
         return found

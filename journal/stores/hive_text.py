@@ -96,7 +96,10 @@ class Template:
         """The text with values of its parameters."""
         found = [self.pieces[0]]
         for name, piece in zip(self.names, self.pieces[1:], strict=True):
-            found += (rendered(literal(parameters[name])), piece)
+            value = parameters[name]
+            # Keys are numbers mostly, which are written as Python does.
+            told = str(value) if type(value) is int else rendered(literal(value))
+            found += (told, piece)
         return "".join(found)
 
 

@@ -45,6 +45,20 @@ _REFUSED = {
     _T.TIMETZ: "TIME WITH TIME ZONE",
     _T.VARIANT: "VARIANT types",
 }
+_TOLD = {
+    "BOOLEAN_TYPE": "boolean",
+    "TINYINT_TYPE": "tinyint",
+    "SMALLINT_TYPE": "smallint",
+    "INT_TYPE": "int",
+    "BIGINT_TYPE": "bigint",
+    "FLOAT_TYPE": "float",
+    "DOUBLE_TYPE": "double",
+    "STRING_TYPE": "string",
+    "BINARY_TYPE": "binary",
+    "DATE_TYPE": "date",
+    "NULL_TYPE": "void",
+}
+"""Types that the server's word for them tells whole."""
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -90,6 +104,13 @@ class Kind:
         """Python values of what arrived, nulls kept."""
         convert = self.convert
         return column if convert is None else [None if v is None else convert(v) for v in column]
+
+
+def whole_type(word: str, kind: str) -> str:
+    """A type as Spark describes it, given the server's word for it and what else the server tells
+    of it; "" where that may be one of several.
+    """
+    return kind if word == "DECIMAL_TYPE" and "(" in kind else _TOLD.get(word, "")
 
 
 @lru_cache(maxsize=4096)
@@ -140,8 +161,8 @@ _KINDS = {
     "smallint": Kind("SMALLINT", pa.int16()),
     "int": Kind("INTEGER", pa.int32()),
     "bigint": Kind("BIGINT", pa.int64()),
-    "float": Kind("FLOAT", pa.float32(), convert=float),
-    "double": Kind("DOUBLE", pa.float64(), convert=float),
+    "float": Kind("FLOAT", pa.float32()),
+    "double": Kind("DOUBLE", pa.float64()),
     "string": Kind("VARCHAR", pa.string()),
     "varchar": Kind("VARCHAR", pa.string()),
     "char": Kind("VARCHAR", pa.string()),
@@ -206,6 +227,8 @@ def _decoder(node: exp.DataType) -> Callable[[Any], Any]:
             return lambda v: None if v is None else base64.b64decode(v)
         case _T.INT | _T.BIGINT | _T.SMALLINT | _T.TINYINT:
             return lambda v: None if v is None else int(v)
+        case _T.FLOAT | _T.DOUBLE:
+            return lambda v: None if v is None else float(v)
         case _:
             convert = _leaf(node).convert
             return lambda v: v if v is None or convert is None else convert(v)
