@@ -12,6 +12,7 @@ import argparse
 import json
 import statistics
 import tempfile
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import gateway
-from bench.hive import timed
 from gateway.adopting import adopt
 from journal.hive.journal import HiveJournal
 from tests.support.thrift_server import shared
@@ -37,6 +37,13 @@ def _lake(folder: Path, partitions: int) -> None:
         first = number * _ROWS
         rows = pa.table({"k": range(first, first + _ROWS), "v": [f"v{number}"] * _ROWS})
         pq.write_table(rows, place / "a.parquet")
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of one run."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 def measured(folder: Path, url: str, partitions: int, runs: int) -> dict[str, object]:
