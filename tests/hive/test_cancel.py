@@ -59,9 +59,10 @@ def _out_of_time(server: ThriftServer, relay: Relay, sql: str) -> None:
 
 
 def _cut_off(server: ThriftServer, relay: Relay, sql: str) -> None:
+    connection = _connection(server, relay.port)
     timer = threading.Timer(1.0, relay.cut)
     timer.start()
-    _ends(_connection(server, relay.port), sql, Code.STORE_LOST)
+    _ends(connection, sql, Code.STORE_LOST)
     timer.join()
 
 
