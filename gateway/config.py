@@ -9,9 +9,12 @@ import re
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
+from sqlglot import exp
+
 from journal.errors import Code, PalimpsestError
-from journal.schema import DEFAULT_SCHEMA
+from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
 from rewriter.limits import Limits
+from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 
 
 def _setting(default: Any, about: str) -> Any:
@@ -114,3 +117,30 @@ _ALIASES = {
     "system_versioning_asof": "as_of",
     "time_zone": "timezone",
 }
+
+
+def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
+    """The text a SET's value stands for: a literal's content, a name, or SQL for an expression.
+
+    A table stands for the schema that USE names; raises UNKNOWN_SCHEMA if there is none such.
+    """
+    if isinstance(value, exp.Table):
+        return _used(value, catalog)
+    if value.key in {"literal", "column", "identifier", "var", "boolean"}:
+        return str(value.name or value.sql())
+    return str(value.sql(dialect="duckdb"))
+
+
+def _used(place: exp.Table, catalog: CatalogSnapshot) -> str:
+    known = {**catalog.schemas, **{name: name for name in SYSTEM_SCHEMAS | OWN_SCHEMAS}}
+    in_here = not place.db or is_database(place.db, catalog)
+    if in_here and fold(place.name) in known:
+        return known[fold(place.name)]
+    if not place.db and is_database(place.name, catalog):
+        return catalog.home
+    raise PalimpsestError(
+        Code.UNKNOWN_SCHEMA,
+        f"there is no schema {place.sql()}",
+        advice=f"there are {', '.join(catalog.schemas.values())}",
+        position=position_of(place),
+    )

@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from gateway.calls import call_procedure
 from gateway.cancellation import Cancellation
-from gateway.config import Settings
+from gateway.config import Settings, setting_text
 from gateway.copying import reads_elsewhere, with_file_here
 from gateway.erasing import erase_rows
 from gateway.executor import Executor
@@ -369,7 +370,10 @@ class Session:
         return self.transaction
 
     def _set(self, name: str, value: Any) -> None:
-        shown = None if value is None else setting_text(value)
+        if isinstance(value, exp.Table) and self.transaction is None:
+            # USE is to find what others have made since this session last looked.
+            self.journal.rollback(self.journal.begin(explicit=True))
+        shown = None if value is None else setting_text(value, self.catalog)
         settings = self.settings.changed(name, shown)
         if settings.timezone is not None and settings.timezone != self.settings.timezone:
             with self.journal.reading_session() as session:
@@ -390,10 +394,3 @@ class Session:
         """Roll back and let go."""
         self.rollback()
         self.temporary.close()
-
-
-def setting_text(value: Any) -> str:
-    """The text a SET's value stands for: a literal's content, a name, or SQL for an expression."""
-    if value.key in {"literal", "column", "identifier", "var", "boolean"}:
-        return str(value.name or value.sql())
-    return str(value.sql(dialect="duckdb"))

@@ -6,7 +6,7 @@ A frozen value; with the same context the same AST gives the same plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
@@ -103,6 +103,8 @@ def none_dropped(name: TableName) -> Table | None:
 class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
 
+    ``session_schema`` is that of the session where names are looked up in another: in a view.
+
     ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
     given the rows they look up by key; see ``StatementPlan``. ``references`` says that the store
     enforces foreign keys. ``job_kinds`` names the jobs a policy may schedule; where it names none,
@@ -113,6 +115,7 @@ class RewriteContext:
     sights: Sights
     dialect: str = "duckdb"
     default_schema: str = DEFAULT_SCHEMA
+    session_schema: str = ""
     times: Times = no_times
     as_of: str | None = None
     describe: Describe = no_describe
@@ -125,3 +128,8 @@ class RewriteContext:
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
     sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))
+
+    def inside(self, schema: str) -> RewriteContext:
+        """The same where names that give no schema are of this one, as in a view."""
+        outer = self.session_schema or self.default_schema
+        return replace(self, default_schema=schema, session_schema=outer)

@@ -171,9 +171,9 @@ def _setting_value(value: list[Token], parse: ParseTokens) -> exp.Expr | None:
 
 def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     rest = tokens[1:]
-    if len(rest) == 2 and rest[0].text.upper() in {"SCHEMA", "DATABASE"}:
+    if len(rest) > 1 and rest[0].text.upper() in {"SCHEMA", "DATABASE"}:
         rest = rest[1:]
-    return SetSetting("schema", _setting_value(rest, parse)) if len(rest) == 1 else None
+    return SetSetting("schema", _table(rest, parse)) if len(rest) in {1, 3} else None
 
 
 def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:

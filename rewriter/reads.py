@@ -58,7 +58,7 @@ from rewriter.time_travel import (
     history_call,
     session_point,
 )
-from rewriter.users import name_users
+from rewriter.users import name_schema, name_users
 
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
@@ -115,6 +115,7 @@ class Reads:
             nodes = Nodes.of(query)
         name_changed(nodes)
         name_users(nodes)
+        name_schema(nodes, self.context)
         outer = self._scopes
         with self._looking_back(moment):
             self._scopes = Scopes.of(nodes, self.context)
@@ -374,7 +375,7 @@ class Reads:
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
         outer, self._depth = self.context, self._depth + 1
-        self.context = replace(outer, default_schema=view.name.schema)
+        self.context = outer.inside(view.name.schema)
         self.rewrite(root)
         self.context, self._depth = outer, self._depth - 1
         query = root.this

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from journal.trees import Nodes
 from rewriter.spelling import spelled
-from rewriter.users import USERS
+from rewriter.users import OF_SESSION
 
 _OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
-_CHANGED = (exp.Table, *USERS)
+_CHANGED = (exp.Table, *OF_SESSION)
 _FUNCTIONS = {exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg"}
 
 

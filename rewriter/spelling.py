@@ -122,6 +122,7 @@ _SPELLINGS: dict[type[exp.Expr], Spell] = {
     exp.Identifier: _identifier,
     exp.CurrentUser: lambda _: "current_user",
     exp.SessionUser: lambda _: "session_user",
+    exp.CurrentSchema: lambda _: "current_schema()",
     exp.In: _in,
     exp.From: _from,
     exp.Case: _case,

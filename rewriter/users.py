@@ -1,4 +1,4 @@
-"""CURRENT_USER and SESSION_USER: whom the gateway's client named, not the store's user. Pure."""
+"""CURRENT_USER, SESSION_USER and CURRENT_SCHEMA: the client's own, not those of the store. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from sqlglot import exp
 from journal.plan import P_USER
 from journal.sql import cast, expression
 from journal.trees import Nodes
+from rewriter.context import RewriteContext
 
 USERS = (exp.CurrentUser, exp.SessionUser)
+OF_SESSION = (*USERS, exp.CurrentSchema)
+"""Calls that the gateway answers itself."""
 
 
 def name_users(nodes: Nodes) -> None:
@@ -16,6 +19,12 @@ def name_users(nodes: Nodes) -> None:
     for kind in USERS:
         for call in nodes.all(kind):
             call.replace(_name())
+
+
+def name_schema(nodes: Nodes, context: RewriteContext) -> None:
+    """Put the schema of names that give none in the place of each call among a query's nodes."""
+    for call in nodes.all(exp.CurrentSchema):
+        call.replace(exp.Literal.string(context.session_schema or context.default_schema))
 
 
 def stored_expression(text: str) -> exp.Expr:

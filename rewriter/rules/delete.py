@@ -13,6 +13,7 @@ from rewriter.chosen import chosen_rows, source_joins, sources_of
 from rewriter.context import RewriteContext
 from rewriter.key_lookup import keys_in
 from rewriter.names import find_table, position_of
+from rewriter.qualified import without_schema
 from rewriter.reads import Reads
 from rewriter.returning import Result
 from rewriter.target import Target
@@ -23,6 +24,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
     """The part of a DELETE."""
     node, joins = _target(ast)
     table = find_table(node, reads.context)
+    without_schema(ast, node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
     result = Result.of(ast, target, old=True)

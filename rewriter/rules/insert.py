@@ -13,6 +13,7 @@ from journal.schema import Table
 from rewriter.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.names import find_table, position_of
 from rewriter.new_rows import NewRows
+from rewriter.qualified import without_schema
 from rewriter.reads import Reads
 from rewriter.returning import Result
 from rewriter.target import Target, distinct_columns
@@ -31,6 +32,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
     table = find_table(node, reads.context)
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None
+    without_schema(ast, node, reads.context)
     target = Target.of(table, node)
     alias = ast.args.get("alias")
     if alias is not None:

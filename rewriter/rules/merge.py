@@ -18,6 +18,7 @@ from journal.sql import all_of, cast, limited, named, relation, select
 from rewriter.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.merge_actions import Action, Actions, read_actions
 from rewriter.names import find_table, position_of
+from rewriter.qualified import without_schema
 from rewriter.reads import Reads
 from rewriter.returning import ACTION, Result
 from rewriter.target import VERSION, Target
@@ -35,6 +36,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
     if not isinstance(node, exp.Table):
         raise _refused("MERGE writes to a table", node)
     target = Target.of(find_table(node, reads.context), node)
+    without_schema(ast, node, reads.context)
     source, alias = _source(ast)
     on = _condition(ast, target, alias)
     actions = read_actions(ast, target, alias, reads.context)

@@ -13,6 +13,7 @@ from rewriter.changes import ChangeSet
 from rewriter.chosen import chosen_rows, sources_of
 from rewriter.key_lookup import is_constant, keys_in
 from rewriter.names import find_table, position_of
+from rewriter.qualified import without_schema
 from rewriter.reads import Reads
 from rewriter.returning import Result
 from rewriter.target import Target, new_values
@@ -31,6 +32,7 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
         )
     check_some(ast.expressions, node)
     table = find_table(node, reads.context)
+    without_schema(ast, node, reads.context)
     target = Target.of(table, node)
     stage = part.named("changed")
     assigned = assignments(table, ast.expressions, target.alias).values

@@ -64,7 +64,7 @@ def test_names_in_another_database_are_refused(depts: Connection, sql: str, data
     assert depts.execute("SELECT count(*) FROM hr.depts").fetchall() == [(2,)]
 
 
-def test_public_is_the_schema_of_names_without_one(depts: Connection) -> None:
+def test_public_is_the_schema_of_names_without_one(depts: Connection, database: str) -> None:
     depts.execute("CREATE TABLE plain (a INTEGER PRIMARY KEY)")
     depts.execute("INSERT INTO public.plain VALUES (1)")
     asked = "SELECT plain.a, public.plain.a, current_schema() FROM plain"
@@ -72,5 +72,8 @@ def test_public_is_the_schema_of_names_without_one(depts: Connection) -> None:
     depts.execute("SET search_path = hr, public")
     assert depts.execute("SELECT count(*) FROM depts").fetchall() == [(2,)]
     depts.execute("RESET search_path")
+    depts.execute("USE hr")
+    assert depts.execute("SELECT count(*), current_schema() FROM depts").fetchall() == [(2, "hr")]
+    depts.execute(f"USE {database}")
     assert depts.execute("SELECT count(*) FROM plain").fetchall() == [(1,)]
     depts.execute("CREATE SCHEMA IF NOT EXISTS public")

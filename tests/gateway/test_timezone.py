@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from journal.schema import fold
 from tests.support.client import Client
 
 NAIVE = "2024-01-01 12:00:00"
@@ -90,7 +91,16 @@ def test_unknown_zone_is_refused_and_changes_nothing(run: Client) -> None:
 
 def test_use_names_the_schema(run: Client) -> None:
     run("CREATE SCHEMA s")
-    for statement in ("USE s", "SET SCHEMA 's'", "USE SCHEMA s", "SET search_path = s"):
+    for statement in (
+        "USE s", "SET SCHEMA 's'", "USE SCHEMA s", "SET search_path = s",
+        "USE palimpsest.s", 'USE "S"',
+    ):  # fmt: skip
         run("RESET schema")
         run(statement)
-        assert run("SHOW schema") == [("s",)]
+        assert fold(run("SHOW schema")[0][0]) == "s"
+        assert fold(run("SELECT current_schema()")[0][0]) == "s"
+    run("CREATE VIEW v AS SELECT current_schema() AS here")
+    for statement in ("USE nowhere", "USE palimpsest.nowhere", "USE other.s", "USE s.t"):
+        assert run.error(statement)[1] == "3F000"
+    run("USE palimpsest")
+    assert run("SELECT current_schema(), here FROM s.v") == [("main", "main")]
