@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import gateway
@@ -17,63 +12,26 @@ from gateway.dbapi.connection import Connection
 from gateway.erasers import eraser_of
 from journal.erasure.requests import Outcome
 from journal.erasure.wanted import Wanted, requests
-from journal.stores.parquet_files import checksum
-from tests.support import aged, kept
-from tests.support.connections import opening
+from tests.elsewhere.copied_texts import spell, texts_in
+from tests.elsewhere.server_stores import (
+    ARCHIVES,
+    LONG_ON_HIVE,
+    STORES,
+    Connect,
+    connect,
+    new_store,
+    table,
+    url,
+)
+from tests.support import aged
 from tests.support.kept import ALL, call, is_whole, rows
-from tests.support.postgres import running
 from tests.support.relay import Relay
 from tests.support.s3 import Server, let_in, objects
-from tests.support.thrift_server import shared
+
+__all__ = ["connect", "new_store", "table", "url"]
 
 pytestmark = pytest.mark.timeout(900)
 TOKEN = "qz7-unmistakable-xk9"
-Connect = Callable[..., Connection]
-
-
-@pytest.fixture(scope="session")
-def new_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Path], str]]:
-    """Gives the URL of a new store of the kind that is asked for."""
-    if request.param == "postgresql":
-        with running() as cluster:
-            yield lambda _folder: cluster.url(cluster.database())
-        return
-    base = tmp_path_factory.getbasetemp()
-    folder = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with shared(folder) as server:
-        yield server.new_store
-
-
-STORES = pytest.mark.parametrize("new_store", ["postgresql", "hive"], indirect=True)
-LONG_ON_HIVE = pytest.mark.parametrize(
-    "new_store", ["postgresql", pytest.param("hive", marks=pytest.mark.slow)], indirect=True
-)
-ARCHIVES = pytest.mark.parametrize(
-    ("new_store", "kind"),
-    [
-        *(("postgresql", kind) for kind in ("here", "s3", "path")),
-        ("hive", "here"),
-        *(pytest.param("hive", kind, marks=pytest.mark.slow) for kind in ("s3", "path")),
-    ],
-    indirect=["new_store"],
-)
-
-
-@pytest.fixture
-def connect(new_store: Callable[[Path], str], tmp_path: Path) -> Iterator[Connect]:
-    """Opens connections to a store of the test's own."""
-    with opening(new_store(tmp_path), autocommit=True) as open_connection:
-        yield open_connection
-
-
-@pytest.fixture
-def table(connect: Connect) -> Connection:
-    """A table in a base, in history, in two layouts and in what came last."""
-    con = connect()
-    kept.make(con)
-    return con
 
 
 @STORES
@@ -160,38 +118,13 @@ def test_who_is_in_a_copy_only_is_found_there_and_erased(table: Connection, tmp_
     table.execute("INSERT INTO t VALUES (1000, 'kept', 0)")
     place = tmp_path / "vault"
     call(table, f"backup('t', name => 'far', to => '{place}')")
-    _spell(place, "kept", TOKEN)
+    spell(place, "kept", TOKEN)
     (target,) = _submit(table)
     assert target.keys == 1
     assert target.copies_searched >= 3
     call(table, "purge('t')")
-    assert TOKEN.encode() not in _texts(place)
+    assert TOKEN.encode() not in texts_in(place)
     assert rows(table, "SELECT count(*) FROM t WHERE a = 1000") == [(0,)]
-
-
-def _spell(place: Path, old: str, new: str) -> None:
-    """Let a copy hold another value, as if it had been changed in the store since."""
-    manifest = next(place.rglob("backup.json"))
-    listed = json.loads(manifest.read_text())
-    for segment in listed["segments"]:
-        for file in segment["files"]:
-            path = manifest.parent / file["path"]
-            table = pq.read_table(path)
-            texts = table.column("b").to_pylist()
-            if old in texts:
-                values = pa.array([new if t == old else t for t in texts])
-                pq.write_table(table.set_column(table.column_names.index("b"), "b", values), path)
-                file |= {"bytes": path.stat().st_size, "checksum": checksum(path)}
-    manifest.write_text(json.dumps(listed))
-
-
-def _texts(folder: Path) -> bytes:
-    """What all values of all files are, decompressed."""
-    found = b""
-    for path in (p for p in folder.rglob("*") if p.is_file()):
-        is_parquet = path.suffix == ".parquet"
-        found += str(pq.read_table(path).to_pylist()).encode() if is_parquet else path.read_bytes()
-    return found
 
 
 def _submit(con: Connection) -> list[Any]:
@@ -215,7 +148,7 @@ def test_an_erasure_reaches_copies(
     table.execute("UPDATE t SET b = 'other' WHERE a = 7")
     table.execute("DELETE FROM t WHERE a < 9")
     table.execute("OPTIMIZE t")
-    assert TOKEN.encode() in _texts(_fetched(server, bucket, tmp_path / "before"))
+    assert TOKEN.encode() in texts_in(_fetched(server, bucket, tmp_path / "before"))
     assert [t.keys for t in _submit(table)] == [1]
     with pytest.raises(gateway.Error, match="being erased"):
         table.execute(f"CALL system.backup('t', name => 'more', to => '{place}')")
@@ -233,7 +166,7 @@ def test_an_erasure_reaches_copies(
     (receipt,) = [t for t in request.targets if t.outcome is Outcome.ERASED]
     assert receipt.copies_rewritten >= 2
     assert receipt.copies_removed >= 2
-    assert TOKEN.encode() not in _texts(_fetched(server, bucket, tmp_path / "after"))
+    assert TOKEN.encode() not in texts_in(_fetched(server, bucket, tmp_path / "after"))
     call(table, "verify('t', copies => true)")
     table.execute("DELETE FROM t")
     call(table, "restore('t', backup => 'far')")
