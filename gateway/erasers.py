@@ -57,7 +57,7 @@ def eraser_of(session: Session) -> Eraser:
         return _in_database(session, session.journal)
     on_hive = hive(session.journal)
     if on_hive is not None:
-        return _on_hive(on_hive)
+        return _on_hive(session, on_hive)
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         "an erasure needs an embedded warehouse or a PostgreSQL database, this store is"
@@ -95,6 +95,7 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
 
 def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     """The server writes its tables anew by itself, or Spark does through JDBC."""
+    from gateway.erasing import ask_again
     from journal.database import acceptance
     from journal.database.erasing import erase
     from journal.erasure.access import Sight
@@ -107,7 +108,8 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
             from gateway.jobs.engines import ENGINES
 
             chosen = ENGINES.jdbc(settings.spark_master)
-        return erase(journal, by, only=only, progress=progress, engine=chosen)
+        again = partial(ask_again, session)
+        return erase(journal, by, only=only, progress=progress, engine=chosen, ask_again=again)
 
     return Eraser(
         journal,
@@ -120,15 +122,17 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     )
 
 
-def _on_hive(journal: HiveJournal) -> Eraser:
+def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
     """Lists of keys hide rows until the partitions that hold them are written anew."""
+    from gateway.erasing import ask_again
     from journal.erasure.access import Sight
     from journal.hive import accepting, erasing
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
     ) -> Erased:
-        return erasing.erase(journal, by, only=only, progress=progress)
+        again = partial(ask_again, session)
+        return erasing.erase(journal, by, only=only, progress=progress, ask_again=again)
 
     return Eraser(
         journal,

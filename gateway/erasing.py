@@ -55,6 +55,7 @@ def erase_rows(
     session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
 ) -> Outcome:
     """ERASE FROM: accept the request, and show it."""
+    from journal.erasure.reach import OUT_OF_REACH
     from journal.erasure.wanted import Wanted
 
     transaction = session.transaction
@@ -89,11 +90,12 @@ def erase_rows(
     )
     request = eraser.accept(wanted, by)
     if eraser.at_once:
-        # Nothing waits but what a hold keeps back.
+        # Nothing waits but what a hold keeps back, and copies that are out of reach.
         done = eraser.purge(None, by, [request.id], silent)
-        for error in done.failures.values():
-            raise error
         (request,) = done.requests
+        for error in done.failures.values():
+            if not (request.unsearched and error.code in OUT_OF_REACH):
+                raise error
     return shown(session, [request], "ERASE")
 
 

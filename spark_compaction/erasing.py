@@ -16,11 +16,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from journal.erasure import late_files
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.copied import Removed
 from journal.erasure.erased import Erased
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
-from journal.erasure.late import AskAgain, search_late
+from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
@@ -65,7 +66,7 @@ def erase(
     run = Erased()
     wanted = None if only is None else set(only)
     pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
-    pending = [_searched(journal, r, by, ask_again, run) for r in pending]
+    pending, run.failures = search_each(late_files.side(journal), pending, by, ask_again)
     accepted = [r for r in settle_holds(journal, pending, by) if r.state is State.ACCEPTED]
     receipts: dict[int, dict[str, Target]] = {}
     for table_id in sorted({t.table_id for r in accepted for t in r.targets if t.mask}):
@@ -85,20 +86,6 @@ def erase(
     after = {r.id: r for r in requests(journal)}
     run.requests = [after[r.id] for r in pending]
     return run
-
-
-def _searched(
-    journal: Journal, request: Request, by: str, ask_again: AskAgain | None, run: Erased
-) -> Request:
-    """A request after its copies were searched that could not be before; those left fail it."""
-    if request.state not in {State.ACCEPTED, State.ON_HOLD} or not request.unsearched:
-        return request
-    try:
-        request, failures = search_late(journal, request, by, ask_again)
-    except PalimpsestError as error:
-        failures = {t.table: error for t in request.unsearched}
-    run.failures |= failures
-    return request
 
 
 def _is_over(target: Target) -> bool:

@@ -12,11 +12,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+from gateway.erasers import eraser_of
 from gateway.jobs import in_store, restoring
 from gateway.jobs.archiving import ARCHIVE
 from gateway.jobs.backup import expiry, outside, refuse_hidden_rows, report
 from gateway.jobs.context import JobContext
 from gateway.jobs.in_store import Keeper, forget
+from journal.erasure.late import check_searched
 from journal.errors import PalimpsestError
 from journal.jobs import backups, carried, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
@@ -128,6 +130,7 @@ def named(context: JobContext, carrier: Carrier) -> Iterator[Backup | None]:
     with ExitStack() as stack:
 
         def bring(backup: Backup) -> Backup:
+            check_searched(eraser_of(context.session).journal, backup)
             given = (carrier, backup, context.table, context.progress)
             return stack.enter_context(carried.brought(*given))
 

@@ -10,35 +10,39 @@ are held in memory only. A dry run writes nothing.
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.database import copied, keeping, pieces
+from journal.database import copied, keeping, masks, pieces
 from journal.database.journal import DatabaseJournal
 from journal.database.left_behind import left_behind
 from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
+from journal.dependents import Dependents, dependents_of
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT, Copied
 from journal.erasure.guard import load_fence
-from journal.erasure.matching import Matcher
+from journal.erasure.late import to_keep
+from journal.erasure.matching import Matcher, distinct_keys
+from journal.erasure.reach import check_searched
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.plan import Query
 from journal.protocol import OpenStatement
-from journal.relations import column, ident, union_all, version_value
+from journal.relations import column, union_all, version_value
 from journal.segment import Fields, Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores import postgres_flat as flat
-from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
+from journal.stores import postgres_sought
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_fence import hold_writers
 from journal.stores.postgres_flat import is_flat
@@ -67,11 +71,7 @@ class _Sought:
     @property
     def found(self) -> pa.Table | None:
         """All keys, once each; None if there are none."""
-        found = [*self.keys, *self.copied.keys]
-        if not found:
-            return None
-        keys = pa.concat_tables(found, promote_options="permissive")
-        return keys.group_by(keys.column_names).aggregate([])
+        return distinct_keys([*self.keys, *self.copied.keys])
 
 
 def accept(journal: DatabaseJournal, wanted: Wanted, by: str) -> Request:
@@ -132,7 +132,7 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
                     files_rewritten=len(held),
                     bytes_rewritten=sum(pieces.size(session, piece) for piece, _ in held),
                 )
-            targets.append(target)
+            targets += [target, *sought.copied.unsearched(sought.aim.table)]
     now = journal.clock.now()
     return Request(
         "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
@@ -151,8 +151,10 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
         rows_of.put_erasure(session, done[0].to_row())
         rows_of.drop_suppressions(session, current.id)
         audit.record(journal, session, by, "erase.cancel", current.id, {})
+        if current.unsearched:
+            postgres_sought.forget(session, current.id)
         states = {
-            t.table_id: unmasked(journal, session, committed.tables[t.table_id], [t.mask])
+            t.table_id: masks.unmasked(journal, session, committed.tables[t.table_id], [t.mask])
             for t in current.targets
             if t.mask is not None
         }
@@ -160,19 +162,6 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
 
     publish(journal, change)
     return done[0]
-
-
-def unmasked(
-    journal: DatabaseJournal, session: PostgresSession, state: TableState, masks: Iterable[str]
-) -> TableState:
-    """A state without some masks, whose tables go as soon as nobody reads them."""
-    table_id, masks = state.layouts[-1].id, list(masks)
-    now = journal.clock.now()
-    for mask in masks:
-        retired = jobs.Retired(mask, table_id, state.manifest.epoch, now, now)
-        jobs.retire(session, retired, "", "purge", 0)
-    bare = state.manifest.without_masks(masks)
-    return replace(state, manifest=replace(bare, epoch=state.manifest.epoch + 1))
 
 
 def _search(journal: DatabaseJournal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
@@ -332,6 +321,10 @@ def _look_for_references(
 ) -> None:
     """Count the rows that stay and refer to what was found; raises where none may."""
     tables = {s.aim.table.id: s for s in found}
+    for table_id, sought in tables.items():
+        chosen = dependents_of(sought.aim.table, wanted.dependents)
+        if committed.catalog.references.get(table_id) and chosen is not Dependents.REPORT:
+            check_searched(sought.copied.left)
     keys = {i: s.found for i, s in tables.items()}
     going = {i: k for i, k in keys.items() if k is not None}
     for table_id, left in left_behind(session, committed, going, wanted.dependents).items():
@@ -356,16 +349,12 @@ def _write(
         target = _target(sought)
         keys = sought.found
         if keys is not None:
-            mask = _write_mask(session, sought.aim, keys, request_id)
+            mask = f"t{sought.aim.table.id}_mask_{request_id}"
+            state = committed.tables[sought.aim.table.id]
+            states[target.table_id] = masks.hidden(session, sought.aim.table, state, keys, mask)
             entries.keys(sought.aim.table, layout.masked_keys(sought.aim.table, [mask]))
             target = replace(target, mask=mask, keys=keys.num_rows)
-            state = committed.tables[sought.aim.table.id]
-            masked = state.manifest.with_mask(mask)
-            masked = replace(masked, epoch=masked.epoch + 1)
-            states[target.table_id] = replace(state, manifest=masked)
-            # Who began before may have read them, and may write what it read anywhere.
-            jobs.replaced(session, target.table_id, masked.epoch, erased=True)
-        targets.append(target)
+        targets += [target, *sought.copied.unsearched(sought.aim.table)]
     reached: list[int | None] = [None]
     if wanted.tables is not None:
         reached = [s.aim.table.id for s in found if s.aim.why_not is None]
@@ -374,25 +363,8 @@ def _write(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, tuple(targets)),
         expires=expires,
     )
+    if request.unsearched:
+        postgres_sought.keep(session, request_id, json.dumps(to_keep(wanted)))
     rows_of.put_erasure(session, request.to_row())
     audit.accepted(journal, session, request)
     return request, Changed(states, committed.fence.extended(entries.kinds, now))
-
-
-def _write_mask(session: PostgresSession, aim: Aim, keys: pa.Table, request_id: str) -> str:
-    """Keep keys as a table of the types that they have now; its name."""
-    mask = f"t{aim.table.id}_mask_{request_id}"
-    shown = f"{_FOUND}_{aim.table.id}"
-    session.show_arrow(shown, keys)
-    kinds = [(name, aim.table.by_physical(name).type) for name in aim.table.key]
-    outputs = [
-        exp.alias_(exp.cast(column(name), kind, dialect="duckdb"), ident(name))
-        for name, kind in kinds
-    ]
-    body = exp.select(*outputs).from_(shown)
-    session.run(exp.Create(this=layout.mask_table(mask), kind="TABLE", expression=body))
-    names = ", ".join(ident(n.casefold()).sql(dialect="postgres") for n, _ in kinds)
-    target = session.rendered(layout.mask_table(mask)).sql
-    session.text(f"CREATE INDEX ON {target} ({names})")
-    session.text(f"ANALYZE {target}")
-    return mask

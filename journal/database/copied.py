@@ -16,7 +16,14 @@ from sqlglot import exp
 from journal.database import keeping, pieces, rewriting
 from journal.database.carrying import DatabaseCarrier
 from journal.database.journal import DatabaseJournal
-from journal.erasure.copied import Copied, Removed, keys_in_copies, purge_each
+from journal.erasure.copied import (
+    Away,
+    Copied,
+    Look,
+    keys_in_copies,
+    keys_in_copy,
+    purge_each,
+)
 from journal.erasure.matching import Matcher
 from journal.erasure.wanted import Aim, Wanted
 from journal.jobs import copies
@@ -33,7 +40,16 @@ from journal.stores.postgres import PostgresSession
 def search(journal: DatabaseJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
     """The keys of whoever is meant in copies of a table's backups."""
     carrier = DatabaseCarrier(journal, aim.table)
+    return keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
 
+
+def search_one(journal: DatabaseJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+    """The same in one copy; raises what keeps it from being searched."""
+    carrier = DatabaseCarrier(journal, aim.table)
+    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+
+
+def _look(journal: DatabaseJournal, aim: Aim, wanted: Wanted) -> Look:
     def look(here: Backup) -> list[pa.Table]:
         segments = keeping.tables_of(here)
         if wanted.rows:
@@ -47,10 +63,10 @@ def search(journal: DatabaseJournal, aim: Aim, wanted: Wanted, *, tidies: bool) 
                 matcher.rows(layout.segment_table(segment), segment.fields)
             return matcher.keys
 
-    return keys_in_copies(carrier, aim.table, look, tidies=tidies)
+    return look
 
 
-def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> dict[str, Removed]:
+def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> Away:
     """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
     carrier = DatabaseCarrier(journal, table)
     return purge_each(carrier, table, masks, partial(_purge_one, journal, table))

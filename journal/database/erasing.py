@@ -22,12 +22,23 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.database import acceptance, copied, flat_jobs, keeping, pieces, replacing, rewriting
+from journal.database import (
+    acceptance,
+    copied,
+    flat_jobs,
+    keeping,
+    late,
+    pieces,
+    replacing,
+    rewriting,
+)
 from journal.database.journal import DatabaseJournal
+from journal.database.masks import unmasked
 from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
-from journal.erasure.copied import Removed
+from journal.erasure.copied import Away
 from journal.erasure.erased import Erased
+from journal.erasure.late import AskAgain, search_each
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
@@ -58,14 +69,17 @@ def erase(
     only: Iterable[str] | None = None,
     progress: Progress = silent,
     engine: Engine | None = None,
+    ask_again: AskAgain | None = None,
 ) -> Erased:
     """Purge what has been accepted (or ``only`` some requests), and complete what can be.
 
-    With an ``engine`` Spark writes the rows that stay, but those of adopted journals.
+    With an ``engine`` Spark writes the rows that stay, but those of adopted journals. ``ask_again``
+    looks for a condition in copies that were out of reach when it was accepted.
     """
     definition = partial(_definition, journal)
     return Purging(
         partial(requests, journal),
+        lambda found: search_each(late.side(journal), found, by, ask_again),
         lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
         definition,
         lambda table, accepted: _purge(journal, table, accepted, engine),
@@ -106,9 +120,19 @@ def _purge(
 ) -> JobReport:
     """Remove the keys of all accepted requests from all a table has, and from copies elsewhere.
 
-    Copies come first: until the swap the masks say what is to go.
+    Copies come first: until the swap the masks say what is to go. They stay while a copy cannot be
+    reached, whose error is raised when what lies here is gone.
     """
     away = copied.purge(journal, table, _masks(journal, table, accepted))
+    report = _purge_here(journal, table, accepted, engine, away)
+    if away.error is not None:
+        raise away.error
+    return report
+
+
+def _purge_here(
+    journal: DatabaseJournal, table: Table, accepted: set[str], engine: Engine | None, away: Away
+) -> JobReport:
     if is_flat(table):
         return _rewrite_adopted(journal, table, accepted, away)
     with replacing.turn(journal, table) as session:
@@ -131,7 +155,7 @@ def _once(
     table: Table,
     accepted: set[str],
     engine: Engine | None,
-    away: Mapping[str, Removed],
+    away: Away,
 ) -> JobReport:
     started = time.monotonic()
     settled = replacing.settle(journal, table)
@@ -163,7 +187,7 @@ def _once(
 
 
 def _rewrite_adopted(
-    journal: DatabaseJournal, table: Table, accepted: set[str], away: Mapping[str, Removed]
+    journal: DatabaseJournal, table: Table, accepted: set[str], away: Away
 ) -> JobReport:
     """Write an adopted journal anew, under its name."""
     started = time.monotonic()
@@ -210,14 +234,14 @@ class _Purged:
     masks: Mapping[str, Target]
     before: TableState
     removed: Mapping[str, int]
-    away: Mapping[str, Removed]
+    away: Away
     read: Volume
     written: Volume
     moved: Moved
     moved_beside: Moved
 
     def record(self, section: PostgresSession, following: TableState) -> TableState:
-        """Write the receipts in the swap's transaction, and take the masks away."""
+        """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
             raise replacing.Replan("a request was cancelled")
         receipts = {mask: self._receipt(mask, following) for mask in self.masks}
@@ -227,17 +251,20 @@ class _Purged:
                 rows_of.put_erasure(section, replace(request, targets=targets).to_row())
         moved = {**self.moved, **self.moved_beside}
         keeping.follow(section, self.table, moved, self.moved_beside, self.journal.clock.now())
-        return acceptance.unmasked(self.journal, section, following, self.masks)
+        if self.away.error is not None:
+            return following
+        return unmasked(self.journal, section, following, self.masks)
 
     def _receipt(self, mask: str, following: TableState) -> Target:
+        target, is_over = self.masks[mask], self.away.error is None
         return replace(
-            self.away[mask].told(self.masks[mask]),
-            mask=None,
-            outcome=Outcome.ERASED,
-            files_rewritten=self.written.files,
-            bytes_rewritten=self.read.bytes,
-            versions_removed=self.removed[mask],
-            manifest_before=_digest(self.before),
+            self.away.removed[mask].told(target),
+            mask=None if is_over else mask,
+            outcome=Outcome.ERASED if is_over else Outcome.PENDING,
+            files_rewritten=target.files_rewritten + self.written.files,
+            bytes_rewritten=target.bytes_rewritten + self.read.bytes,
+            versions_removed=target.versions_removed + self.removed[mask],
+            manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(following),
             others=f"{self.written.rows} rows beside them are unchanged",
         )

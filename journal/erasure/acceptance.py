@@ -20,11 +20,12 @@ from journal.dangling import dangling
 from journal.dependents import Dependents, dependents_of, refused
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT
-from journal.erasure.depending import Followed, Follower, check_searched, together
+from journal.erasure.depending import Followed, Follower, together
 from journal.erasure.holdings import holdings
-from journal.erasure.kept import Unsearched, rows_copied, rows_kept, search_copies, search_kept
+from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
 from journal.erasure.late import to_keep
 from journal.erasure.locate import Locator, Search, unseen
+from journal.erasure.reach import Unsearched, check_searched, receipts
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import PRIVATE, lasting_secret
@@ -136,7 +137,7 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                     files_rewritten=len(held.held),
                     bytes_rewritten=sum(h.file.bytes for h in held.held),
                 )
-            targets += [target, *_not_searched(sought)]
+            targets += [target, *receipts(sought.table, sought.left)]
     return Request(
         "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
     )
@@ -302,14 +303,6 @@ def _target(sought: _Sought, mask: str | None) -> Target:
     )
 
 
-def _not_searched(found: _Sought) -> list[Target]:
-    """The receipts of copies that could not be searched."""
-    table, outcome = found.table, Outcome.NOT_SEARCHED
-    return [
-        Target(table.id, str(table.name), outcome, c.why, copy=c.backup.name) for c in found.left
-    ]
-
-
 def _write(
     journal: Journal,
     session: DuckDBSession,
@@ -324,7 +317,7 @@ def _write(
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     writer = _Writer(journal, session, entries)
     try:
-        targets = tuple(t for s in found for t in (writer.target(s), *_not_searched(s)))
+        targets = tuple(t for s in found for t in (writer.target(s), *receipts(s.table, s.left)))
         reached: list[int | None] = [None]
         if wanted.tables is not None:
             reached = [s.table.id for s in found if s.aim.why_not is None]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.stores import erasure_rows as rows_of
@@ -60,6 +60,14 @@ def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -
     if left:
         detail["dangling"] = left
     record(journal, session, request.by, "erase.accept", request.id, detail)
+
+
+def searched(
+    journal: ErasureJournal, session: StoreSession, by: str, request: Request, done: Target
+) -> None:
+    """Record that a copy of a request was searched that could not be before."""
+    detail = {"table": done.table, "copy": done.copy, "keys": done.keys}
+    record(journal, session, by, "erase.search", request.id, detail)
 
 
 def purged(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:

@@ -132,8 +132,7 @@ def cancel(journal: Journal, request: Request, by: str) -> Request:
     """Let the rows be seen again and written again; possible until they are purged."""
     with journal.exclusive_session() as session:
         current = next(r for r in requests(journal) if r.id == request.id)
-        bare = tuple(replace(t, mask=None) for t in current.targets)
-        done = current.moved(State.CANCELLED, journal.clock.now(), targets=bare)
+        done = current.cancelled(journal.clock.now())
         rows_of.put_erasure(session, done.to_row())
         rows_of.drop_suppressions(session, request.id)
         audit.record(journal, session, by, "erase.cancel", request.id, {})

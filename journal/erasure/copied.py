@@ -1,7 +1,8 @@
 """Copies elsewhere, looked at one by one as they lie there: for a search, and for a purge.
 
-Who is in a copy only is found when a request is accepted, so a copy that cannot be reached makes
-the request fail before anything is written. How rows are looked for is the store's.
+Who is in a copy only is found when a request is accepted. A copy that cannot be reached is left out
+and named: a search of it waits, and a purge goes on with the others. How rows are looked for is the
+store's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from journal.erasure.reach import MOVED, OUT_OF_REACH, Unsearched, receipts
 from journal.erasure.requests import Target
 from journal.errors import Code, PalimpsestError
 from journal.jobs import carried, copies
@@ -22,8 +24,6 @@ from journal.schema import Table
 NOT_LOOKED_AT = "backups were not searched: the condition reads more than the table's rows"
 """What a receipt says of a condition that cannot be looked at in what is kept."""
 _TRIES_MAX = 3
-MOVED = {Code.FILE_ACCESS, Code.SEGMENT_DAMAGED}
-"""What reading a copy ends with when its files are replaced meanwhile, among other causes."""
 
 
 def look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
@@ -46,18 +46,22 @@ def look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
 
 @dataclass(slots=True)
 class Copied:
-    """What was found in copies of a table's backups, and how many of their files were read."""
+    """What was found in copies of a table's backups, and how many of their files were read.
+
+    ``left`` are those that could not be searched.
+    """
 
     keys: list[pa.Table] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
     warns: str = ""
+    left: list[Unsearched] = field(default_factory=list)
 
     def read(self, more: Copied) -> None:
         """Count what was found in more of them."""
         self.keys += more.keys
         self.files, self.bytes = self.files + more.files, self.bytes + more.bytes
-        self.warns = self.warns or more.warns
+        self.warns, self.left = self.warns or more.warns, self.left + more.left
 
     def told(self, target: Target) -> Target:
         """A receipt that tells of them."""
@@ -68,23 +72,43 @@ class Copied:
             bytes_searched=target.bytes_searched + self.bytes,
         )
 
+    def unsearched(self, table: Table) -> list[Target]:
+        """The receipts of copies that could not be searched."""
+        return receipts(table, self.left)
 
-def keys_in_copies(
-    carrier: Carrier, table: Table, look: Callable[[Backup], list[pa.Table]], *, tidies: bool
-) -> Copied:
+
+Look = Callable[[Backup], list[pa.Table]]
+"""Finds keys in a copy whose pieces are here."""
+
+
+def keys_in_copies(carrier: Carrier, table: Table, look: Look, *, tidies: bool) -> Copied:
     """The keys that ``look`` finds in copies, each of which is brought to the server for it."""
     found = Copied()
-
-    def action(backup: Backup) -> None:
-        with carried.brought(carrier, backup, table, silent) as here:
-            found.keys += [keys for keys in look(here) if keys.num_rows]
-        found.files += len(backup.paths)
-        found.bytes += backup.bytes
-
     for backup in carried.known(carrier.journal, table.id):
-        if tidies:
-            _tidy(carrier, table, backup)
-        look_there(backup, action)
+        try:
+            found.read(keys_in_copy(carrier, table, backup, look, tidies=tidies))
+        except PalimpsestError as error:
+            if error.code not in OUT_OF_REACH:
+                raise
+            found.left.append(Unsearched(backup, error))
+    return found
+
+
+def keys_in_copy(
+    carrier: Carrier, table: Table, backup: Backup, look: Look, *, tidies: bool
+) -> Copied:
+    """The same in one copy; raises FILE_ACCESS and others where it cannot be searched."""
+    found = Copied()
+
+    def action(there: Backup) -> None:
+        with carried.brought(carrier, there, table, silent) as here:
+            found.keys += [keys for keys in look(here) if keys.num_rows]
+        found.files += len(there.paths)
+        found.bytes += there.bytes
+
+    if tidies:
+        _tidy(carrier, table, backup)
+    look_there(backup, action)
     return found
 
 
@@ -107,7 +131,26 @@ class Removed:
 
     def told(self, target: Target) -> Target:
         """A receipt that tells of them."""
-        return replace(target, copies_rewritten=self.files, copies_removed=self.versions)
+        return replace(
+            target,
+            copies_rewritten=target.copies_rewritten + self.files,
+            copies_removed=target.copies_removed + self.versions,
+        )
+
+
+@dataclass(slots=True)
+class Away:
+    """What a purge has removed from copies, by mask; ``error`` says why it is not all."""
+
+    removed: dict[str, Removed]
+    error: PalimpsestError | None = None
+
+    def count(self, files: int, versions: Mapping[str, int]) -> None:
+        """Add what was removed from one copy."""
+        for mask, count in versions.items():
+            before = self.removed[mask]
+            if count:
+                self.removed[mask] = Removed(before.files + files, before.versions + count)
 
 
 def purge_each(
@@ -115,21 +158,24 @@ def purge_each(
     table: Table,
     masks: Iterable[str],
     purge: Callable[[Backup, list[str]], tuple[int, Mapping[str, int]]],
-) -> dict[str, Removed]:
-    """Remove the keys of some masks from every copy of a table's backups; what went, by mask.
+) -> Away:
+    """Remove the keys of some masks from every copy of a table's backups that can be reached.
 
     ``purge`` writes the files of one copy anew: how many, and the rows that went. Raises JOB_BUSY
     while another job works on copies of the table.
     """
-    removed = dict.fromkeys(masks, Removed())
-    if not carried.known(carrier.journal, table.id):
-        return removed
+    away = Away(dict.fromkeys(masks, Removed()))
+    found = carried.known(carrier.journal, table.id)
+    if not found:
+        return away
     with carrier.turn(table):
-        for backup in carried.whole(carrier.journal, table.id):
-            files, versions = purge(backup, list(removed))
-            copies.tidy(carrier.journal, backup)
-            for mask, count in versions.items():
-                before = removed[mask]
-                if count:
-                    removed[mask] = Removed(before.files + files, before.versions + count)
-    return removed
+        for backup in found:
+            try:
+                if copies.tidy(carrier.journal, backup):
+                    away.count(*purge(backup, list(away.removed)))
+                    copies.tidy(carrier.journal, backup)
+            except PalimpsestError as error:
+                if error.code not in OUT_OF_REACH:
+                    raise
+                away.error = away.error or error
+    return away

@@ -19,8 +19,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.dependents import Dependents, dependents_of
-from journal.erasure.kept import Unsearched, rows_copied
+from journal.erasure.kept import rows_copied
 from journal.erasure.locate import Search, by_fields
+from journal.erasure.reach import check_searched
 from journal.erasure.scope import Scope
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, retired
@@ -267,18 +268,6 @@ class Follower:
         found, left = rows_copied(self.journal, table, find, search, tidies=self.tidies)
         check_searched(left)
         return [rows for rows in found if rows.num_rows]
-
-
-def check_searched(left: Sequence[Unsearched]) -> None:
-    """Raise ERASURE for a copy that could not be searched: what refers to whom is not known."""
-    for one in left:
-        raise PalimpsestError(
-            Code.ERASURE,
-            f"what depends on rows in the {one.why}, is not known",
-            advice="make the copy reachable, choose REPORT, or give the copy up for good:"
-            f" CALL system.backup('{one.backup.table_name}', name => '{one.backup.name}',"
-            " drop => true)",
-        )
 
 
 def _is_by_value(reference: Reference) -> bool:

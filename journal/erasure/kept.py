@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from journal.erasure.copied import MOVED, look_there
+from journal.erasure.copied import look_there
 from journal.erasure.locate import Locator, Search, unseen
+from journal.erasure.reach import OUT_OF_REACH, Unsearched
 from journal.erasure.wanted import FindAmong
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copied_filters, copies, retired
@@ -27,38 +27,11 @@ from journal.jobs.turns import job_turn
 from journal.journal import Journal
 from journal.schema import Table
 
-OUT_OF_REACH = {*MOVED, Code.BACKUP, Code.DRIVER_MISSING}
-"""What it ends with when nobody can read it as it is there now."""
-
 
 def search_kept(journal: Journal, locator: Locator) -> None:
     """Search by name what a table keeps in the warehouse besides its live segments."""
     with retired.pinned(journal, locator.table.id) as segments:
         locator.kept(segments, journal.checker)
-
-
-@dataclass(frozen=True, slots=True)
-class Unsearched:
-    """A copy that could not be searched, and why."""
-
-    backup: Backup
-    error: PalimpsestError
-
-    @property
-    def why(self) -> str:
-        """For the receipt."""
-        return f"copy {self.backup.name}: {self.error.message}"
-
-
-def out_of_reach(backup: Backup, error: PalimpsestError) -> PalimpsestError:
-    """What is said of a copy that a request must still be looked for in."""
-    return PalimpsestError(
-        error.code,
-        f'the copy "{backup.name}" of {backup.table_name} in {backup.place} cannot be searched for'
-        f" whom requests erase: {error.message}",
-        advice="make it reachable and run this again; or give it up for good:"
-        f" CALL system.backup('{backup.table_name}', name => '{backup.name}', drop => true)",
-    )
 
 
 def search_copies(journal: Journal, locator: Locator, *, tidies: bool) -> list[Unsearched]:

@@ -6,7 +6,7 @@ also in a column that was dropped since. Works in every store; changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -25,6 +25,15 @@ from journal.stores.base import StoreSession
 
 _SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _SMALL_UNSIGNED = (exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT)
+
+
+def distinct_keys(found: Iterable[pa.Table]) -> pa.Table | None:
+    """All keys that were found, once each; None if there are none."""
+    keys = [k for k in found if k.num_rows]
+    if not keys:
+        return None
+    every = pa.concat_tables(keys, promote_options="permissive")
+    return every.group_by(every.column_names).aggregate([])
 
 
 @dataclass(slots=True)

@@ -20,12 +20,14 @@ from journal.schema import Table
 class Purging:
     """What a store does for a run.
 
-    ``settle`` gives requests as they stand after legal holds; ``purge`` removes from a table the
-    keys of all accepted requests; ``purged`` gives a request none of whose rows are left in that
-    state; ``complete`` ends it.
+    ``search`` looks at copies that were out of reach before, and gives the requests as they are
+    then, and what failed by table; ``settle`` gives requests as they stand after legal holds;
+    ``purge`` removes from a table the keys of all accepted requests; ``purged`` gives a request
+    none of whose rows are left in that state; ``complete`` ends it.
     """
 
     requests: Callable[[], list[Request]]
+    search: Callable[[list[Request]], tuple[list[Request], dict[str, PalimpsestError]]]
     settle: Callable[[Sequence[Request]], list[Request]]
     definition: Callable[[int], Table]
     purge: Callable[[Table, set[str]], JobReport]
@@ -37,6 +39,7 @@ class Purging:
         run = Erased()
         wanted = None if only is None else set(only)
         pending = [r for r in self.requests() if wanted is None or r.id in wanted]
+        pending, run.failures = self.search(pending)
         settled = self.settle(pending)
         accepted = {r.id for r in settled if r.state is State.ACCEPTED}
         tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
@@ -45,10 +48,10 @@ class Purging:
             try:
                 run.reports.append(self.purge(table, accepted))
             except PalimpsestError as error:
-                run.failures[str(table.name)] = error
+                run.failures.setdefault(str(table.name), error)
             progress("purge", done + 1, len(tables))
         for request in self.requests():
-            if request.id in accepted and not request.masks:
+            if request.id in accepted and not request.masks and not request.unsearched:
                 self.complete(self.purged(request))
             elif request.state is State.PURGED and (wanted is None or request.id in wanted):
                 self.complete(request)

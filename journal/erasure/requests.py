@@ -11,7 +11,7 @@ an identifier. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -39,6 +39,10 @@ _NEXT = {
     State.COMPLETED: set(),
     State.CANCELLED: set(),
 }
+
+
+OPEN = frozenset({State.ACCEPTED, State.ON_HOLD})
+"""The states of requests whose rows are not purged everywhere."""
 
 
 class Outcome(StrEnum):
@@ -121,7 +125,7 @@ class Request:
 
     def cancelled(self, now: Version) -> Request:
         """The request taken back; once rows of it are purged it raises ERASURE."""
-        if any(t.outcome is Outcome.ERASED for t in self.targets):
+        if any(t.outcome is Outcome.ERASED or t.manifest_after for t in self.targets):
             raise PalimpsestError(
                 Code.ERASURE,
                 f"rows of request {self.id} are purged already",
@@ -164,3 +168,8 @@ class Request:
         found["accepted_at"] = to_datetime(self.accepted).isoformat()
         found["updated_at"] = to_datetime(self.updated).isoformat()
         return found
+
+
+def looked_for(found: Iterable[Request]) -> set[str]:
+    """The requests, of all there are, for which something is kept aside to be looked for."""
+    return {r.id for r in found if r.state in OPEN and r.unsearched}

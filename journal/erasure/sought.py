@@ -14,12 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from journal.erasure.requests import Request, State
+from journal.erasure.requests import Request, looked_for
 from journal.erasure.secret import PRIVATE
 from journal.errors import Code, PalimpsestError
 from journal.stores.parquet_files import sync_folder
-
-_OPEN = {State.ACCEPTED, State.ON_HOLD}
 
 
 def _path(root: Path, request_id: str) -> Path:
@@ -43,11 +41,16 @@ def kept(root: Path, request_id: str) -> Any:
     try:
         return json.loads(_path(root, request_id).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise PalimpsestError(
-            Code.ERASURE,
-            f"what request {request_id} looks for in copies that were out of reach is lost",
-            advice="submit it again, or drop those copies: CALL system.backup(.., drop => true)",
-        ) from error
+        raise lost(request_id) from error
+
+
+def lost(request_id: str) -> PalimpsestError:
+    """The error of a request of which nobody knows any more what it looks for."""
+    return PalimpsestError(
+        Code.ERASURE,
+        f"what request {request_id} looks for in copies that were out of reach is lost",
+        advice="submit it again, or drop those copies: CALL system.backup(.., drop => true)",
+    )
 
 
 def forget(root: Path, request_id: str) -> None:
@@ -57,7 +60,7 @@ def forget(root: Path, request_id: str) -> None:
 
 def forget_stale(root: Path, found: Iterable[Request]) -> None:
     """Remove what no request looks for any more, ``found`` being all that there are."""
-    wanted = {r.id for r in found if r.state in _OPEN and r.unsearched}
+    wanted = looked_for(found)
     for path in (root / PRIVATE / "erasure").glob("*.sought"):
         if path.stem not in wanted:
             path.unlink(missing_ok=True)

@@ -11,41 +11,37 @@ Identifiers are held in memory, and go to the server as literals. A dry run writ
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure import audit
-from journal.erasure.copied import NOT_LOOKED_AT, Copied, keys_in_copies
+from journal.erasure.copied import NOT_LOOKED_AT, Copied
 from journal.erasure.guard import load_fence
-from journal.erasure.matching import Matcher
+from journal.erasure.late import to_keep
+from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
-from journal.hive import keeping, masks
-from journal.hive.carrying import HiveCarrier
-from journal.hive.erased_rows import ERASED, rows_with
+from journal.hive import copied, keeping, masks
+from journal.hive.erased_rows import ERASED, keys_among, rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
 from journal.hive.rewriting import check_engine, staging
 from journal.hive.session import HiveSession
 from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
-from journal.jobs.backups import Backup
 from journal.protocol import OpenStatement
-from journal.segment import Segment
 from journal.state import TableState
-from journal.stores import erasure_rows
-from journal.stores import hive_layout as layout
+from journal.stores import erasure_rows, sql_sought
 from journal.stores import sql_catalog as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.version import Version
 
-_PIECE = "erase_piece"
 _KEYS = "erase_keys"
 
 
@@ -63,6 +59,11 @@ class _Sought:
         table, why = self.aim.table, self.aim.why_not
         outcome = Outcome.PENDING if why is None else Outcome.NOT_SEARCHED
         self.target = Target(table.id, str(table.name), outcome, why or "")
+
+    @property
+    def targets(self) -> list[Target]:
+        """The receipts: of the table, and of copies that could not be searched."""
+        return [self.target, *self.copied.unsearched(self.aim.table)]
 
 
 def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
@@ -105,7 +106,7 @@ def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
                 keys = sought.keys.num_rows
                 sought.target = replace(sought.target, keys=keys, versions_removed=versions)
     now = journal.clock.now()
-    targets = tuple(s.target for s in found)
+    targets = tuple(t for s in found for t in s.targets)
     return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, targets)
 
 
@@ -121,6 +122,8 @@ def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
             erasure_rows.put_erasure(session, done.to_row())
             erasure_rows.drop_suppressions(session, current.id)
             audit.record(journal, session, by, "erase.cancel", current.id, {})
+            if current.unsearched:
+                sql_sought.forget(connection, current.id)
             fence = load_fence(session)
             session.commit()
         states = {
@@ -133,6 +136,7 @@ def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
         }
         rows_of.put_state(connection, following)
     journal.keep(following, committed.with_tables(states, fence))
+    journal.catalog.scrub()
     show(journal)
     return done
 
@@ -142,19 +146,7 @@ def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.T
     assert isinstance(statement, HiveStatement)
     session, state = statement.session, statement.committed.tables[aim.table.id]
     searched = keeping.with_backups(session, aim.table, state)
-    return _keys_among(statement, aim, subjects, searched.manifest.segments)
-
-
-def _keys_among(
-    statement: HiveStatement, aim: Aim, subjects: Subjects, segments: Sequence[Segment]
-) -> list[pa.Table]:
-    session = statement.session
-    matcher = Matcher(session, aim.table, aim.identities, subjects)
-    for number, piece in enumerate(pieces(segments)):
-        name = f"{_PIECE}_{aim.table.id}_{number}"
-        session.put_remote(name, layout.rows_of(statement.names, piece.paths))
-        matcher.rows(exp.to_table(name), piece.fields)
-    return matcher.keys
+    return keys_among(statement, aim, subjects, searched.manifest.segments)
 
 
 def _aims(journal: HiveJournal, wanted: Wanted) -> list[Aim]:
@@ -175,8 +167,8 @@ def _search(
         if sought.aim.why_not is not None:
             continue
         keys = _keys_here(statement, sought, wanted)
-        sought.copied.read(_in_copies(journal, sought.aim, wanted, tidies=tidies))
-        sought.keys = _distinct([*keys, *sought.copied.keys])
+        sought.copied.read(copied.search(journal, sought.aim, wanted, tidies=tidies))
+        sought.keys = distinct_keys([*keys, *sought.copied.keys])
         searched = len(sought.state.manifest.segments)
         outcome = Outcome.PENDING if sought.keys is not None else Outcome.SEARCHED_NONE
         target = replace(sought.target, outcome=outcome, files_searched=searched)
@@ -197,33 +189,6 @@ def _keys_here(statement: HiveStatement, sought: _Sought, wanted: Wanted) -> lis
     elif kept:
         sought.copied.warns = NOT_LOOKED_AT
     return keys
-
-
-def _in_copies(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
-    """The keys in copies that lie elsewhere, each of which is loaded for it."""
-
-    def look(here: Backup) -> list[pa.Table]:
-        segments = keeping.segments_of(here)
-        if wanted.rows:
-            find = wanted.among.get(aim.table.id)
-            return [] if find is None else [find(segments)]
-        with journal.statement(journal.begin(read_only=True)) as statement:
-            return _keys_among(statement, aim, wanted.subjects, segments)
-
-    carrier = HiveCarrier(journal, aim.table)
-    found = keys_in_copies(carrier, aim.table, look, tidies=tidies)
-    if wanted.rows and aim.table.id not in wanted.among and found.files:
-        found.warns = NOT_LOOKED_AT
-    return found
-
-
-def _distinct(found: Sequence[pa.Table]) -> pa.Table | None:
-    """All keys, once each; None if there are none."""
-    keys = [k for k in found if k.num_rows]
-    if not keys:
-        return None
-    together = pa.concat_tables(keys, promote_options="permissive")
-    return together.group_by(together.column_names).aggregate([])
 
 
 def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> int:
@@ -259,6 +224,8 @@ def _write(
         with journal.recording(connection) as session:
             since = journal.clock.next()
             request = _recorded(journal, session, found, wanted, by, since)
+            if request.unsearched:
+                sql_sought.keep(connection, request.id, json.dumps(to_keep(wanted)))
             fence = load_fence(session)
             session.commit()
         rows_of.put_state(connection, following)
@@ -286,7 +253,7 @@ def _recorded(
     if wanted.tables is not None:
         reached = [s.aim.table.id for s in found if s.aim.why_not is None]
     entries.identifiers(wanted.subjects, reached)
-    targets = tuple(s.target for s in found)
+    targets = tuple(t for s in found for t in s.targets)
     accepted = Request(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
         expires=expires,

@@ -1,7 +1,8 @@
-"""People in copies of a Hive store's backups that lie elsewhere, purged from them.
+"""People in copies of a Hive store's backups that lie elsewhere: found there, and purged from them.
 
-A copy is loaded into partitions that nothing lists, which are written anew without the rows of some
-keys as live ones are; what is left goes into the places of the files that held one.
+A copy is loaded into partitions that nothing lists, so that rows are matched as in live ones. For a
+purge they are written anew without the rows of some keys; what is left goes into the places of the
+files that held one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,18 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
-from journal.erasure.copied import Removed, purge_each
+import pyarrow as pa
+
+from journal.erasure.copied import (
+    NOT_LOOKED_AT,
+    Away,
+    Copied,
+    Look,
+    keys_in_copies,
+    keys_in_copy,
+    purge_each,
+)
+from journal.erasure.wanted import Aim, Wanted
 from journal.hive import erased_rows, keeping, rewriting
 from journal.hive.carrying import HiveCarrier
 from journal.hive.journal import HiveJournal
@@ -26,7 +38,34 @@ from journal.state import TableState
 from journal.stores import hive_layout as layout
 
 
-def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> dict[str, Removed]:
+def search(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+    """The keys of whoever is meant in copies of a table's backups."""
+    carrier = HiveCarrier(journal, aim.table)
+    found = keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
+    if wanted.rows and aim.table.id not in wanted.among and found.files:
+        found.warns = NOT_LOOKED_AT
+    return found
+
+
+def search_one(journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+    """The same in one copy; raises what keeps it from being searched."""
+    carrier = HiveCarrier(journal, aim.table)
+    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+
+
+def _look(journal: HiveJournal, aim: Aim, wanted: Wanted) -> Look:
+    def look(here: Backup) -> list[pa.Table]:
+        segments = keeping.segments_of(here)
+        if wanted.rows:
+            find = wanted.among.get(aim.table.id)
+            return [] if find is None else [find(segments)]
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            return erased_rows.keys_among(statement, aim, wanted.subjects, segments)
+
+    return look
+
+
+def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> Away:
     """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
     carrier = HiveCarrier(journal, table)
     return purge_each(carrier, table, masks, partial(_purge_one, carrier))

@@ -1,21 +1,41 @@
-"""The rows of some keys in segments of a Hive store, in terms of Spark: counted, or left out."""
+"""The rows of some people or keys in segments of a Hive store: found, counted, or left out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pyarrow as pa
 from sqlglot import exp
 
+from journal.erasure.matching import Matcher
+from journal.erasure.wanted import Aim, Subjects
 from journal.hive import rewriting
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, pieces
 from journal.hive.session import HiveSession
+from journal.hive.statement import HiveStatement
 from journal.relations import column
 from journal.schema import Table
-from journal.segment import Manifest
+from journal.segment import Manifest, Segment
 from journal.stores import hive_layout as layout
 from journal.stores.row_layout import present_keys
 
 ERASED = "erased_keys"
 """What the relation of keys is called that go."""
+_PIECE = "erase_piece"
+
+
+def keys_among(
+    statement: HiveStatement, aim: Aim, subjects: Subjects, segments: Sequence[Segment]
+) -> list[pa.Table]:
+    """The keys of the rows of some segments that name somebody."""
+    session = statement.session
+    matcher = Matcher(session, aim.table, aim.identities, subjects)
+    for number, piece in enumerate(pieces(segments)):
+        name = f"{_PIECE}_{aim.table.id}_{number}"
+        session.put_remote(name, layout.rows_of(statement.names, piece.paths))
+        matcher.rows(exp.to_table(name), piece.fields)
+    return matcher.keys
 
 
 def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:

@@ -22,13 +22,14 @@ from functools import partial
 from sqlglot import exp
 
 from journal.erasure import audit, held
-from journal.erasure.copied import Removed
+from journal.erasure.copied import Away
 from journal.erasure.erased import Erased
+from journal.erasure.late import AskAgain, search_each
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
-from journal.hive import cleaning, copied, keeping, masks, rewriting
+from journal.hive import cleaning, copied, keeping, late, masks, rewriting
 from journal.hive.erased_rows import ERASED, count, rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import pieces
@@ -53,11 +54,16 @@ def erase(
     *,
     only: Iterable[str] | None = None,
     progress: Progress = silent,
+    ask_again: AskAgain | None = None,
 ) -> Erased:
-    """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be.
+
+    ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
+    """
     definition = partial(_definition, journal)
     return Purging(
         partial(requests, journal),
+        lambda found: search_each(late.side(journal), found, by, ask_again),
         lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
         definition,
         lambda table, accepted: _purge(journal, table, accepted),
@@ -89,10 +95,18 @@ def _covers(journal: HiveJournal, table: Table, mask: str, condition: exp.Expr) 
 def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
     """Remove the keys of all accepted requests from all a table has, and from copies elsewhere.
 
-    Copies come first: until the swap the lists say what is to go.
+    Copies come first: until the swap the lists say what is to go. They stay while a copy cannot be
+    reached, whose error is raised when what lies here is gone.
     """
-    started = time.monotonic()
     away = copied.purge(journal, table, _targets(journal, table, accepted))
+    report = _purge_here(journal, table, accepted, away)
+    if away.error is not None:
+        raise away.error
+    return report
+
+
+def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Away) -> JobReport:
+    started = time.monotonic()
     with (
         journal.leases.holding([f"table:{table.id}"]) as turn,
         rewriting.staging(journal) as made,
@@ -131,9 +145,10 @@ def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
                 following = _swapped(
                     journal, connection, records, row.generation, table, now, staged
                 )
-                following = masks.shown(
-                    *(journal, connection, row.generation, table.id, following, targets)
-                )
+                if away.error is None:
+                    following = masks.shown(
+                        *(journal, connection, row.generation, table.id, following, targets)
+                    )
                 _record(records, targets, removed, _Receipts(now, following, staged, away))
                 records.commit()
             rows_of.put_state(connection, row)
@@ -182,19 +197,20 @@ class _Receipts:
     before: TableState
     after: TableState
     staged: Staged
-    away: Mapping[str, Removed]
+    away: Away
 
     def of(self, target: Target, removed: int) -> Target:
         """The receipt for one request."""
         assert target.mask is not None
+        is_over = self.away.error is None
         return replace(
-            self.away[target.mask].told(target),
-            mask=None,
-            outcome=Outcome.ERASED,
+            self.away.removed[target.mask].told(target),
+            mask=None if is_over else target.mask,
+            outcome=Outcome.ERASED if is_over else Outcome.PENDING,
             files_searched=len(self.before.manifest.segments),
-            files_rewritten=len(self.staged.segments),
-            versions_removed=removed,
-            manifest_before=_digest(self.before),
+            files_rewritten=target.files_rewritten + len(self.staged.segments),
+            versions_removed=target.versions_removed + removed,
+            manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(self.after),
             others=f"{self.staged.kept} rows beside them are unchanged",
         )

@@ -1,6 +1,6 @@
 """The database of a catalog that lies beside its store: SQLite in a file, or a server's.
 
-With ``sql_catalog`` and ``sql_retired`` the only module that imports SQLAlchemy. A transaction here
+With the other ``sql_`` modules the only one that imports SQLAlchemy. A transaction here
 is short: one that reads sees one moment, one that writes excludes every other writer from its
 beginning.
 """
@@ -106,6 +106,12 @@ class CatalogDatabase:
                     raise unknown_outcome(str(error.orig)) from error
                 raise
 
+    def scrub(self) -> None:
+        """Let nothing of what was dropped stay in files of SQLite; a server sees to it itself."""
+        if self._is_sqlite:
+            with _mapped(), self._engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Let go of the connections."""
         self._engine.dispose()
@@ -140,6 +146,7 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")
     cursor.close()
 
 

@@ -1,0 +1,133 @@
+"""The late search of a Hive store: copies are loaded to be searched, and keys hide rows by a list.
+
+What is looked for lies in a table of the catalog, made with the request and dropped when nobody
+looks any more. Decides nothing about which copies are searched.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure import audit
+from journal.erasure.guard import load_fence
+from journal.erasure.late import Late, Settled
+from journal.erasure.matching import distinct_keys
+from journal.erasure.requests import Request, Target, looked_for
+from journal.erasure.secret import lasting_secret
+from journal.erasure.sought import lost
+from journal.erasure.suppressing import Suppressor
+from journal.erasure.wanted import Aim, Wanted
+from journal.hive import accepting, copied, masks
+from journal.hive.journal import HiveJournal
+from journal.hive.leases import Held
+from journal.hive.rewriting import staging
+from journal.jobs.backups import Backup
+from journal.schema import Table
+from journal.stores import erasure_rows, sql_sought
+from journal.stores import sql_catalog as rows_of
+from journal.stores.duckdb import DuckDBSession
+
+_KEYS = "late_keys"
+
+
+def side(journal: HiveJournal) -> Late:
+    """The late search of a Hive store."""
+    return Late(
+        journal,
+        partial(_kept, journal),
+        partial(_find, journal),
+        partial(_settle, journal),
+        partial(_forget, journal),
+    )
+
+
+def _kept(journal: HiveJournal, request_id: str) -> Any:
+    with journal.catalog.reading() as connection:
+        found = sql_sought.kept(connection, request_id)
+    if found is None:
+        raise lost(request_id)
+    return json.loads(found)
+
+
+def _forget(journal: HiveJournal) -> None:
+    """Drop what no request looks for any more."""
+    with journal.catalog.reading() as connection:
+        if not sql_sought.names(connection):
+            return
+    # Beside nobody who accepts a request: what it looks for is there before the request is seen.
+    with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+        with journal.recording(connection) as session:
+            wanted = looked_for(map(Request.of_row, erasure_rows.load_erasures(session)))
+        for request_id in sql_sought.names(connection) - wanted:
+            sql_sought.forget(connection, request_id)
+    journal.catalog.scrub()
+
+
+def _find(
+    journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup, target: Target
+) -> tuple[list[pa.Table], Target]:
+    found = copied.search_one(journal, aim, wanted, backup)
+    return found.keys, replace(found.told(target), bytes_searched=found.bytes)
+
+
+def _settle(journal: HiveJournal, settled: Settled) -> Request:
+    keys = distinct_keys(settled.keys)
+    if keys is None:
+        with journal.exclusive_session() as session:
+            moved = _record(journal, session, settled, settled.done)
+            session.commit()
+        return moved
+    table_id = settled.target.table_id
+    with (
+        journal.leases.holding([f"table:{table_id}"]) as held,
+        staging(journal) as made,
+        journal.statement(journal.begin(read_only=True)) as statement,
+    ):
+        committed = statement.committed
+        table = committed.catalog.by_id(table_id) or committed.tables[table_id].layouts[-1]
+        mask = masks.write(journal, statement.session, table, keys, made)
+        done = replace(settled.done, mask=mask, keys=keys.num_rows)
+        moved = _hidden(journal, held, table, keys, replace(settled, done=done))
+    accepting.show(journal)
+    return moved
+
+
+def _hidden(
+    journal: HiveJournal, held: Held, table: Table, keys: pa.Table, settled: Settled
+) -> Request:
+    """Name the list of keys in the manifest, with suppressions and the receipt."""
+    request, mask = settled.request, settled.done.mask
+    assert mask is not None
+    with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+        held.check(connection)
+        row, committed = journal.look_in(connection)
+        following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
+        state = masks.hidden(
+            *(connection, following.generation, table.id, committed.tables[table.id], mask)
+        )
+        with journal.recording(connection) as session:
+            secret = lasting_secret(journal, session)
+            entries = Suppressor(session, request.id, journal.clock.next(), request.expires, secret)
+            session.show_arrow(_KEYS, keys)
+            entries.keys(table, exp.select("*").from_(_KEYS))
+            moved = _record(journal, session, settled, settled.done)
+            fence = load_fence(session)
+            session.commit()
+        rows_of.put_state(connection, following)
+    journal.keep(following, committed.with_tables({table.id: state}, fence))
+    return moved
+
+
+def _record(
+    journal: HiveJournal, session: DuckDBSession, settled: Settled, done: Target
+) -> Request:
+    moved = settled.moved(session, done, journal.clock.now())
+    erasure_rows.put_erasure(session, moved.to_row())
+    audit.searched(journal, session, settled.by, moved, done)
+    return moved
