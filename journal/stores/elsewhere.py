@@ -20,6 +20,7 @@ from urllib.request import url2pathname
 
 from journal.errors import Code, PalimpsestError
 from journal.scratch import scratch
+from journal.stores import elsewhere_patience
 
 _LOCAL = frozenset({"file", "local"})
 # A drive of Windows is one letter; no folder is named so that a colon and a slash follow.
@@ -215,8 +216,20 @@ class Folder:
         """Every file in the folder and in those below it."""
         with self._telling("list", ""):
             self._files.invalidate_cache()
-            found = self._files.find(self._root)
+            found = self._files.find(self._root) if self._keeps_whole else self._below(self._root)
             return [str(path).removeprefix(f"{self._root}/") for path in found]
+
+    def _below(self, folder: str) -> list[str]:
+        """Every file: fsspec's own search passes over a folder that it cannot list."""
+        try:
+            entries = self._files.ls(folder, detail=True)
+        except FileNotFoundError:
+            return []
+        found = []
+        for entry in sorted(entries, key=lambda e: str(e["name"])):
+            name = str(entry["name"]).rstrip("/")
+            found += self._below(name) if entry["type"] == "directory" else [name]
+        return found
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -275,7 +288,11 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
         raise _missing("fsspec") from error
     try:
         # Listings are asked anew: others write there as well.
-        files, root = fsspec.url_to_fs(place, use_listings_cache=False)
+        more = elsewhere_patience.options(scheme, fsspec.config.conf.get(scheme, {}))
+        files, root = fsspec.url_to_fs(place, use_listings_cache=False, **more)
+        elsewhere_patience.limit(scheme, files)
+    except PalimpsestError:
+        raise
     except ImportError as error:
         raise _missing(scheme) from error
     except Exception as error:  # noqa: BLE001 - what makes a file system is anybody's code.

@@ -29,6 +29,7 @@ from journal.stores.hive_errors import cancelled, lost, stopped, translate, unre
 from journal.stores.hive_login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive_protocol import Protocol
 from journal.stores.hive_text import rendered
+from journal.stores.silence import watch
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
@@ -304,6 +305,7 @@ def _connected(server: Server) -> Any:
         found._client = TCLIService.Client(Protocol(found._transport))
         # A statement may take long; whether the peer is there is what TCP finds out.
         socket.setTimeout(None)
+        watch(socket.handle, server.silence_timeout_s)
         return found
     except errors.OperationalError as error:
         status = getattr(error.args[0], "status", None) if error.args else None

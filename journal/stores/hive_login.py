@@ -15,6 +15,7 @@ from thrift.transport import TSocket, TSSLSocket, TTransport
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.hive_errors import no_ticket
+from journal.stores.silence import SILENCE_S
 
 KERBEROS = "KERBEROS"
 
@@ -33,6 +34,7 @@ class Server:
     ssl: bool = False
     ca_file: str | None = None
     connect_timeout_s: float = 10.0
+    silence_timeout_s: int = SILENCE_S
     statement_timeout_ms: int = 0
     configuration: Mapping[str, str] = field(default_factory=dict)
 

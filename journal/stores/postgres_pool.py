@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_errors import is_starting, unreachable
+from journal.stores.silence import SILENCE_S, limits, of_server
 
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
@@ -105,11 +106,14 @@ class PostgresStore:
 
     def _connect(self) -> PostgresSession:
         patience_s = int(self._settings.get("connect_timeout", "10"))
+        given = conninfo_to_dict(self._conninfo)
+        more = {k: v for k, v in limits(self._silence_s()).items() if k not in given}
+        watched = make_conninfo(self._conninfo, **more)
         deadline = time.monotonic() + patience_s
         while True:
             try:
                 connection = psycopg.connect(
-                    self._conninfo,
+                    watched,
                     autocommit=True,
                     prepare_threshold=None,
                     application_name="palimpsest",
@@ -126,16 +130,27 @@ class PostgresStore:
                 time.sleep(_PAUSE_S)
 
     def _options(self) -> str:
+        options = f"{_OPTIONS} {of_server(self._silence_s())}"
         limit_ms = self._settings.get("statement_timeout")
         if limit_ms is None:
-            return _OPTIONS
+            return options
         if not limit_ms.isdigit():
             raise PalimpsestError(
                 Code.URL,
                 f"statement_timeout needs a whole number of milliseconds, not {limit_ms!r}",
                 advice="give 0 for no limit",
             )
-        return f"{_OPTIONS} -c statement_timeout={limit_ms}"
+        return f"{options} -c statement_timeout={limit_ms}"
+
+    def _silence_s(self) -> int:
+        given = self._settings.get("silence_timeout", str(SILENCE_S))
+        if not given.isdigit():
+            raise PalimpsestError(
+                Code.URL,
+                f"silence_timeout needs a whole number of seconds, not {given!r}",
+                advice="give 0 for what the operating system does",
+            )
+        return int(given)
 
     def close(self) -> None:
         """Close every idle connection."""

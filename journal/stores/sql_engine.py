@@ -17,10 +17,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import QueuePool
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.silence import SILENCE_S, limits, of_server
 
 CatalogConnection = Connection
 """A connection inside a transaction of the catalog."""
 _BUSY_S = 30.0
+_CONNECT_S = 10
+_LIBPQ = frozenset({"psycopg", "psycopg2"})
 _CONNECTIONS = 16
 
 
@@ -44,6 +47,12 @@ class CatalogDatabase:
         if self._is_sqlite:
             options["connect_args"] = {"timeout": _BUSY_S, "check_same_thread": False}
             options["poolclass"] = QueuePool
+        elif self._url.get_driver_name() in _LIBPQ:
+            known: dict[str, Any] = {**limits(SILENCE_S), "connect_timeout": _CONNECT_S}
+            told = {k: v for k, v in known.items() if k not in self._url.query}
+            # What another gateway holds there is free again when that one has vanished.
+            told |= {} if "options" in self._url.query else {"options": of_server(SILENCE_S)}
+            options["connect_args"] = told
         try:
             engine = sa.create_engine(self._url, pool_pre_ping=not self._is_sqlite, **options)
         except (ImportError, NoSuchModuleError) as error:

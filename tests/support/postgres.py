@@ -26,7 +26,6 @@ _ACCOUNTS = ("postgres", "nobody")
 _START_S = 60.0
 _SETTINGS = {
     "fsync": "off",
-    "listen_addresses": "127.0.0.1",
     "max_connections": "100",
     "log_min_messages": "warning",
     "shared_buffers": "128MB",
@@ -75,6 +74,7 @@ class Cluster:
     port: int
     account: str | None
     bin: Path
+    listens: str = "127.0.0.1"
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _databases: int = 0
 
@@ -106,6 +106,7 @@ class Cluster:
     def launch(self) -> None:
         """Start the server; also after it was stopped or killed."""
         settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": "."}
+        settings["listen_addresses"] = self.listens
         options = [part for k, v in settings.items() for part in ("-c", f"{k}={v}")]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -124,6 +125,14 @@ class Cluster:
                 said = (self.folder / "server.log").read_text()[-300:]
                 raise Missing(f"the server does not start: {said}")
             time.sleep(0.05)
+
+    def listen(self, address: str) -> None:
+        """Start anew, for whoever comes to another address of this machine, too."""
+        with (self.folder / "data" / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {address}/24 trust\n")
+        self.stop()
+        self.listens = f"127.0.0.1,{address}"
+        self.launch()
 
     def stop(self, *, how: str = "fast") -> None:
         """Stop the server: ``fast`` politely, ``immediate`` as a crash would."""

@@ -11,9 +11,9 @@ from contextlib import suppress
 class Relay:
     """A relay between gateway and server that can be cut, at once or at a word of the client's."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, host: str = "127.0.0.1") -> None:
         self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((host, 0))
         self.port = int(self._listener.getsockname()[1])
         self.word = b""
         self.then = b""
