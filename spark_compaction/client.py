@@ -149,6 +149,9 @@ class _Process:
             if not options.submit and options.master.startswith("local"):
                 self._scratch = Scratch(options.spills_in)
                 environment |= dict.fromkeys(_SCRATCH, str(self._scratch.path))
+            if "PYSPARK_PYTHON" not in environment:
+                # spark-submit would take the first python3 there is, which may lack what we need.
+                environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
             package_root = str(Path(__file__).resolve().parent.parent)
             known = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = f"{package_root}:{known}" if known else package_root
