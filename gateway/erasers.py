@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.session import Session
     from journal.database.journal import DatabaseJournal
     from journal.erasure.access import Sight
-    from journal.erasure.erased import Erased
+    from journal.erasure.erased import Erased, Planned
     from journal.erasure.requests import Request
     from journal.erasure.seam import ErasureJournal
     from journal.erasure.wanted import Wanted
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class Eraser:
     """What can be done about requests to erase.
 
+    ``planned`` tells of a table, by its id, what a purge of some requests would find.
+
     ``accept`` and ``cancel`` are given who does it; ``purge`` is given what starts the engine that
     rewrites files, who, the ids of requests (None: all) and whom to tell how far it is. A store
     that purges ``at_once`` needs none.
@@ -44,6 +46,7 @@ class Eraser:
     cancel: Callable[[Request, str], Request]
     purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
     sight: Sight
+    planned: Callable[[int, Sequence[Request]], Planned]
     at_once: bool = False
 
 
@@ -73,7 +76,7 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
     from journal.erasure.access import Sight
     from journal.erasure.ever import show_ever
     from journal.erasure.locate import keys_of
-    from spark_compaction.erasing import erase
+    from spark_compaction.erasing import erase, planned
 
     def purge(
         engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -90,6 +93,7 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
         partial(completion.cancel, journal),
         purge,
         Sight(partial(keys_of, journal.root), partial(show_ever, journal), has_dropped=True),
+        partial(planned, journal),
     )
 
 
@@ -97,7 +101,7 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     """The server writes its tables anew by itself, or Spark does through JDBC."""
     from gateway.erasing import ask_again
     from journal.database import acceptance
-    from journal.database.erasing import erase
+    from journal.database.erasing import erase, planned
     from journal.erasure.access import Sight
 
     def purge(
@@ -118,6 +122,7 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
         partial(acceptance.cancel, journal),
         purge,
         Sight(acceptance.keys_of),
+        partial(planned, journal),
         at_once=True,
     )
 
@@ -141,5 +146,6 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
         partial(accepting.cancel, journal),
         purge,
         Sight(accepting.keys_of),
+        partial(erasing.planned, journal),
         at_once=True,
     )

@@ -26,6 +26,11 @@ HELD = "held"
 _DATED = r"^\d{4}-\d{2}-\d{2}"
 
 
+def told(rows: int) -> str:
+    """What a report says of the rows that go."""
+    return f"{rows:,} journal rows are past their time"
+
+
 @dataclass(frozen=True, slots=True)
 class Expiry:
     """What a policy says about one table at one moment.

@@ -19,7 +19,7 @@ from dataclasses import replace
 from journal.erasure import late_files
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.copied import Removed
-from journal.erasure.erased import Erased
+from journal.erasure.erased import Erased, Planned
 from journal.erasure.holdings import Holdings, counts_by_mask, holdings
 from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -27,7 +27,7 @@ from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.filters import merge_sidecars
 from journal.jobs import backups, retired
-from journal.jobs.contract import Engine, Progress, silent
+from journal.jobs.contract import Engine, Progress, Volume, silent
 from journal.journal import Journal
 from journal.segment import Manifest
 from journal.stores import erasure_rows as rows_of
@@ -104,11 +104,14 @@ def _keep_receipts(journal: Journal, found: Sequence[Request]) -> None:
         session.commit()
 
 
-def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Holdings:
+def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Planned:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing."""
     free = [r for r in found if is_free(journal, r)]
     masks = [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
-    return _holdings(journal, table_id, masks)
+    held = _holdings(journal, table_id, masks)
+    files = [h.file for h in held.held]
+    read = Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files))
+    return Planned(read, held.counts.total, len(held.searched), len(held.skipped))
 
 
 def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:

@@ -115,5 +115,6 @@ KIND = JobKind(
     _run,
     ("subjects", "to", "days"),
     _run,
-    check=_check,
+    _run,
+    _check,
 )

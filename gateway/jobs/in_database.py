@@ -50,6 +50,7 @@ def restore(context: JobContext) -> JobReport:
         rows = restoring.retried(
             context, lambda: _write_once(context, brought or _as_it_is(context, chosen), where)
         )
+    trash = in_store.kept_trash(context, trash, rows)
     return restoring.report(context, chosen, rows, trash)
 
 

@@ -81,6 +81,16 @@ def forget(context: JobContext, keeper: Keeper, name: str) -> None:
     keeper.reap()
 
 
+def kept_trash(context: JobContext, trash: Backup | None, rows: int) -> Backup | None:
+    """What a restore has replaced; where that is nothing, it need not be kept."""
+    if trash is None or rows:
+        return trash
+    with context.session.journal.exclusive_session() as session:
+        rows_of.drop_backup(session, context.table.id, trash.name)
+        session.commit()
+    return None
+
+
 def expire(context: JobContext) -> list[str]:
     """Forget backups past their time, or look which they are; their names."""
     with context.session.journal.exclusive_session() as session:

@@ -1,5 +1,7 @@
 """Runs whose process has ended: told from those that go on, and noted as interrupted.
 
+What such a run had kept for itself is let go.
+
 Whoever runs a job is alone under the name of the run as long as it lasts. So one that is on record
 as under way, and that nobody holds, is over. Decides nothing about running it again.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gateway.jobs.alone import Alone
+from journal.jobs import backups
 from journal.protocol import OpenJournal
 from journal.stores import duckdb_maintenance as rows_of
 from journal.version import to_datetime
@@ -20,12 +23,17 @@ def name_of(job_id: str) -> str:
 
 
 def note_interrupted(journal: OpenJournal, alone: Alone, table_ids: Collection[int]) -> None:
-    """Note what became of the runs on some tables that no process works on any more."""
+    """Note what became of the runs on some tables that no process works on any more.
+
+    What only they kept is dropped by the next job that clears up.
+    """
     with journal.reading_session() as session:
-        found = [job for job, table_id in rows_of.running_jobs(session) if table_id in table_ids]
-    for job_id in found:
+        found = [(job, i) for job, i in rows_of.running_jobs(session) if i in table_ids]
+    for job_id, table_id in found:
         with alone(name_of(job_id)) as is_over:
             if is_over:
                 with journal.exclusive_session() as session:
+                    for name in backups.held_by(job_id):
+                        rows_of.drop_backup(session, table_id, name)
                     rows_of.interrupt_job(session, job_id, to_datetime(journal.clock.now()))
                     session.commit()

@@ -55,20 +55,20 @@ def restore(context: JobContext) -> JobReport:
         found = stack.enter_context(away.named(context, HiveCarrier(journal, table)))
         if found is None:
             chosen = _chosen(context)
-            pin = _naming(context, "reading", context.moment + _READ_MAX)
+            pin = _naming(context, backups.reading(context.job_id), context.moment + _READ_MAX)
             connection = stack.enter_context(journal.store.connection())
             given = (journal, connection, table, chosen, pin)
             found = stack.enter_context(keeping.reading(*given))
         trash = None
         if not context.dry_run:
-            naming = _naming(context, "trash", restoring.trash_expiry(context))
+            naming = _naming(context, f"trash-{context.job_id}", restoring.trash_expiry(context))
             trash = keeping.make(journal, table, naming)
         rows = restoring.retried(context, partial(_write_once, context, found, where))
+    trash = in_store.kept_trash(context, trash, rows)
     return restoring.report(context, found, rows, trash)
 
 
-def _naming(context: JobContext, what: str, expires_at: datetime) -> Naming:
-    name = f"{what}-{context.job_id}"
+def _naming(context: JobContext, name: str, expires_at: datetime) -> Naming:
     return Naming(name, BackupKind.TRASH, context.session.user, context.moment, expires_at)
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
 from journal.jobs.contract import JobReport, Volume
-from journal.journal import Journal
 
 if TYPE_CHECKING:
     from journal.erasure.requests import Request
@@ -61,29 +59,22 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
-    """What would be rewritten and removed; of a server's tables, which requests wait."""
-    report = JobReport(
+    """What would be rewritten and removed, of requests that no hold keeps back."""
+    from gateway.erasers import eraser_of
+
+    found = eraser_of(context.session).planned(context.table.id, concerned)
+    return JobReport(
         id=context.job_id,
         kind="purge",
         table=str(context.table.name),
         state="planned",
         why=f"{len(concerned)} requests wait",
-        details={"requests": {r.id: r.state.value for r in concerned}},
-    )
-    if not isinstance(context.session.journal, Journal):
-        return report
-    from spark_compaction.erasing import planned
-
-    found = planned(context.journal, context.table.id, concerned)
-    files = [h.file for h in found.held]
-    return replace(
-        report,
-        read=Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files)),
-        removed=Volume(rows=found.counts.total),
+        read=found.read,
+        removed=Volume(rows=found.rows),
         details={
-            **report.details,
-            "files_searched": len(found.searched),
-            "files_skipped": len(found.skipped),
+            "requests": {r.id: r.state.value for r in concerned},
+            "files_searched": found.searched,
+            "files_skipped": found.skipped,
         },
     )
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -37,7 +37,7 @@ from journal.database.masks import unmasked
 from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
-from journal.erasure.erased import Erased
+from journal.erasure.erased import Erased, Planned
 from journal.erasure.late import AskAgain, search_each
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -86,6 +86,30 @@ def erase(
         lambda request: _purged(journal, request, by),
         lambda request: complete(journal, request, by),
     ).run(only, progress)
+
+
+def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -> Planned:
+    """What a purge of a table would find for requests that no hold keeps back; changes nothing.
+
+    Rows in copies elsewhere are not counted.
+    """
+    given = (partial(_definition, journal), partial(_covers, journal))
+    masks = held.free_masks(journal, found, table_id, *given)
+    table = _definition(journal, table_id)
+    if not masks:
+        return Planned()
+    with journal.statement(journal.begin(read_only=True)) as statement:
+        session = statement.session
+        state = keeping.with_backups(session, table, statement.committed.tables[table_id])
+        keys = pieces.show_keys(session, table, masks)
+        holding = acceptance.holding(session, Aim(table, ()), state, keys)
+        rows = sum(layout.count_rows(session, table, source).total for source, _ in holding)
+        size = sum(pieces.size(session, source) for source, _ in holding)
+    return Planned(
+        Volume(len(holding), rows, size),
+        sum(count for _, count in holding),
+        len(acceptance.rows_written(Aim(table, ()), state)),
+    )
 
 
 def _definition(journal: DatabaseJournal, table_id: int) -> Table:

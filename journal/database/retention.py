@@ -21,16 +21,16 @@ from journal.database import keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.dependents import Dependents
 from journal.errors import Code, PalimpsestError
-from journal.expiry import ENDED, HELD, Expiry, substituted
+from journal.expiry import ENDED, HELD, Expiry, substituted, told
 from journal.holds import active, covered, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
-from journal.relations import Reader, column
+from journal.relations import column
 from journal.schema import Table
-from journal.segment import Fields, Tier
+from journal.segment import Fields, Head, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_jobs as jobs
 from journal.stores import postgres_layout as layout
@@ -105,22 +105,39 @@ def _nothing(asked: Asked, why: str) -> JobReport:
 
 
 def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport:
-    """What would go now, counted."""
+    """What would be written anew and what would go, counted."""
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
             found = _at(found, statement.committed.version, journal.clock.now())
             state = statement.committed.tables[found.table.id]
             _show_lists(statement.session, found, state)
-            rows = Reader(found.table, state.tiers).journal().subquery("r")
-            counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(found.goes("r"))
-            (count,) = statement.session.row(Query(counted, ()), {})
+            read, gone = _counted(statement.session, found, state)
     finally:
         journal.rollback(transaction)
-    if not count:
+    if not gone:
         return _nothing(asked, "nothing is past its time")
-    removed = Volume(0, int(count))
-    return JobReport(asked.job_id, "retain", str(asked.table.name), "planned", removed=removed)
+    return JobReport(
+        *(asked.job_id, "retain", str(asked.table.name), "planned", told(gone)),
+        read=read,
+        written=Volume(0, read.rows - gone),
+        removed=Volume(0, gone),
+    )
+
+
+def _counted(session: PostgresSession, found: Expiry, state: TableState) -> tuple[Volume, int]:
+    """The tables that hold rows that go, and how many rows go."""
+    read, gone = Volume(), 0
+    consists_of: list[Head | Segment] = [*state.manifest.heads, *state.manifest.segments]
+    for piece in consists_of:
+        source = rewriting.source_of(found.table, piece)
+        rows = _rows(found, source, piece.fields, go=True).subquery("g")
+        counted = exp.select(exp.Count(this=exp.Star())).from_(rows)
+        (count,) = session.row(Query(counted, ()), {})
+        if count:
+            total = layout.count_rows(session, found.table, source).total
+            read, gone = read + Volume(1, total, pieces.size(session, source)), gone + int(count)
+    return read, gone
 
 
 def _at(found: Expiry, settled: Version, now: Version) -> Expiry:
@@ -185,11 +202,12 @@ def _once(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
     )
     reaped = replacing.reap(journal, table.id)
+    gone = staged.read.rows - staged.written.rows
     return JobReport(
-        *(asked.job_id, "retain", str(table.name), "done"),
+        *(asked.job_id, "retain", str(table.name), "done", told(gone)),
         read=staged.read,
         written=staged.written,
-        removed=Volume(0, staged.read.rows - staged.written.rows),
+        removed=Volume(0, gone),
         retired=tuple(t.name for t in staged.inputs.tables(table)),
         reaped=len(reaped.removed),
         seconds={"retain": round(time.monotonic() - started, 3)},

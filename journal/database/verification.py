@@ -73,6 +73,7 @@ def _problems(
     try:
         counted = RowCounts()
         for head in state.manifest.heads:
+            report.files += 1
             counted += layout.count_rows(session, table, layout.head_table(table.id, head))
         report.rows += counted.total
         if counted != state.head_counts:
@@ -80,6 +81,7 @@ def _problems(
             found.append(Problem("count", name, told))
         for segment in moved(state.manifest):
             report.segments += 1
+            report.files += 1
             rows = layout.count_rows(session, table, layout.segment_table(segment))
             report.rows += rows.total
             if rows != segment.counts:
@@ -87,6 +89,7 @@ def _problems(
                 found.append(Problem("count", name, told))
         for segment in beside(session, table, state):
             report.segments += 1
+            report.files += 1
             rows = layout.count_rows(session, table, layout.segment_table(segment))
             if rows.total != segment.counts.total:
                 told = f"{rows.total} rows in {segment.id}, which backups list with"

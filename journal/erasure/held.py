@@ -55,6 +55,18 @@ def _moved(
     return moved
 
 
+def free_masks(
+    journal: ErasureJournal,
+    found: Sequence[Request],
+    table_id: int,
+    definition: Callable[[int], Table],
+    covers: Covers,
+) -> list[str]:
+    """The masks of a table that requests have which no hold keeps back."""
+    free = [r for r in found if holder(journal, r, definition, covers) is None]
+    return [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
+
+
 def holder(
     journal: ErasureJournal,
     request: Request,

@@ -78,7 +78,8 @@ def compact(journal: HiveJournal, asked: Asked, mode: str = "major") -> JobRepor
     if not inputs:
         return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
     if asked.dry_run:
-        return _report(asked, inputs, "planned", _written(inputs, mode), {}, ())
+        volume = Volume(0, _written(inputs, mode).total)
+        return _report(asked, inputs, "planned", volume, {}, ())
     with journal.store.connection() as connection:
         run = _Run(journal, asked, connection, mode)
         while True:
@@ -131,8 +132,8 @@ def _once(run: _Run) -> JobReport:
     _swap(run, inputs, staged)
     run.timed("swap", now)
     reaped = cleaning.reap(journal, run.connection)
-    counts = sum((s.counts for s in staged), RowCounts())
-    done = _report(run.asked, inputs, "done", counts, checks, tuple(s.id for s in inputs))
+    volume = Volume(len(staged), sum(s.counts.total for s in staged))
+    done = _report(run.asked, inputs, "done", volume, checks, tuple(s.id for s in inputs))
     return replace(done, seconds=run.seconds, replans=run.replans, reaped=len(reaped))
 
 
@@ -140,16 +141,16 @@ def _report(
     asked: Asked,
     inputs: Sequence[Segment],
     state: str,
-    written: RowCounts,
+    written: Volume,
     details: dict[str, object],
     retired: tuple[str, ...],
 ) -> JobReport:
     read = sum((s.counts for s in inputs), RowCounts())
     return JobReport(
         *(asked.job_id, "compact", str(asked.table.name), state),
-        read=Volume(len(inputs), read.total, 0),
-        written=Volume(0, written.total, 0),
-        removed=Volume(0, read.total - written.total, 0),
+        read=Volume(len(inputs), read.total),
+        written=written,
+        removed=Volume(0, read.total - written.rows),
         retired=retired,
         details=details,
     )

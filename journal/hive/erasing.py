@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
-from journal.erasure.erased import Erased
+from journal.erasure.erased import Erased, Planned
 from journal.erasure.late import AskAgain, search_each
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -70,6 +70,29 @@ def erase(
         lambda request: _purged(journal, request, by),
         lambda request: _complete(journal, request, by),
     ).run(only, progress)
+
+
+def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Planned:
+    """What a purge of a table would find for requests that no hold keeps back; changes nothing.
+
+    Rows in copies elsewhere are not counted.
+    """
+    given = (partial(_definition, journal), partial(_covers, journal))
+    masks = held.free_masks(journal, found, table_id, *given)
+    table = _definition(journal, table_id)
+    if not masks:
+        return Planned()
+    with journal.statement(journal.begin(read_only=True)) as statement:
+        session = statement.session
+        session.put_remote(ERASED, layout.masked_keys(journal.names, table, masks))
+        state = keeping.with_backups(session, table, statement.committed.tables[table_id])
+        read, gone = Volume(), 0
+        for piece in pieces(state.manifest.segments):
+            counts = rewriting.counted(session, rows_with(journal, table, piece, "SEMI"))
+            holding = [s for s in piece.segments if s.id in counts]
+            read += Volume(len(holding), sum(s.counts.total for s in holding))
+            gone += sum(counts.values())
+    return Planned(read, gone, len(state.manifest.segments))
 
 
 def _definition(journal: HiveJournal, table_id: int) -> Table:

@@ -15,10 +15,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from sqlglot import exp
 
-from journal.expiry import ENDED, HELD, Expiry, substituted
+from journal.expiry import ENDED, HELD, Expiry, substituted, told
 from journal.hive import cleaning, keeping, rewriting, written
 from journal.hive.intact import count_rows
 from journal.hive.journal import HiveJournal
@@ -34,7 +35,7 @@ from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked, JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
-from journal.relations import Reader, column
+from journal.relations import column
 from journal.segment import Segment
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
@@ -62,7 +63,7 @@ def retain(
     found = Expiry(table, policy, now, 0, covered(journal, table, holds))
     if asked.dry_run:
         with journal.statement(journal.begin(read_only=True)) as statement:
-            return _planned(asked, _at(journal, statement, found), statement)
+            return _planned(journal, asked, _at(journal, statement, found), statement)
     with (
         journal.leases.holding([f"table:{table.id}"]) as held,
         rewriting.staging(journal) as made,
@@ -92,17 +93,33 @@ def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry
     return found
 
 
-def _planned(asked: Asked, found: Expiry, statement: HiveStatement) -> JobReport:
-    """What would go now, counted."""
-    state = statement.committed.tables[found.table.id]
-    rows = Reader(found.table, state.tiers).journal().subquery("r")
-    counted = exp.select(exp.Count(this=exp.Star())).from_(rows).where(found.goes("r"))
-    session = statement.session
-    ((count,),) = session.connection.run(session.in_spark(counted))
-    if not count:
+def _planned(
+    journal: HiveJournal, asked: Asked, found: Expiry, statement: HiveStatement
+) -> JobReport:
+    """What would be written anew and what would go, counted."""
+    read, gone = Volume(), 0
+    for piece in pieces(statement.committed.tables[found.table.id].manifest.segments):
+        counts = rewriting.counted(statement.session, _rows(journal, found, piece, go=True))
+        held = [s for s in piece.segments if s.id in counts]
+        read += Volume(len(held), sum(s.counts.total for s in held))
+        gone += sum(counts.values())
+    if not gone:
         return _nothing(asked, "nothing is past its time")
-    name, removed = str(asked.table.name), Volume(0, int(count))
-    return JobReport(asked.job_id, "retain", name, "planned", removed=removed)
+    return JobReport(
+        *(asked.job_id, "retain", str(asked.table.name), "planned", told(gone)),
+        read=read,
+        written=Volume(0, read.rows - gone),
+        removed=Volume(0, gone),
+    )
+
+
+def _rows(journal: HiveJournal, found: Expiry, piece: Piece, *, go: bool) -> exp.Select:
+    """The rows of a piece that go, or those that stay."""
+    source = layout.rows_of(journal.names, piece.paths).subquery()
+    shown = rows_in_layout(found.table, source, piece.fields).selects
+    condition = exp.paren(substituted(found.goes("r"), "r", shown))
+    every = rewriting.all_rows(journal, found.table, piece)
+    return every.where(condition if go else exp.Not(this=condition))
 
 
 def _once(
@@ -117,15 +134,8 @@ def _once(
     started, table = time.monotonic(), found.table
     state = statement.committed.tables[table.id]
 
-    def rows(piece: Piece, *, go: bool) -> exp.Select:
-        source = layout.rows_of(journal.names, piece.paths).subquery()
-        shown = rows_in_layout(table, source, piece.fields).selects
-        condition = exp.paren(substituted(found.goes("r"), "r", shown))
-        every = rewriting.all_rows(journal, table, piece)
-        return every.where(condition if go else exp.Not(this=condition))
-
-    both = (lambda p: rows(p, go=True), lambda p: rows(p, go=False))
-    staged = rewriting.rewrite(journal, statement.session, table, state, both, made)
+    goes, stays = (partial(_rows, journal, found, go=go) for go in (True, False))
+    staged = rewriting.rewrite(journal, statement.session, table, state, (goes, stays), made)
     if not staged.replaced:
         return _nothing(asked, "nothing is past its time")
     archived = _archived(journal, found, statement, staged.replaced, made)
@@ -151,7 +161,7 @@ def _once(
     reaped = cleaning.reap(journal, statement.session.connection)
     gone = len(staged.replaced)
     return JobReport(
-        *(asked.job_id, "retain", str(table.name), "done"),
+        *(asked.job_id, "retain", str(table.name), "done", told(staged.removed)),
         read=Volume(gone, staged.removed + staged.kept),
         written=Volume(len(staged.segments), staged.kept),
         removed=Volume(0, staged.removed),

@@ -161,7 +161,7 @@ def _rewritten(
 ) -> _Rewritten | None:
     """Write the segments of a piece anew that hold rows that go; None if none does."""
     goes, stays = rows
-    held = _holding(session, goes(whole))
+    held = counted(session, goes(whole))
     if not held:
         return None
     piece = replace(whole, segments=tuple(s for s in whole.segments if s.id in held))
@@ -178,11 +178,12 @@ def _rewritten(
     return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, left)
 
 
-def _holding(session: HiveSession, rows: exp.Select) -> frozenset[str]:
-    """The segments of a piece in which there are such rows."""
-    rows.set("expressions", [column(layout.PARTITION, "p")])
-    query = session.in_spark(rows.distinct())
-    return frozenset(str(row[0]) for row in session.connection.run(query))
+def counted(session: HiveSession, rows: exp.Select) -> dict[str, int]:
+    """How many such rows there are in each segment of a piece that has any."""
+    place = column(layout.PARTITION, "p")
+    rows.set("expressions", [place, exp.Count(this=exp.Star())])
+    query = session.in_spark(rows.group_by(place.copy()))
+    return {str(name): int(count) for name, count in session.connection.run(query)}
 
 
 def _compared(

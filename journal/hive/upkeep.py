@@ -58,6 +58,7 @@ class HiveUpkeep:
     ) -> list[Problem]:
         name = str(table.name)
         found: list[Problem] = []
+        before = report.segments
         report.segments += len(state.manifest.segments)
         try:
             counted = intact.counted(
@@ -70,6 +71,7 @@ class HiveUpkeep:
                     told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
                     found.append(Problem("count", name, told))
             report.segments += self._check_backups(statement, table, state, found)
+            report.files += report.segments - before
             for mask in state.manifest.masks:
                 keys = layout.masked_keys(self._journal.names, table, [mask]).limit(1)
                 if not statement.session.connection.run(keys):

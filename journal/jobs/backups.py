@@ -101,6 +101,21 @@ class Backup:
         return self.kind not in {BackupKind.AUTO, BackupKind.COPY}
 
 
+def copying(job_id: str) -> str:
+    """What a backup is called that is kept while a job copies it."""
+    return f"copying-{job_id}"
+
+
+def reading(job_id: str) -> str:
+    """What a backup is called that is kept while a job restores it."""
+    return f"reading-{job_id}"
+
+
+def held_by(job_id: str) -> tuple[str, ...]:
+    """The backups that are kept for a run, and no longer."""
+    return copying(job_id), reading(job_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Naming:
     """What a backup is called, what for, who made it, and when it is forgotten."""

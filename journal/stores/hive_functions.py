@@ -172,6 +172,7 @@ _BY_NAME: dict[str, Change] = {
     "date_diff": difference_in,
     "datediff": difference_in,
     "date_trunc": truncated,
+    "sha256": _template("SHA2(x, 256)", "x"),
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
