@@ -45,7 +45,7 @@ def _copy(context: JobContext, keeper: Keeper, name: str) -> JobReport:
     if context.dry_run:
         return report(context, keeper.planned(naming), "planned")
     user, moment = context.session.user, context.moment
-    listing = f"copying-{context.job_id}"
+    listing = backups.copying(context.job_id)
     keeper.make(Naming(listing, BackupKind.TRASH, user, moment, moment + _COPYING))
     try:
         with keeper.carrier.turn(context.table):
@@ -73,10 +73,26 @@ def _archived_here(context: JobContext) -> list[Backup]:
 
 
 def _copy_archive(context: JobContext, keeper: Keeper, place: str, name: str) -> JobReport:
+    """Copy what is archived, which then need not stay here.
+
+    One that was killed before it was let go is finished, and one that was not is complete.
+    """
+    target = copies.place_of(place, str(context.table.name), name)
     with keeper.carrier.turn(context.table):
         refuse_hidden_rows(context)
         here = _archived_here(context)
-        archive = backups.archive([], name, context.table, context.moment, here)
+        known = [b for b in _loaded(context) if b.place == target and b.is_archive]
+        if not context.dry_run:
+            copies.undo_halves(context.session.journal, context.table.id, name)
+        there = next((copies.there(b) for b in known), None)
+        left = _not_in(here, [] if there is None else [there])
+        if there is not None and not left:
+            if here and not context.dry_run:
+                _let_go(context, here)
+            state = "nothing" if not here else "planned" if context.dry_run else "done"
+            why = f"the copy in {target} is complete"
+            return replace(report(context, there, state), why=why)
+        archive = backups.archive([], name, context.table, context.moment, left)
         archive = replace(archive, expires_at=expiry(context), made_by=context.session.user)
         if context.dry_run:
             return report(context, archive, "planned")
@@ -84,6 +100,12 @@ def _copy_archive(context: JobContext, keeper: Keeper, place: str, name: str) ->
         _let_go(context, here)
     keeper.reap()
     return report(context, copied, "done")
+
+
+def _not_in(here: list[Backup], away: list[Backup]) -> list[Backup]:
+    """Archived rows that copies do not hold yet."""
+    moved = {s.id for b in away for s in b.segments}
+    return [b for b in here if not {s.id for s in b.segments} <= moved]
 
 
 def _let_go(context: JobContext, found: list[Backup]) -> None:
@@ -108,11 +130,9 @@ def move_archive(context: JobContext, keeper: Keeper, place: str) -> Backup | No
         if not here:
             return None
         # One that was killed before the archived rows were let go has moved them all the same.
-        away = [b for b in carried.whole(journal, table.id) if b.is_archive]
-        moved = {s.id for b in away for s in b.segments}
-        moved |= {s.id for b in away for s in copies.read(b.place or "")[0].segments}
-        left = [b for b in here if not {s.id for s in b.segments} <= moved]
-        if left:
+        known = [b for b in carried.whole(journal, table.id) if b.is_archive]
+        away = [*known, *(copies.read(b.place or "")[0] for b in known)]
+        if left := _not_in(here, away):
             name = f"archive-{context.job_id}"
             archive = backups.archive([], name, table, context.moment, left)
             archive = replace(archive, made_by=context.session.user)

@@ -109,6 +109,8 @@ def _archive(context: JobContext, name: str, place: str) -> JobReport:
     with journal.reading_session() as session:
         here = backups.archived(retired.load(session, table.id))
         known = [b for b in backups.load(session, table.id) if b.name == name and b.is_archive]
+    if not context.dry_run:
+        copies.undo_halves(journal, table.id, name)
     target = copies.place_of(place, str(table.name), name)
     there = next((copies.there(b) for b in known if b.place == target), None)
     moved = frozenset() if there is None else frozenset(s.id for s in there.segments)

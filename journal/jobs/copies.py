@@ -116,8 +116,8 @@ def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress
     # By number: after a purge a segment may have files of the same name in two folders.
     names = {f.path: f"files/{s.id}/part_{n}.parquet" for n, (s, f) in enumerate(files)}
     segments = tuple(_renamed(s, names) for s in backup.segments)
-    kind = BackupKind.COPY
-    copied = replace(backup, kind=kind, segments=segments, place=target, of_store=side.kind)
+    copied = replace(backup, kind=BackupKind.COPY, segments=segments, place=target)
+    copied = replace(copied, of_store=side.kind, is_whole=False)
     with journal.exclusive_session() as session:
         backups.add(session, copied)
         session.commit()
@@ -147,13 +147,13 @@ def _record(journal: OpenJournal, backup: Backup) -> None:
 
 
 def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) -> list[str]:
-    """Remove what is there of a table's copies, or of one, that never came to be; their names."""
+    """Remove what is there of a table's copies, or of one, that never came to be; their names.
+
+    One that did, but was killed before that was recorded, is whole from then on.
+    """
     with journal.reading_session() as session:
         found = [b for b in backups.load(session, table_id) if name in {None, b.name}]
-    halves = [b for b in found if b.place and not b.is_whole and there(b) is None]
-    for half in halves:
-        remove(journal, half)
-    return [h.name for h in halves]
+    return [b.name for b in found if b.place and not b.is_whole and not tidy(journal, b)]
 
 
 def there(backup: Backup) -> Backup | None:

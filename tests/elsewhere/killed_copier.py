@@ -1,31 +1,29 @@
-"""A process that owns a warehouse, has a job write elsewhere, and kills itself with SIGKILL.
+"""A process that has a job write elsewhere, and kills itself with SIGKILL.
 
-python -m tests.elsewhere.killed_copier WAREHOUSE STEP STATEMENT
+python -m tests.elsewhere.killed_copier WAREHOUSE-OR-URL STEP STATEMENT
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import s3fs
 
+import gateway
+from gateway.jobs import away
 from journal.jobs.copies import MANIFEST
 from journal.stores.elsewhere import Folder
 from journal.warehouse import Warehouse
 from tests.support.client import Client
+from tests.support.killed_job import die, dying_after
 
 BACKUP_STEPS = ("recorded", "in a file", "after a file", "all files", "listed")
 PURGE_STEPS = ("recorded", "after a file", "all files", "listed", "one removed")
 DROP_STEPS = ("one removed", "two removed")
-
-
-def die(*_: Any, **__: Any) -> Any:
-    """Be gone at once."""
-    os.kill(os.getpid(), signal.SIGKILL)
+ARCHIVE_STEPS = ("before swap", "swap", "recorded", "after a file", "listed", "let go", "reap")
+"""Of a retention that moves what it archives, on a server."""
 
 
 def _before_and_after(verb: str, step: str) -> None:
@@ -64,9 +62,40 @@ def _in_parts() -> None:
     s3fs.S3FileSystem._call_s3 = watched
 
 
+def _around_a_swap(journal: Any, step: str) -> None:
+    """Die before or after a server's store lists what a job has written."""
+    from journal.database import replacing
+    from journal.hive import rewriting
+    from journal.hive.journal import HiveJournal
+
+    if step == "before swap":
+        replacing.swap = rewriting.swap = die
+    elif isinstance(journal, HiveJournal):
+        journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
+    else:
+        replacing.swap = dying_after(replacing.swap)
+
+
+def _on_server(url: str, step: str, statement: str) -> None:
+    connection = gateway.connect(url, autocommit=True)
+    journal = connection.session.journal
+    if step in {"before swap", "swap"}:
+        _around_a_swap(journal, step)
+    if step == "let go":
+        away._let_go = die
+    if step == "reap":
+        away._let_go = dying_after(away._let_go)
+    _before_and_after("put", step)
+    _before_and_after("remove", step)
+    connection.execute(statement)
+
+
 def main() -> None:
     """Run the statement, and never come to its end."""
     root, step, statement = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    if "://" in sys.argv[1]:
+        _on_server(sys.argv[1], step, statement)
+        return
     run = Client(root)
     if step == "in a file":
         _in_parts()
