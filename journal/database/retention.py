@@ -82,7 +82,8 @@ def _refuse(table: Table, policy: Policy) -> None:
     if is_flat(table):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{table.name} has an adopted journal, from which no policy removes rows",
+            f"{table.name} has an adopted journal, from which no policy removes rows: without the"
+            " latest row of a key, an earlier one of another date would be current again",
             advice="OPTIMIZE moves superseded versions out of it; or eject the table and adopt it"
             " again, as a plain one",
         )

@@ -212,3 +212,9 @@ def test_ejecting_gives_the_moved_rows_back(depts: Connection, admin: Any) -> No
     assert any("hr.depts_history" in step for step in steps)
     assert admin.execute("SELECT count(*) FROM hr.depts_history").fetchone() == (6,)
     assert admin.execute("SELECT count(*) FROM hr.depts").fetchone() == (3,)
+
+
+def test_no_policy_removes_rows_of_an_adopted_journal(depts: Connection) -> None:
+    depts.execute("ALTER TABLE hr.depts SET POLICY (VERSIONS = 1)")
+    with pytest.raises(gateway.Error, match=r"PAL-110.*would be current again.*eject"):
+        depts.execute("CALL system.retain('hr.depts')")
