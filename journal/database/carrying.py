@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,19 +104,17 @@ class DatabaseCarrier:
         made: list[SegmentFile],
     ) -> Backup:
         """The same in a transaction of the caller's; the tables are added to ``made``."""
-        segments: list[Segment] = []
-        for segment in backup.segments:
-            files: list[SegmentFile] = []
-            for file in segment.files:
-                target = exp.table_(self.journal.new_staged_name(), db=STORE_SCHEMA)
-                made.append(SegmentFile(target.name, 0, 0, 0))
-                layout.create_rows(session, self.table, target, segment.fields)
-                for batch in carried.read(paths[file.path]):
-                    self._append(session, target, segment.fields, batch)
-                session.text(f"ANALYZE {session.rendered(target).sql}")
-                files.append(replace(file, path=target.name))
-            segments.append(replace(segment, files=tuple(files)))
-        return replace(backup, segments=tuple(segments))
+
+        def load(segment: Segment, file: SegmentFile) -> str:
+            target = exp.table_(self.journal.new_staged_name(), db=STORE_SCHEMA)
+            made.append(SegmentFile(target.name, 0, 0, 0))
+            layout.create_rows(session, self.table, target, segment.fields)
+            for batch in carried.read(paths[file.path]):
+                self._append(session, target, segment.fields, batch)
+            session.text(f"ANALYZE {session.rendered(target).sql}")
+            return target.name
+
+        return carried.loaded(backup, load)
 
     def _append(
         self, session: PostgresSession, target: exp.Table, fields: Fields, batch: pa.Table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,16 +103,15 @@ class HiveCarrier:
     def _loaded(
         self, connection: HiveConnection, backup: Backup, paths: Mapping[str, Path], made: list[str]
     ) -> Backup:
-        segments = []
-        for segment in backup.segments:
-            (file,) = segment.files
+        def load(segment: Segment, file: SegmentFile) -> str:
             path = self.journal.new_segment(self.table, connection, segment.fields)
             made.append(path)
             columns = layout.journal_fields(self.table, segment.fields)
             for batch in carried.read(paths[file.path]):
                 self._append(connection, columns, batch, path)
-            segments.append(replace(segment, files=(replace(file, path=path),)))
-        return replace(backup, segments=tuple(segments))
+            return path
+
+        return carried.loaded(backup, load)
 
     def _append(
         self, connection: HiveConnection, columns: Fields, batch: pa.Table, path: str

@@ -8,7 +8,7 @@ How a piece is written and loaded is the store's: ``Carrier``. Decides nothing a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from journal.jobs.contract import Progress
 from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.scratch import scratch
-from journal.segment import SegmentFile
+from journal.segment import Segment, SegmentFile
 from journal.stores.parquet_files import checksum
 
 BATCH_ROWS = 10_000
@@ -57,6 +57,15 @@ def read(path: Path) -> Iterator[pa.Table]:
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS):
             yield pa.Table.from_batches([batch])
+
+
+def loaded(backup: Backup, load: Callable[[Segment, SegmentFile], str]) -> Backup:
+    """The backup with pieces for its files: ``load`` makes one, and gives its name."""
+    segments = (
+        replace(s, files=tuple(replace(f, path=load(s, f)) for f in s.files))
+        for s in backup.segments
+    )
+    return replace(backup, segments=tuple(segments))
 
 
 @contextmanager
