@@ -7,8 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 from sqlglot import exp
 
@@ -19,6 +18,7 @@ from journal.relations import Reader, business_outputs, ident
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.state import TableState
+from journal.stores import postgres_in_place as in_place
 from journal.stores import postgres_outsiders as outsiders
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat
@@ -92,13 +92,23 @@ def grant_again(
 
 def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
     """Take away what a changed catalog no longer has the same way, and make its new schemas."""
-    changed = [r for r in before.relations.values() if after.get(r.name) != r]
-    for view in reversed(_in_order(before)):
-        # They may read what goes away; those that stay are made again at the end.
-        _drop_view(session, view.name)
-    for relation in changed:
-        for name in _names(relation):
-            _drop_view(session, name)
+    for relation in before.relations.values():
+        if after.get(relation.name) == relation:
+            continue
+        if isinstance(relation, View):
+            # What takes its place is made over it, where that can be.
+            gone = [relation.name] if not isinstance(after.get(relation.name), View) else []
+        else:
+            gone = _not_following(session, relation, after.by_id(relation.id))
+        for name in gone:
+            try:
+                _drop_readers(session, before, name)
+                _drop_view(session, name)
+            except PalimpsestError as error:
+                now = after.by_id(relation.id) if isinstance(relation, Table) else None
+                if not isinstance(relation, Table) or now is None:
+                    raise
+                raise in_place.refusal(error, relation, now) from error
     for key, schema in before.schemas.items():
         if key not in after.schemas and key != PUBLIC_SCHEMA:
             _drop_schema(session, schema)
@@ -107,11 +117,40 @@ def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: Catal
             create_schema(session, schema)
 
 
+def _not_following(session: PostgresSession, old: Table, new: Table | None) -> list[TableName]:
+    """The views of a table that have to go before they can be made as they are now."""
+    if new is None:
+        return list(_names(old))
+    gone = [] if in_place.current_follows(session, old, new) else [old.name]
+    if not is_flat(old) and not in_place.journal_follows(session, old, new):
+        gone.append(old.journal_name)
+    return gone
+
+
+def _drop_readers(session: PostgresSession, catalog: CatalogSnapshot, name: TableName) -> None:
+    """Take away the clients' views that read a relation; those that stay are made again."""
+    gone = {name.key}
+    readers: list[View] = []
+    for view in _in_order(catalog):
+        if _reads(view) & gone:
+            gone.add(view.name.key)
+            readers.append(view)
+    for view in reversed(readers):
+        _drop_view(session, view.name)
+
+
 def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
     """Make every client's view that PostgreSQL can answer, those that others read first."""
     made = _table_names(catalog)
     for view in _in_order(catalog):
-        if _reads(view) <= made and _made(session, view):
+        readable = _reads(view) <= made
+        if readable and _made(session, view):
+            made.add(view.name.key)
+            continue
+        # What stands there says what the view no longer does, or has other columns.
+        _drop_readers(session, catalog, view.name)
+        _drop_view(session, view.name)
+        if readable and _made(session, view):
             made.add(view.name.key)
 
 
@@ -149,25 +188,12 @@ def _made(session: PostgresSession, view: View) -> bool:
     if any(t.args.get("version") or t.args.get("when") for t in query.find_all(exp.Table)):
         return False
     try:
-        with _kept_going(session):
+        with in_place.kept_going(session):
             _put_view(session, view.name, query, view.columns)
     except PalimpsestError:
         # Only the gateway can answer this view; others do not see it.
         return False
     return True
-
-
-@contextmanager
-def _kept_going(session: PostgresSession) -> Iterator[None]:
-    """What fails inside is undone alone."""
-    session.text("SAVEPOINT palimpsest_part")
-    try:
-        yield
-    except PalimpsestError:
-        session.text("ROLLBACK TO SAVEPOINT palimpsest_part")
-        raise
-    finally:
-        session.text("RELEASE SAVEPOINT palimpsest_part")
 
 
 def _reads(view: View) -> set[tuple[str, str]]:
@@ -215,7 +241,7 @@ def _drop_view(session: PostgresSession, name: TableName) -> None:
 def _drop_schema(session: PostgresSession, schema: str) -> None:
     """Drop a schema that is empty; what others keep in it is not ours to remove."""
     try:
-        with _kept_going(session):
+        with in_place.kept_going(session):
             session.run(exp.Drop(tables=[exp.Table(db=ident(schema))], kind="SCHEMA", exists=True))
     except PalimpsestError as error:
         if error.code is not Code.DEPENDENT_OBJECTS:

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+import gateway
 from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
@@ -103,3 +104,65 @@ def test_grants_on_a_table_that_is_adopted_hold_for_its_view(
     con.execute("INSERT INTO plain VALUES (1, 'one')")
     admin.execute(f"SET ROLE {reader}")
     assert admin.execute("SELECT * FROM plain").fetchall() == [(1, "one")]
+
+
+def test_views_of_others_go_on_reading_what_changes(
+    filled: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    """As over a plain table, but for columns that go, which no view can lose."""
+    admin.execute("CREATE VIEW theirs AS SELECT a, b FROM t")
+    admin.execute("CREATE VIEW above AS SELECT a, b FROM v")
+    for sql in (
+        "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 5",
+        "ALTER TABLE t ALTER COLUMN b SET DEFAULT 'new'",
+        "ALTER TABLE t ALTER COLUMN a SET NOT NULL",
+        "ALTER TABLE t ADD UNIQUE (b)",
+        "COMMENT ON COLUMN t.a IS 'the key'",
+        "ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')",
+        "CREATE TABLE other (a INTEGER)",
+        "CREATE OR REPLACE VIEW v AS SELECT a, b, 'more' AS c FROM t",
+        "DROP TABLE other",
+        "ALTER TABLE t RENAME COLUMN c TO d",
+        "OPTIMIZE t",
+    ):
+        filled.execute(sql)
+    filled.execute("INSERT INTO t (a) VALUES (3)")
+    rows = [(1, "one"), (2, "two"), (3, "new")]
+    assert admin.execute("SELECT * FROM theirs ORDER BY a").fetchall() == rows
+    assert admin.execute("SELECT * FROM above ORDER BY a").fetchall() == rows
+    for sql, state in (
+        ("ALTER TABLE t DROP COLUMN b", "2BP01"),
+        ("ALTER TABLE t ALTER COLUMN d TYPE BIGINT", "0A000"),
+        ("CREATE OR REPLACE VIEW v AS SELECT b FROM t", "2BP01"),
+        ("DROP VIEW v", "2BP01"),
+    ):
+        with pytest.raises(gateway.Error) as raised:
+            filled.execute(sql)
+        assert raised.value.sqlstate == state, sql
+    admin.execute("DROP VIEW above")
+    filled.execute("DROP VIEW v")
+    filled.execute("ALTER TABLE t RENAME TO u")
+    filled.execute("UPDATE u SET b = upper(b)")
+    upper = [(1, "ONE"), (2, "TWO"), (3, "NEW")]
+    assert admin.execute("SELECT * FROM theirs ORDER BY a").fetchall() == upper
+    assert admin.execute("SELECT a, d FROM u ORDER BY a").fetchall() == [(1, 5), (2, 5), (3, 5)]
+    assert admin.execute("SELECT count(*) FROM u_journal").fetchall() != [(0,)]
+    with pytest.raises(gateway.Error, match="outside the gateway"):
+        filled.execute("DROP TABLE u")
+    admin.execute("DROP VIEW theirs")
+    filled.execute("ALTER TABLE u ALTER COLUMN d TYPE BIGINT")
+    filled.execute("DROP TABLE u")
+
+
+def test_views_of_clients_follow_too(filled: Connection, admin: psycopg.Connection[Any]) -> None:
+    filled.execute("CREATE VIEW w AS SELECT * FROM v")
+    filled.execute("ALTER TABLE t ADD COLUMN c INTEGER")
+    filled.execute("CREATE OR REPLACE VIEW v AS SELECT b, a FROM t")
+    for con in (filled, admin):
+        assert con.execute("SELECT b, a FROM v ORDER BY a").fetchall() == [("one", 1), ("two", 2)]
+    filled.execute("ALTER TABLE t ALTER COLUMN c TYPE BIGINT")
+    filled.execute("ALTER TABLE t RENAME COLUMN c TO d")
+    assert admin.execute("SELECT * FROM v ORDER BY a").fetchall() == [("one", 1), ("two", 2)]
+    filled.execute("DROP VIEW w")
+    filled.execute("CREATE OR REPLACE VIEW v AS SELECT a FROM t FOR SYSTEM_TIME AS OF now()")
+    assert admin.execute("SELECT to_regclass('v')").fetchall() == [(None,)]
