@@ -31,6 +31,7 @@ from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.base import StoreSession
 from journal.stores.elsewhere import shown_place
 from journal.version import to_datetime
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS_MAX = 3
 """How often a table is tried in runs over all tables, unless its policy says otherwise."""
+_RECORD_TRIES = 3
 _LOG_LINES_MAX = 1000
 _UNSUCCESSFUL = frozenset({"FAILED", "INTERRUPTED"})
 _STATES = {"done": "SUCCEEDED", "nothing": "NOTHING", "planned": "PLANNED"}
@@ -258,9 +260,7 @@ def _began(
         "started_at": to_datetime(journal.clock.now()),
         "log": [],
     }
-    with journal.exclusive_session() as store:
-        rows_of.add_job(store, values)
-        store.commit()
+    _record(journal, lambda store: rows_of.add_job(store, values))
 
 
 def _ended(journal: OpenJournal, run: Run, log: list[str], options: Mapping[str, Any]) -> None:
@@ -277,6 +277,20 @@ def _ended(journal: OpenJournal, run: Run, log: list[str], options: Mapping[str,
         values["report"] = json.dumps(done.to_json())
     if run.error is not None:
         values |= {"error_code": run.error.code.value.code, "error": _told(run.error, options)}
-    with journal.exclusive_session() as store:
-        rows_of.end_job(store, run.id, values)
-        store.commit()
+    _record(journal, lambda store: rows_of.end_job(store, run.id, values))
+
+
+def _record(journal: OpenJournal, write: Callable[[StoreSession], object]) -> None:
+    """Write to the record of runs; again if the connection was lost, and with it what was written.
+
+    What a job has done does not depend on its record.
+    """
+    for left in reversed(range(_RECORD_TRIES)):
+        try:
+            with journal.exclusive_session() as store:
+                write(store)
+                store.commit()
+            return
+        except PalimpsestError as error:
+            if error.code is not Code.STORE_LOST or not left:
+                raise

@@ -29,6 +29,7 @@ from journal.state import JournalState
 from journal.stores import postgres_catalog as rows_of
 from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
+from journal.stores.postgres_errors import lost_at_commit
 from journal.stores.postgres_layout import drop_rows
 from journal.stores.postgres_pool import PostgresStore
 from journal.stores.postgres_rows import show_rows, staged_table
@@ -114,7 +115,7 @@ class DatabaseJournal:
         session, _ = self.store.begun(BEGIN_SECTION, _ASYNCHRONOUS)
         with self._lent(session):
             yield session
-            session.commit()
+            session.commit_unasked()
 
     @contextmanager
     def _session(self) -> Iterator[PostgresSession]:
@@ -254,16 +255,23 @@ class DatabaseJournal:
 
     def conclude(self, session: PostgresSession, written: section.Written) -> None:
         """Commit, and know what became of it even if the connection is cut meanwhile."""
-        try:
+        if written.version is None:
             session.commit()
+        else:
+            self._commit(session, written.version)
+        self.clock.settle(written.state.version)
+        self._seen.keep(written.row, written.state)
+
+    def _commit(self, session: PostgresSession, version: Version) -> None:
+        """Commit a transaction that has a row: in one round trip, unless the connection is cut."""
+        try:
+            session.commit_unasked()
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
             self.store.forget_idle()
-            if not self._was_committed(written.state.version, error):
-                raise _rolled_back() from error
-        self.clock.settle(written.state.version)
-        self._seen.keep(written.row, written.state)
+            if not self._was_committed(version, error):
+                raise lost_at_commit() from error
 
     def _was_committed(self, version: Version, error: PalimpsestError) -> bool:
         """Ask the server, as soon as it answers; its transaction is over before it does."""
@@ -340,14 +348,6 @@ class DatabaseJournal:
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""
         self.store.close()
-
-
-def _rolled_back() -> PalimpsestError:
-    return PalimpsestError(
-        Code.STORE_LOST,
-        "the connection to the server was lost during COMMIT; the transaction was rolled back",
-        advice="run it again; nothing of it was kept",
-    )
 
 
 def drop_staged(session: PostgresSession, older_than_us: int) -> list[str]:

@@ -45,10 +45,14 @@ Alongside = Callable[[PostgresSession], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What will be true once the section's transaction is committed."""
+    """What will be true once the section's transaction is committed.
+
+    ``version`` is the one that tells whether it was: None where no row of it is written.
+    """
 
     row: StateRow
     state: JournalState
+    version: Version | None = None
 
 
 def write(
@@ -104,7 +108,7 @@ def write(
         alongside(session)
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
     rows_of.put_state(session, following)
-    return Written(following, committed.committed(version, catalog, tables))
+    return Written(following, committed.committed(version, catalog, tables), version)
 
 
 def _taken_now(
@@ -381,7 +385,7 @@ def write_direct(
     _refresh(session, committed, committed.catalog, tables)
     found = direct_row(version, digest, message, author, committed.catalog, appended)
     rows_of.record_direct(session, added, found, following)
-    return Written(following, committed.committed(version, committed.catalog, tables))
+    return Written(following, committed.committed(version, committed.catalog, tables), version)
 
 
 def _counted(committed: JournalState, table_id: int, counts: RowCounts) -> RowCounts:

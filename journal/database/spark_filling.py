@@ -10,6 +10,7 @@ from sqlglot import exp
 from journal.database import pieces
 from journal.database.pieces import Inputs
 from journal.database.rewriting import Copy, Copying
+from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, Json, Progress
 from journal.relations import column, ident
 from journal.schema import Table, fold
@@ -49,7 +50,7 @@ def by_spark(engine: Engine, progress: Progress) -> Fill:
     """Let Spark do it through JDBC; the target is committed first, so that Spark sees it."""
 
     def fill(session: PostgresSession, filling: Filling) -> None:
-        task = {**_task(session, filling), **session.jdbc()}
+        task = {**_task(session, filling), **_jdbc(session)}
         session.commit()
         engine.run(FUNCTION, task, progress)
         session.begin()
@@ -79,7 +80,7 @@ def keeping_by_spark(
             "keys": _keys(table),
             "rows": session.rendered(_as_text(rows)).sql,
             "erased": session.rendered(_as_text(erased)).sql,
-            **session.jdbc(),
+            **_jdbc(session),
         }
         session.commit()
         engine.run(WITHOUT, task, progress)
@@ -119,3 +120,16 @@ def _as_text(query: exp.Select) -> exp.Select:
     names = [e.alias_or_name for e in query.selects]
     texts = [exp.alias_(exp.cast(column(n, "r"), "TEXT"), ident(n)) for n in names]
     return exp.select(*texts).from_(query.subquery("r"))
+
+
+def _jdbc(session: PostgresSession) -> dict[str, str]:
+    """Where a JDBC driver finds the database, and as whom; refused for a local socket."""
+    info = session.place
+    if info.host.startswith("/"):
+        raise PalimpsestError(
+            Code.JOB_ENGINE,
+            "JDBC reaches a server by TCP, and this connection goes through a local socket",
+            advice="name a host in the URL, or SET job_engine = 'auto'",
+        )
+    url = f"jdbc:postgresql://{info.host}:{info.port}/{info.dbname}"
+    return {"url": url, "user": info.user, "password": info.password}

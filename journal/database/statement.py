@@ -144,7 +144,7 @@ class DatabaseStatement:
             if any(name in self._journal.staged for name in self._staged):
                 self.session.text("SET LOCAL synchronous_commit = off")
                 drop_views(self.session, self._views)
-                self.session.commit()
+                self.session.commit_unasked()
         finally:
             self.session.rollback()
             self._journal.store.release(self.session)

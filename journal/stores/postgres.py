@@ -8,8 +8,8 @@ committed is decided above it.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from journal.plan import Query
 from journal.relations import ident
 from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres_arrow import array_text, arrow_table
-from journal.stores.postgres_cursor import ChunkCursor, Rows
-from journal.stores.postgres_errors import rolled_back, translate, unknown_outcome
+from journal.stores.postgres_cursor import ChunkCursor, Rows, mapped, translated
+from journal.stores.postgres_errors import lost_at_commit, rolled_back, translate, unknown_outcome
 from journal.stores.postgres_pivot import with_values
 from journal.stores.postgres_select import result_names
 from journal.stores.postgres_text import EpochOf, Text, kept, render, rendered, unreplaced
@@ -32,24 +32,10 @@ from journal.stores.postgres_types import arrow_name, sql_type, stored_type, typ
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
+Became = Callable[[str | None], bool | None]
+"""Whether the transaction of that number was committed; None where nobody can tell."""
 _Output = tuple[str, int, int]
 """Name, type and modifier of a result column."""
-
-
-@contextmanager
-def _mapped() -> Iterator[None]:
-    try:
-        yield
-    except psycopg.Error as error:
-        raise _translated(error) from error
-
-
-def _translated(error: psycopg.Error) -> PalimpsestError:
-    state = error.sqlstate
-    if state is None and isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
-        return PalimpsestError(Code.DATA, str(error), advice="check the values of the parameters")
-    message = error.diag.message_primary or str(error)
-    return translate(state, message, hint=error.diag.message_hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +51,11 @@ class Shown:
 class PostgresSession:
     """One connection; transactions here are short and belong to one statement."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], became: Became = lambda mark: None
+    ) -> None:
         self._connection = connection
+        self._became = became
         self._cursor = ChunkCursor(connection)
         self._chunks: Iterator[Rows] | None = None
         self._ahead: Rows = []
@@ -77,17 +66,10 @@ class PostgresSession:
         self.database = connection.info.dbname
         self.used_at = time.monotonic()
 
-    def jdbc(self) -> dict[str, str]:
-        """Where a JDBC driver finds the database, and as whom; refused for a local socket."""
-        info = self._connection.info
-        if info.host.startswith("/"):
-            raise PalimpsestError(
-                Code.JOB_ENGINE,
-                "JDBC reaches a server by TCP, and this connection goes through a local socket",
-                advice="name a host in the URL, or SET job_engine = 'auto'",
-            )
-        url = f"jdbc:postgresql://{info.host}:{info.port}/{info.dbname}"
-        return {"url": url, "user": info.user, "password": info.password}
+    @property
+    def place(self) -> psycopg.ConnectionInfo:
+        """Where the connection goes, and as whom."""
+        return self._connection.info
 
     @property
     def is_usable(self) -> bool:
@@ -100,12 +82,12 @@ class PostgresSession:
         return self._cursor.is_quiet
 
     def begin(self, how: str = BEGIN_STATEMENT) -> None:
-        with _mapped():
+        with mapped():
             self._plain(how)
 
     def begin_with(self, how: str, sql: str) -> list[tuple[Any, ...]]:
         """Begin and run constant SQL without parameters, in one round trip."""
-        with _mapped():
+        with mapped():
             self._finish()
             self._cursor.execute(f"{how}; {sql}")
             while self._cursor.nextset():
@@ -113,13 +95,25 @@ class PostgresSession:
             return self._cursor.fetchall()
 
     def commit(self) -> None:
-        """Commit; raises OUTCOME_UNKNOWN when the connection is cut meanwhile."""
+        """Commit; what became of it is asked when the connection is cut meanwhile."""
+        ((mark,),) = self.text("SELECT txid_current_if_assigned()::text")
+        try:
+            self.commit_unasked()
+        except PalimpsestError as error:
+            known = self._became(mark) if error.code is Code.OUTCOME_UNKNOWN else None
+            if known is None:
+                raise
+            if not known:
+                raise lost_at_commit() from error
+
+    def commit_unasked(self) -> None:
+        """Commit in one round trip; raises OUTCOME_UNKNOWN when the connection is cut meanwhile."""
         try:
             self._plain("COMMIT")
         except psycopg.Error as error:
             if error.sqlstate is None or not self.is_usable:
                 raise unknown_outcome(str(error).strip()) from error
-            raise _translated(error) from error
+            raise translated(error) from error
         if self._cursor.statusmessage == "ROLLBACK":
             raise rolled_back()
 
@@ -152,7 +146,7 @@ class PostgresSession:
         """Run a query to its end; its rows are held by the client library."""
         query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
-        with _mapped():
+        with mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
         self._names = text.names or self._names_of(query)
@@ -173,7 +167,7 @@ class PostgresSession:
         """Run a query; its rows come from the server in chunks as they are fetched."""
         query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
-        with _mapped():
+        with mapped():
             self._finish()
             chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
             first = next(chunks, [])
@@ -197,7 +191,7 @@ class PostgresSession:
         """The store's plan of a query, which runs only to be measured."""
         query = self._with_values(query, parameters)
         text = render(query, self._epoch_of)
-        with _mapped():
+        with mapped():
             self._finish()
             word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
             self._cursor.execute(f"{word} {text.sql}", self._bound(text, parameters))
@@ -207,7 +201,7 @@ class PostgresSession:
         """Run constant SQL of the catalog; never anything that came from a client."""
         for place in range(1, sql.count("?") + 1):
             sql = sql.replace("?", f"${place}", 1)
-        with _mapped():
+        with mapped():
             self._finish()
             self._cursor.execute(sql, list(values) or None)
             return self._cursor.fetchall() if self._cursor.description else []
@@ -222,7 +216,7 @@ class PostgresSession:
 
     def run(self, ast: exp.Expr) -> None:
         """Run a statement that has neither parameters nor rows."""
-        with _mapped():
+        with mapped():
             self._plain(self.rendered(ast).sql)
 
     def columns(self) -> list[ResultColumn]:
@@ -238,7 +232,7 @@ class PostgresSession:
         ]
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        with _mapped():
+        with mapped():
             if self._chunks is None:
                 return self._cursor.fetchmany(size)
             found = self._ahead
@@ -249,7 +243,7 @@ class PostgresSession:
 
     def fetch_all(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
-        with _mapped():
+        with mapped():
             if self._chunks is None:
                 return self._cursor.fetchall()
             found, self._ahead = self._ahead, []
@@ -290,7 +284,7 @@ class PostgresSession:
 
     def put(self, text: Text, parameters: Parameters) -> int:
         """Run a statement without rows; how many rows it wrote."""
-        with _mapped():
+        with mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
         return self._cursor.rowcount
@@ -326,7 +320,7 @@ class PostgresSession:
 
     def _know_size(self, name: str) -> None:
         """Or the server would guess at thousands of rows, and read whole journals for a few."""
-        with _mapped():
+        with mapped():
             self._plain(f"ANALYZE {ident(name.casefold()).sql(dialect='postgres')}")
 
     def hide(self, *names: str) -> None:
@@ -346,7 +340,7 @@ class PostgresSession:
     def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
         """The single row of a query, which is finished then."""
         self.execute(query, parameters)
-        with _mapped():
+        with mapped():
             (found,) = self._cursor.fetchall()
         return tuple(found)
 

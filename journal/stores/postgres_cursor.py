@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import selectors
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -18,9 +18,30 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
 
+from journal.errors import Code, PalimpsestError
+from journal.stores.postgres_errors import translate
+
 _CHUNK_ROWS = 1000
 
 Rows = list[tuple[Any, ...]]
+
+
+@contextmanager
+def mapped() -> Iterator[None]:
+    """Errors of the client library as errors of the project."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def translated(error: psycopg.Error) -> PalimpsestError:
+    """The project's error for one of the client library."""
+    state = error.sqlstate
+    if state is None and isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
+        return PalimpsestError(Code.DATA, str(error), advice="check the values of the parameters")
+    message = error.diag.message_primary or str(error)
+    return translate(state, message, hint=error.diag.message_hint)
 
 
 class ChunkCursor(RawCursor[tuple[Any, ...]]):

@@ -137,3 +137,12 @@ def rolled_back() -> PalimpsestError:
         "the server rolled the transaction back instead of committing it",
         advice="run it again; nothing was changed",
     )
+
+
+def lost_at_commit() -> PalimpsestError:
+    """The connection was cut at COMMIT, and the server says that it rolled back."""
+    return PalimpsestError(
+        Code.STORE_LOST,
+        "the connection to the server was lost during COMMIT; the transaction was rolled back",
+        advice="run it again; nothing of it was kept",
+    )

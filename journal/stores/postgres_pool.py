@@ -22,6 +22,8 @@ from journal.stores.silence import SILENCE_S, limits, of_server
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
 _PAUSE_S = 0.2
+_CONFIRM_TRIES = 20
+_CONFIRM_PAUSE_S = 0.5
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
     " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
@@ -123,11 +125,33 @@ class PostgresStore:
                 for kind in ("json", "jsonb"):
                     # JSON is text to clients, whichever store holds it.
                     connection.adapters.register_loader(kind, TextLoader)
-                return PostgresSession(connection)
+                return PostgresSession(connection, self._became)
             except psycopg.Error as error:
                 if not is_starting(str(error)) or time.monotonic() > deadline:
                     raise unreachable(str(error)) from error
                 time.sleep(_PAUSE_S)
+
+    def _became(self, mark: str | None) -> bool | None:
+        """What became of a transaction whose connection was cut at COMMIT; None: nobody can tell.
+
+        One without a number has written nothing.
+        """
+        self.forget_idle()
+        for _ in range(_CONFIRM_TRIES if mark is not None else 0):
+            try:
+                session = self.acquire()
+                try:
+                    ((said,),) = session.text("SELECT txid_status(?::bigint)", [mark])
+                finally:
+                    self.release(session)
+            except PalimpsestError as error:
+                if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                    return None
+                said = None
+            if said in {"committed", "aborted"}:
+                return bool(said == "committed")
+            time.sleep(_CONFIRM_PAUSE_S)
+        return False if mark is None else None
 
     def _options(self) -> str:
         options = f"{_OPTIONS} {of_server(self._silence_s())}"

@@ -278,3 +278,52 @@ def test_a_check_that_is_cut_says_nothing_of_the_journal(far: Connection, relay:
     assert raised.value.code is Code.STORE_LOST
     assert relay.has_cut.wait(30)
     assert far.session.executor.sealer.verify().is_clean
+
+
+def _ended(con: Connection, sql: str) -> str:
+    """The code a statement ends with; empty if it succeeds."""
+    try:
+        con.execute(sql).fetchall()
+    except gateway.Error as error:
+        return str(error.code)
+    return ""
+
+
+_JOBS = (
+    "OPTIMIZE t",
+    "CALL system.backup('t', name => 'kept{turn}')",
+    "CALL system.verify('t')",
+    "ERASE FROM t WHERE b = 'gone'",
+)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+@pytest.mark.parametrize("sql", [j for j in _JOBS if "CALL system.verify" not in j])
+@pytest.mark.timeout(300)
+def test_a_job_that_is_cut_at_any_commit_tells_what_became(
+    con: Connection, relay: Relay, database: str, sql: str, arrives: bool
+) -> None:
+    """At each of its commits in turn, until it makes no more."""
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')")
+    url = f"palimpsest+postgresql://tester@127.0.0.1:{relay.port}/{database}"
+    for turn in range(40):
+        con.execute("INSERT INTO t VALUES (?, 'one'), (?, 'gone')", [2 * turn, 2 * turn + 1])
+        con.execute("UPDATE t SET b = 'two' WHERE a = ?", [2 * turn])
+        relay.has_cut.clear()
+        relay.passes_word, relay.passes_first = arrives, turn
+        with gateway.connect(url, autocommit=True) as far:
+            relay.word = b"COMMIT\0"
+            assert _ended(far, sql.format(turn=turn)) in {"", "PAL-522"}
+            if not relay.word:
+                assert relay.has_cut.wait(30)
+            relay.word = b""
+            rows = far.execute("SELECT b, count(*) FROM t WHERE b <> 'gone' GROUP BY b").fetchall()
+            assert rows == [("two", turn + 1)]
+        if not relay.has_cut.is_set():
+            break
+    else:
+        raise AssertionError("it never came to an end")
+    for again in _JOBS:
+        con.execute(again.format(turn="again"))
+    assert con.session.executor.sealer.verify().is_clean

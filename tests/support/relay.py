@@ -18,6 +18,8 @@ class Relay:
         self.word = b""
         self.then = b""
         """The word to be cut at, where ``word`` only says from when on it counts."""
+        self.passes_first = 0
+        """How many times the word passes before the relay is cut at it."""
         self.passes_word = False
         self.loses_answer = False
         """Whether what the server says to a word that passes reaches nobody."""
@@ -49,6 +51,8 @@ class Relay:
             while data := source.recv(65536):
                 if watched and self.word and self.word in data and self.then:
                     self.word, self.then = self.then, b""
+                elif watched and self.word and self.word in data and self.passes_first:
+                    self.passes_first -= 1
                 elif watched and self.word and self.word in data:
                     if self.passes_word:
                         if self.loses_answer:
