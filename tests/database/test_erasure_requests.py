@@ -359,3 +359,15 @@ def test_the_command_line_from_the_dry_run_to_the_receipt(
     assert _json(url, "erase", "scope", "--deny", "public.people")["deny"] == ["public.people"]
     denied = _run(url, "erase", "submit", "--subject", f"email={MAIL}")
     assert denied.exit_code == 1
+
+
+def test_keys_of_types_that_arrow_borrows(con: Connection) -> None:
+    con.execute("CREATE TABLE u (id UUID, n NUMERIC(20, 3), email VARCHAR, PRIMARY KEY (id, n))")
+    ids = [f"00000000-0000-0000-0000-00000000000{n}" for n in range(3)]
+    for one in ids:
+        con.execute(f"INSERT INTO u VALUES ('{one}', 1.5, 'of {one}')")
+    con.execute(f"UPDATE u SET email = 'new' WHERE id = '{ids[0]}'")
+    con.execute("ALTER TABLE u SET TBLPROPERTIES ('erasure' = 'email')")
+    assert con.execute(f"ERASE FROM u WHERE id = '{ids[0]}'").fetchall()[0][4] == 1
+    _submit(con, f"of {ids[1]}")
+    assert con.execute("SELECT email FROM u").fetchall() == [(f"of {ids[2]}",)]
