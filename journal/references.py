@@ -84,7 +84,10 @@ def check_references(
         if not changed and not transaction.is_replaced(reference.parent.id, committed):
             continue
         if not redefined.isdisjoint(ends):
-            raise _conflict(reference)
+            # What stands in the old definition cannot be looked at beside rows in the new one.
+            if changed or committed.fence != transaction.snapshot.fence:
+                raise _conflict(reference)
+            continue
         mine = [table for table_id, table in ends.items() if table_id in own]
         for table in mine:
             show(table, _buffer(table))

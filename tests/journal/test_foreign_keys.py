@@ -125,6 +125,25 @@ def test_definitions_that_need_each_other(
         assert sorted(_interleaved(run, other, order, mine, theirs)) == ["40001", "ok"], order
 
 
+@pytest.mark.parametrize("erased", [False, True])
+def test_a_definition_commits_beside_a_job_but_not_an_erasure(
+    connect: Callable[..., Client], erased: bool
+) -> None:
+    run, other = _afresh(connect)
+    run("BEGIN")
+    run("ALTER TABLE c ADD COLUMN z INTEGER")
+    run("INSERT INTO c (k, x) VALUES (6, 1)")
+    other("CALL system.flush('p')")
+    if not erased:
+        run("COMMIT")
+        assert run("SELECT count(*) FROM c") == [(2,)]
+        return
+    other("ERASE FROM p WHERE a = 1")
+    with pytest.raises(gateway.Error) as raised:
+        run("COMMIT")
+    assert raised.value.sqlstate == "40001"
+
+
 def test_a_group_of_commits_is_checked_against_itself(connect: Callable[..., Client]) -> None:
     run = connect()
     for statement in SETUP:
