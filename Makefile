@@ -32,10 +32,10 @@ shell: $(READY) ## A SQL shell on the warehouse in ./warehouse
 	@$(BIN)/palimpsest shell palimpsest:///warehouse
 
 test: $(READY) java postgres ## The tests (all but those marked slow)
-	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(ARGS)
 
 test-all: $(READY) java postgres ## Every test, the slow ones too
-	@$(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 $(ARGS)
 
 check: lint types contracts tidy ## Lint, format, types, import contracts, architecture tests
 
