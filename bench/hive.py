@@ -2,10 +2,10 @@
 
     python -m bench.hive [--rows 1000] [--scan-rows 200000] [--seconds 30] [--json FILE]
 
-Starts a server of its own, which compiles queries as Spark does by itself, unless
-``PALIMPSEST_THRIFT_SERVER=host:port`` names one. A read through the gateway is paired with the
-text it sends, sent by PyHive's own cursor in a session with the same settings. Prints what was
-found, and whether the promises hold. Takes about five times ``--seconds``.
+Starts a server of its own, whose threads stay (docs/hive.md says why) and which compiles queries
+as Spark does by itself, unless ``PALIMPSEST_THRIFT_SERVER=host:port`` names one. A read through the
+gateway is paired with the text it sends, sent by PyHive's own cursor in a session with the same
+settings. Prints what was found, and whether the promises hold. Takes five times ``--seconds``.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the result to this file, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as server:
-        with gateway.connect(server.new_store(Path(folder)), autocommit=True) as con:
+        with gateway.connect(server.new_store(Path(folder), presence="5"), autocommit=True) as con:
             journal = con.session.journal
             assert isinstance(journal, HiveJournal)
             settings = session_settings(journal.store.server)

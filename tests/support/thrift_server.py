@@ -47,7 +47,17 @@ _CONF = {
     "spark.hadoop.datanucleus.connectionPool.maxActive": "-1",
     "spark.log.level": "WARN",
 }
-_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.system.durability=test"
+_SETTINGS = {
+    # Each statement goes to a thread of its own until there are so many, and each new thread of
+    # theirs opens the metastore anew, which takes longer than most statements.
+    "hive.server2.async.exec.threads": "12",
+    "hive.server2.async.exec.keepalive.time": "3600s",
+}
+# With one compiler Java has little room for compiled code, and sweeps it again and again.
+_JAVA = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    " -XX:-UseCodeCacheFlushing -XX:MetaspaceSize=256m -Xmn256m -Dderby.system.durability=test"
+)
 
 
 class Missing(Exception):
@@ -109,6 +119,7 @@ class ThriftServer:
             "hive.server2.thrift.bind.host": self.host,
             "hive.server2.authentication": "NOSASL",
             "hive.metastore.warehouse.dir": f"{folder}/warehouse",
+            **_SETTINGS,
             **self.settings,
         }
         command = [str(home / "bin" / "spark-submit"), "--class", _CLASS, "--master", "local[2]"]
@@ -169,9 +180,13 @@ class ThriftServer:
         return f"palimpsest+hive://tester@{self.host}:{self.port}/default?{query}"
 
     def new_store(self, folder: Path, **options: str) -> str:
-        """The URL of a new, empty store with its catalog in a folder; without views for others."""
+        """The URL of a new, empty store with its catalog in a folder; without views for others.
+
+        Whether partitions are there is asked once, as nobody takes them away but tests of that.
+        """
         name = f"p{uuid.uuid4().hex[:8]}_"
-        return self.url(name, folder / f"{name}catalog.db", views="off", **options)
+        told = {"views": "off", "presence": "3600", **options}
+        return self.url(name, folder / f"{name}catalog.db", **told)
 
 
 def _home() -> Path:
