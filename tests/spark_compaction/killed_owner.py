@@ -22,6 +22,7 @@ from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
+from tests.support.spark import CONF
 
 STEPS = ("before stage", "in stage", "after stage", "in commit", "after swap", "in reap")
 SPARK_STEPS = ("in spark",)
@@ -58,7 +59,7 @@ class _DyingOnSpark(SparkEngine):
     """Dies while executors are at work: as soon as the first file is there."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(SparkOptions(master="local[2]"))
+        super().__init__(SparkOptions(master="local[2]", conf=CONF))
         self._root = root
         self._before = set(root.glob("*/*/*/*"))
 

@@ -16,6 +16,12 @@ from journal.errors import PalimpsestError
 from spark_compaction.client import SparkEngine, SparkOptions, check_java
 from spark_compaction.functions import load_function
 
+CONF = {
+    "spark.driver.memory": "1g",
+    # Java's second compiler works for what runs for minutes.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 
 def why_no_spark() -> str | None:
     """Why Spark cannot run here; None where it can."""
@@ -34,7 +40,7 @@ def spark() -> Iterator[SparkEngine]:
     reason = why_no_spark()
     if reason is not None:
         pytest.skip(reason)
-    engine = SparkEngine(SparkOptions(master="local[2,3]", conf={"spark.driver.memory": "1g"}))
+    engine = SparkEngine(SparkOptions(master="local[2,3]", conf=CONF))
     yield engine
     engine.close()
 
