@@ -34,6 +34,8 @@ from journal.transaction import StatementWrites
 from journal.version import Version, VersionType
 
 _VERSION_TYPES = {1184: "timestamptz", 1114: "timestamp", 20: "bigint"}
+_COARSE = tuple(f"({digits})" for digits in range(6))
+"""In the spelling of a type: fewer digits of a second than versions have."""
 _FUTURE_US = 24 * 3600 * 1_000_000
 
 
@@ -98,6 +100,13 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
     if kind is None or end.oid != start.oid:
         raise _no_journal(
             f"{start.name} and {end.name} of {schema}.{name} are {start.spelt} and {end.spelt}"
+        )
+    if any(digit in c.spelt for c in (start, end) for digit in _COARSE):
+        raise PalimpsestError(
+            Code.JOURNAL_SHAPE,
+            f"{start.name} and {end.name} of {schema}.{name} are {start.spelt} and {end.spelt},"
+            " and two versions would be one",
+            advice="ALTER TABLE .. ALTER COLUMN .. TYPE timestamp, which knows microseconds",
         )
     key = asked.key or tuple(k for k in found.primary_key if fold(k) != fold(start.name))
     business = [c for c in found.columns if c not in (start, end)]

@@ -74,6 +74,18 @@ def test_a_secured_journal_is_refused(con: Connection, admin: psycopg.Connection
         adopt(con.session, "d", ("k",), CLASSIC, run=True)
 
 
+def test_versions_that_are_cut_off_are_refused(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    admin.execute(
+        "CREATE TABLE d_journal (k int, version_number timestamp(3),"
+        " subsequent_version_number timestamp)"
+    )
+    with pytest.raises(PalimpsestError, match="two versions would be one") as raised:
+        adopt(con.session, "d", ("k",), CLASSIC, run=True)
+    assert raised.value.code.value.code == "PAL-526"
+
+
 def test_views_of_others_follow_the_table(con: Connection, admin: psycopg.Connection[Any]) -> None:
     admin.execute('CREATE TABLE "Plain" (a int PRIMARY KEY, "B" text)')
     admin.execute("""INSERT INTO "Plain" VALUES (1, 'one')""")
