@@ -204,6 +204,8 @@ def unknown_table(
     advice = "create it, or check the spelling; SHOW TABLES lists what there is"
     if close:
         advice = "did you mean " + " or ".join(sorted(s for c in close for s in shown[c])) + "?"
+    elif fold(name.schema) == "pg_catalog" or fold(name.name).startswith("pg_"):
+        advice = "read information_schema or system; ask the server itself for its own catalog"
     return PalimpsestError(
         Code.UNKNOWN_TABLE,
         f"table {name} does not exist",

@@ -109,6 +109,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
         text = f"the connection to the server was lost: {text.splitlines()[0] if text else ''}"
     if code is Code.CANCELLED and "statement timeout" in text:
         text = "the statement took longer than statement_timeout and was stopped"
+    if code is Code.STORE_READ_ONLY:
+        text = f"the server takes no writes: {text}"
     if code is Code.JOB_BUSY:
         text = f"somebody else held a lock for too long: {text}"
     return PalimpsestError(code, text, advice=_ADVICE.get(code) or hint or "")

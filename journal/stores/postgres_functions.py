@@ -156,6 +156,13 @@ def _empty_list(node: exp.Expr) -> exp.Expr | None:
     return exp.Literal.string("{}")
 
 
+def _index(node: exp.Expr) -> exp.Expr | None:
+    """PostgreSQL takes the element of what a call gives only behind parentheses."""
+    if isinstance(node.this, exp.Func):
+        node.set("this", exp.Paren(this=node.this))
+    return None
+
+
 def _scientific(node: exp.Expr) -> exp.Expr | None:
     """A number with an exponent is a DOUBLE; to PostgreSQL it is a NUMERIC."""
     if not isinstance(node, exp.Literal) or node.is_string or "e" not in node.name.lower():
@@ -188,6 +195,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Window: _mean,
     exp.Cast: _bytes,
     exp.Array: _empty_list,
+    exp.Bracket: _index,
     exp.In: _in_list,
     exp.Literal: _scientific,
     exp.IgnoreNulls: _ignore_nulls,
@@ -195,8 +203,8 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.JSONExtractScalar: _json_at("json_text_at"),
     exp.TryCast: _try_cast,
     exp.IsNan: _is_nan,
-    exp.Struct: _refused("STRUCT values", "use columns of their own, or JSON"),
-    exp.ToMap: _refused("MAP values", "use a table of pairs, or JSON"),
+    exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
+    exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
     exp.Lambda: _LAMBDA,
     exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),
     exp.ReadParquet: _refused("files to read", "load the file with COPY .. FROM"),

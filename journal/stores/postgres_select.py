@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import fold
+from journal.stores.postgres_lists import write_out_lists
 from journal.stores.postgres_sources import prepare_sources
 
 _ALL = "ALL"
@@ -26,6 +27,7 @@ _NOTHING: Known = MappingProxyType({})
 def prepare_selects(tree: exp.Expr) -> exp.Expr:
     """The tree with every SELECT in PostgreSQL's terms, inner ones first."""
     holder = exp.Paren(this=tree)
+    write_out_lists(holder)
     prepare_sources(holder)
     _name_sources(holder)
     _unname_rows(holder)

@@ -64,6 +64,13 @@ def test_names_in_another_database_are_refused(depts: Connection, sql: str, data
     assert depts.execute("SELECT count(*) FROM hr.depts").fetchall() == [(2,)]
 
 
+@pytest.mark.parametrize("place", ["pg_catalog.pg_type", "pg_class", "pg_catalog.pg_tables"])
+def test_the_catalog_of_the_server_is_asked_past_the_gateway(con: Connection, place: str) -> None:
+    with pytest.raises(gateway.Error, match="read information_schema or system") as raised:
+        con.execute(f"SELECT * FROM {place}")
+    assert raised.value.sqlstate == "42P01"
+
+
 def test_public_is_the_schema_of_names_without_one(depts: Connection, database: str) -> None:
     depts.execute("CREATE TABLE plain (a INTEGER PRIMARY KEY)")
     depts.execute("INSERT INTO public.plain VALUES (1)")

@@ -1,0 +1,56 @@
+"""What PostgreSQL has no type or function for is refused with a code, and nothing happens."""
+
+from __future__ import annotations
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+KINDS = (
+    "STRUCT(a INTEGER)",
+    "MAP(VARCHAR, INTEGER)",
+    "ENUM('a', 'b')",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "TIMESTAMP_NS",
+    "BIT",
+    "UINTEGER[]",
+)
+QUERIES = (
+    ("SELECT {'a': 1}", "STRUCT"),
+    ("SELECT MAP {'a': 1}", "MAP"),
+    ("SELECT 1::UINTEGER", "unsigned"),
+    ("SELECT reduce(l, lambda x, y: x + y) FROM t", "lambda"),
+    ("SELECT list_sort(l, s) FROM t", "sorts lists"),
+    ("SELECT * FROM t POSITIONAL JOIN t AS u", "POSITIONAL"),
+    ("SELECT * FROM 'file.parquet'", ""),
+)
+
+
+def _refusal(con: Connection, sql: str) -> gateway.Error:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql).fetchall()
+    return raised.value
+
+
+def test_what_there_is_not_is_refused(con: Connection) -> None:
+    con.execute("CREATE TABLE t (a INTEGER, l INTEGER[], s VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, [2, 1], 'x')")
+    for kind in KINDS:
+        for sql in (f"CREATE TABLE u (b {kind})", f"ALTER TABLE t ADD COLUMN b {kind}"):
+            error = _refusal(con, sql)
+            assert (error.code, error.sqlstate) == ("PAL-110", "0A000"), sql
+            assert "PostgreSQL store has no" in str(error)
+    for sql, said in QUERIES:
+        error = _refusal(con, sql)
+        assert said in str(error)
+        assert error.sqlstate in {"0A000", "42P01"}, sql
+    nested = _refusal(con, "SELECT list_transform([[1], [2]], lambda x: x)")
+    assert "lists of lists" in str(nested)
+    for sql in ("SELECT min(a > 0) FROM t", "SELECT len(l) FROM t"):
+        assert _refusal(con, sql).sqlstate == "42883"
+    assert con.execute("SELECT * FROM t").fetchall() == [(1, [2, 1], "x")]
+    assert con.execute("SHOW TABLES").fetchall() == [("t",)]
