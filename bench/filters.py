@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from bench import visits
+from bench import filtered_jobs, visits
 from bench.contenders import Gateway, fresh_gateway
 from bench.measure import OURS, Promise, Report
-from bench.options import Options, read_options
+from bench.options import Options, options_of, parser
 from gateway.procedures import embedded
 from journal import compiled
 from journal.erasure.descriptor import PROPERTY
@@ -174,6 +174,20 @@ _CREATE = {
 }
 
 
+def main() -> None:
+    """Measure the write, or whole jobs."""
+    arguments = parser(__doc__ or "")
+    arguments.add_argument("--jobs", action="store_true", help="whole imports and compactions")
+    parsed = arguments.parse_args()
+    chosen = options_of(parsed)
+    if parsed.jobs:
+        count = parsed.rows or (_QUICK_ROWS if chosen.quick else _ROWS)
+        creates = {case: _CREATE[case] for case in (_WIDE, _LINE, _NARROW)}
+        report = filtered_jobs.measure(chosen, count, creates, _COLUMNS)
+    else:
+        report = measure(chosen)
+    report.finish(chosen.json)
+
+
 if __name__ == "__main__":
-    chosen = read_options(__doc__ or "")
-    measure(chosen).finish(chosen.json)
+    main()

@@ -16,6 +16,7 @@ from journal.hashing import Hashes
 
 BLOCK_BITS = 512
 _BLOCKS_MAX = 1 << 26
+_COUNTED_MAX = 1 << 15
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
 SPREAD = np.uint64(0xD6E8FEB86659FD93)
@@ -48,27 +49,44 @@ class Bloom:
 def build(hashes: Hashes, fpp: float, distinct: int | None = None) -> Bloom:
     """The filter of these values, which may repeat; ``distinct`` where the caller knows better.
 
-    ``hashes`` are sorted where they are, and are of no use afterwards: so values that repeat are
-    seen, and bits are set block after block, out of the cache.
+    ``hashes`` may be sorted where they are, and are of no use afterwards.
     """
-    hashes.sort()
     kernels = loops(len(hashes))
-    hashes = each_once(hashes) if kernels is None else hashes[: kernels.move_once(hashes)]
-    count = max(1, distinct if distinct is not None else len(hashes))
+    count = max(1, distinct if distinct is not None else different(hashes))
     probes, blocks = size(count, fpp)
     if kernels is None:
+        # Bits are set block after block then, out of the cache; the loops need no order for that.
+        hashes.sort()
         bits = bits_of(hashes, blocks, probes)
     else:
-        bits = np.zeros(blocks * BLOCK_BITS // 8, dtype=np.uint8)
+        bits = np.zeros(blocks * BLOCK_BITS // 64, dtype="<u8")
         kernels.set_bits(hashes, blocks, probes, bits)
     return Bloom(blocks, probes, count, bits.tobytes())
 
 
-def each_once(ordered: Hashes) -> Hashes:
-    """Every hash once, of sorted ones."""
-    is_new = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    return ordered[is_new]
+def different(hashes: Hashes) -> int:
+    """How many different ones there are; of many, as nearly as a thousandth.
+
+    So many are not sorted for that: each sets one of as many bits, and how many bits stay clear
+    says how many hashes met one that was set.
+    """
+    if len(hashes) <= _COUNTED_MAX:
+        hashes.sort()
+        return len(hashes) and 1 + int(np.count_nonzero(hashes[1:] != hashes[:-1]))
+    room = 1 << (len(hashes) - 1).bit_length()
+    kernels = loops(len(hashes))
+    if kernels is None:
+        found = marked(hashes, room)
+    else:
+        found = kernels.count_marks(hashes, np.zeros(room // 64, dtype="<u8"))
+    return min(len(hashes), round(room * math.log(room / max(1, room - found))))
+
+
+def marked(hashes: Hashes, room: int) -> int:
+    """How many of so many bits hashes set, each one by its last bits."""
+    marks = np.zeros(room, dtype=bool)
+    marks[(hashes & np.uint64(room - 1)).view(np.int64)] = True
+    return int(np.count_nonzero(marks))
 
 
 def bits_of(hashes: Hashes, blocks: int, probes: int) -> np.ndarray:

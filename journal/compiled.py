@@ -94,15 +94,21 @@ def _agrees(kernels: ModuleType) -> bool:
     theirs, whole = np.empty(len(ends) - 1, dtype=np.uint64), np.empty(len(words), dtype=np.uint64)
     kernels.hash_text(words, ends, theirs)
     kernels.hash_whole(np.ascontiguousarray(words), whole)
-    ordered = np.sort(np.concatenate([whole, whole[::3]]))
-    bits = np.zeros(64 * bloom.BLOCK_BITS // 8, dtype=np.uint8)
-    once = bloom.each_once(ordered)
-    moved = ordered[: kernels.move_once(ordered)]
-    kernels.set_bits(moved, 64, 5, bits)
-    pairs = (
+    bits, room = np.zeros(64 * bloom.BLOCK_BITS // 64, dtype="<u8"), 1 << 14
+    kernels.set_bits(whole, 64, 5, bits)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = [
         (theirs, hashing.hash_words(words, ends)),
         (whole, hashing.hash_numbers(words)),
-        (moved, once),
-        (bits, bloom.bits_of(once, 64, 5)),
-    )
+        (bits.view(np.uint8), bloom.bits_of(whole, 64, 5)),
+        (
+            np.array(kernels.count_marks(whole, np.zeros(room // 64, dtype="<u8"))),
+            np.array(bloom.marked(whole, room)),
+        ),
+    ]
+    longer = hashing.words_of(np.frombuffer(np.arange(4096, dtype="<u8").tobytes(), dtype=np.uint8))
+    for length in range(40):
+        even = np.arange(600, dtype=np.int64) * length
+        of_even = np.empty(len(even) - 1, dtype=np.uint64)
+        kernels.hash_text(longer, even, of_even)
+        pairs.append((of_even, hashing.hash_words(longer, even)))
     return all(np.array_equal(ours, numpy) for ours, numpy in pairs)

@@ -48,6 +48,10 @@ class Part:
     nulls: int
 
 
+Hashed = tuple[str, Hashes | None, int]
+"""Of one filter: hashes of some rows, None if they cannot be had, and how many rows have values."""
+
+
 @dataclass(slots=True)
 class _Gathered:
     """Hashes of one column in one place, for new memory costs time; how many rows they are of."""
@@ -106,13 +110,21 @@ class FilterBuilder:
         plain = all(not i.path.steps for i in self.identities if i.path.root == column)
         return plain and (column not in self.key or self.key == (column,))
 
-    def add_values(self, column: str, part: Part) -> None:
-        """Take in some rows of such a column."""
-        for identity in self.identities:
-            if identity.path.root == column:
-                self._take(identity.id, asked(part.values, identity), part.present)
+    def hashed(self, column: str, part: Part) -> list[Hashed]:
+        """What some rows of such a column are to it; asked by several threads at once."""
+        found: list[Hashed] = [
+            (i.id, asked(part.values, i), part.present)
+            for i in self.identities
+            if i.path.root == column
+        ]
         if self.key == (column,):
-            self._take(KEY, None if part.nulls else hash_keys([part.values]), part.present)
+            found.append((KEY, None if part.nulls else hash_keys([part.values]), part.present))
+        return found
+
+    def keep(self, found: Iterable[Hashed]) -> None:
+        """Take in what was hashed."""
+        for name, hashes, present in found:
+            self._take(name, hashes, present)
 
     def _take(self, name: str, hashes: Hashes | None, present: int | None = None) -> None:
         if hashes is None:

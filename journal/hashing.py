@@ -34,9 +34,8 @@ def hash_rows(values: pa.Array | pa.ChunkedArray) -> Hashes:
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     if not chunks:
         return np.empty(0, dtype=np.uint64)
-    if _is_whole(values.type):
-        return np.concatenate([_hash_whole(c) for c in chunks])
-    return np.concatenate([_hash_text(c) for c in chunks])
+    found = [_hash_whole(c) if _is_whole(c.type) else _hash_text(c) for c in chunks]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def combine(first: Hashes, second: Hashes) -> Hashes:

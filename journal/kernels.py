@@ -24,6 +24,10 @@ _WORDS = numba.types.Array(numba.uint64, 1, "A", readonly=True, aligned=False)
 _HASHES = numba.types.Array(numba.uint64, 1, "C", readonly=True)
 _VARINT_BITS = 63
 _WIDTH_MAX = 32
+_TEXTS = 256
+_PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_BYTES_HALF, _ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+"""By which the bits of a word are counted: two, four and eight of them at a time."""
 
 
 def _jit(*signature: object) -> Callable[[_Loop], _Loop]:
@@ -48,6 +52,38 @@ def hash_whole(numbers: np.ndarray, out: np.ndarray) -> None:
         out[row] = _mixed(numbers[row] * GOLDEN + GOLDEN)
 
 
+@_jit(numba.int64(_WORDS, _ENDS, numba.uint64[::1]))
+def _of_one_length(words: np.ndarray, ends: np.ndarray, out: np.ndarray) -> int:
+    """The hashes of texts that are all equally long; of how many, the last ones are left out.
+
+    One word of some hundred texts after the other, so that many are under way at once.
+    """
+    length = np.uint64(ends[1] - ends[0])
+    others = 0
+    for row in range(np.uint64(len(out))):
+        others += np.uint64(ends[row + np.uint64(1)] - ends[row]) != length
+    if others or not length or np.uint64(len(words)) < length:
+        return 0
+    begin = np.uint64(ends[0])
+    # Texts whose last word begins where a word does.
+    count = min(np.uint64(len(out)), (np.uint64(len(words)) - begin) // length)
+    first = np.uint64(0)
+    while first < count:
+        behind = min(count, first + np.uint64(_TEXTS))
+        for row in range(first, behind):
+            out[row] = length * GOLDEN
+        for at in range(np.uint64(0), length, np.uint64(8)):
+            left = min(np.uint64(8), length - at)
+            missing = np.uint64(64) - np.uint64(8) * left
+            for row in range(first, behind):
+                value = (out[row] ^ (words[begin + at + row * length] << missing)) * MIX_1
+                out[row] = (value ^ (value >> np.uint64(32))) * GOLDEN
+        for row in range(first, behind):
+            out[row] = _mixed(out[row])
+        first = behind
+    return int(np.int64(count))
+
+
 @_jit(numba.void(_WORDS, _ENDS, numba.uint64[::1]))
 def hash_text(words: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
     """The hashes of texts: ``words`` begin at each byte, ``ends`` say where texts begin and end.
@@ -55,8 +91,9 @@ def hash_text(words: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
     The last seven bytes begin no word; what begins there is the end of the last one.
     """
     last = np.uint64(len(words) - 1)
-    end = np.uint64(ends[0])
-    for row in range(np.uint64(len(out))):
+    done = _of_one_length(words, ends, out)
+    end = np.uint64(ends[done])
+    for row in range(np.uint64(done), np.uint64(len(out))):
         at = end
         end = np.uint64(ends[row + np.uint64(1)])
         length = end - at
@@ -76,28 +113,33 @@ def hash_text(words: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
         out[row] = _mixed(value)
 
 
-@_jit(numba.int64(numba.uint64[::1]))
-def move_once(hashes: np.ndarray) -> int:
-    """Move each hash of sorted ones to the front once, and say how many those are."""
-    kept = np.uint64(0)
-    # No branch that nobody can foretell: what repeats is written over by the next one.
-    for row in range(np.uint64(1), np.uint64(len(hashes))):
-        value = hashes[row]
-        kept += np.uint64(value != hashes[kept])
-        hashes[kept] = value
-    return int(np.int64(kept) + 1) if len(hashes) else 0
+@_jit(numba.int64(_HASHES, numba.uint64[::1]))
+def count_marks(hashes: np.ndarray, marks: np.ndarray) -> int:
+    """Set a bit for each hash, by its last bits; how many bits that sets. ``marks`` are of 2**n."""
+    mask = np.uint64(len(marks)) * np.uint64(64) - np.uint64(1)
+    for row in range(np.uint64(len(hashes))):
+        value = hashes[row] & mask
+        marks[value >> np.uint64(6)] |= np.uint64(1) << (value & np.uint64(63))
+    count = np.uint64(0)
+    for place in range(np.uint64(len(marks))):
+        word = marks[place]
+        word -= (word >> np.uint64(1)) & _PAIRS
+        word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
+        word = (word + (word >> np.uint64(4))) & _BYTES_HALF
+        count += (word * _ONES) >> np.uint64(56)
+    return int(np.int64(count))
 
 
-@_jit(numba.void(_HASHES, numba.uint64, numba.uint64, numba.uint8[::1]))
+@_jit(numba.void(_HASHES, numba.uint64, numba.uint64, numba.uint64[::1]))
 def set_bits(hashes: np.ndarray, blocks: int, probes: int, bits: np.ndarray) -> None:
     """Set the bits of hashes in a filter of so many blocks."""
     for row in range(np.uint64(len(hashes))):
         value = hashes[row]
-        block = ((value >> np.uint64(32)) * blocks >> np.uint64(32)) << np.uint64(6)
+        block = ((value >> np.uint64(32)) * blocks >> np.uint64(32)) << np.uint64(3)
         spread = (value ^ (value >> np.uint64(29))) * SPREAD >> np.uint64(1)
         for _ in range(probes):
             bit = spread & np.uint64(511)
-            bits[block + (bit >> np.uint64(3))] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
+            bits[block + (bit >> np.uint64(6))] |= np.uint64(1) << (bit & np.uint64(63))
             spread >>= np.uint64(9)
 
 

@@ -9,32 +9,60 @@ DuckDB. Reads local files, decides nothing about filters.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from journal.compiled import expect
-from journal.filters import FilterBuilder, Part
+from journal.filters import FilterBuilder, Hashed, Part
 from journal.text_pages import texts
 
 BATCH_ROWS = 30_720
 """Rows read at a time: what is hashed is still in the cache."""
 
+_ROWS_EACH = 30_000
+"""Rows of which a thread has enough to do to be worth having."""
+
+Group = Callable[[int], list[Hashed]]
+Spread = Callable[[Group, Iterable[int]], Iterable[list[Hashed]]]
+"""``map``, or that of threads: what a function gives of each row group, in their order."""
+
 Rows = Callable[[Sequence[str]], Iterable[pa.RecordBatch]]
 """DuckDB's reader of the file: the rows of some columns, batch by batch."""
 
 
-def take_in(builder: FilterBuilder, path: Path, columns: Collection[str], rows: Rows) -> None:
-    """Let a builder see the values of some columns of a file, ``rows`` where nothing else can."""
+@contextmanager
+def spread(threads: int, rows: int) -> Iterator[Spread]:
+    """Have row groups read by so many threads at once, where there are rows for several."""
+    if min(threads, rows // _ROWS_EACH) < 2:
+        yield map
+        return
+    with ThreadPoolExecutor(threads, "palimpsest-filters") as pool:
+        yield pool.map
+
+
+def take_in(
+    builder: FilterBuilder,
+    path: Path,
+    columns: Collection[str],
+    rows: Rows,
+    each: Spread = map,
+) -> None:
+    """Let a builder see the values of some columns of a file, ``rows`` where nothing else can.
+
+    ``each`` is how row groups of text are gone through.
+    """
     with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
         kinds = {field.name: field.type for field in file.schema_arrow}
         plain = {name for name in columns if name in kinds and _is_plain(kinds[name])}
         alone = [name for name in columns if name in plain and builder.takes_alone(name)]
         expect(file.metadata.num_rows * len(columns))
         for name in alone:
-            for part in _column(file, path, name, kinds[name]):
-                builder.add_values(name, part)
+            for found in _column(file, path, name, kinds[name], builder, each):
+                builder.keep(found)
         together = [name for name in columns if name not in alone]
         is_plain = plain.issuperset(together)
         for batch in _batches(file, together) if is_plain else rows(together):
@@ -46,31 +74,44 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.Record
         yield from file.iter_batches(BATCH_ROWS, columns=list(columns), use_threads=False)
 
 
-def _column(file: pq.ParquetFile, path: Path, name: str, kind: pa.DataType) -> Iterator[Part]:
-    """The values of one column, each row group's with or without those that repeat."""
+def _column(
+    file: pq.ParquetFile,
+    path: Path,
+    name: str,
+    kind: pa.DataType,
+    builder: FilterBuilder,
+    each: Spread,
+) -> Iterator[Iterable[Hashed]]:
+    """The values of one column hashed, each row group's with or without those that repeat."""
     leaf = _leaf(file.schema, name)
     if leaf is None or not _is_text(kind):
         for batch in file.iter_batches(BATCH_ROWS, columns=[name], use_threads=False):
-            yield from _decoded(pa.chunked_array([batch.column(name)]))
+            for part in _decoded(pa.chunked_array([batch.column(name)])):
+                yield builder.hashed(name, part)
         return
-    groups = file.metadata.num_row_groups
+    levels = file.schema.column(leaf).max_definition_level
     with pa.memory_map(str(path)) as mapped:
-        whole, levels = mapped.read_buffer(), file.schema.column(leaf).max_definition_level
-        for group in range(groups):
+        whole = mapped.read_buffer()
+
+        def hashed(group: int) -> list[Hashed]:
             chunk = file.metadata.row_group(group).column(leaf)
-            if chunk.has_dictionary_page:
-                yield from _coded(path, file.metadata, group, name)
-                continue
-            parts: Iterable[Part] | None = texts(whole, chunk, kind, levels)
+            parts: Iterable[Part] | None = None
+            if not chunk.has_dictionary_page:
+                parts = texts(whole, chunk, kind, levels)
             if parts is None:
-                parts = _decoded(file.read_row_group(group, [name], use_threads=False)[name])
-            yield from parts
+                parts = _read(path, file.metadata, group, name, coded=chunk.has_dictionary_page)
+            return [found for part in parts for found in builder.hashed(name, part)]
+
+        yield from each(hashed, range(file.metadata.num_row_groups))
 
 
-def _coded(path: Path, metadata: pq.FileMetaData, group: int, name: str) -> Iterator[Part]:
-    """The dictionary of a row group: its values, each once."""
+def _read(
+    path: Path, metadata: pq.FileMetaData, group: int, name: str, *, coded: bool
+) -> Iterator[Part]:
+    """A row group's values by a reader of its own: of a dictionary each once."""
+    names = [name] if coded else None
     with pq.ParquetFile(
-        path, metadata=metadata, memory_map=True, pre_buffer=False, read_dictionary=[name]
+        path, metadata=metadata, memory_map=True, pre_buffer=False, read_dictionary=names
     ) as file:
         yield from _decoded(file.read_row_group(group, [name], use_threads=False)[name])
 
