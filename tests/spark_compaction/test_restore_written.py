@@ -112,15 +112,66 @@ def test_what_breaks_a_constraint_is_refused(run: Client, by: Callable[[Any], No
     assert run("SELECT sum(n) FROM t") == [(sum(range(50)) - 5,)]
 
 
-def test_what_concerns_other_rows_stays_with_the_owner(
-    run: Client, by: Callable[[Any], None]
-) -> None:
-    before = _filled(run, ", UNIQUE (who)")
-    run("CREATE TABLE wanted AS SELECT 4 AS id")
+def _nothing_written(run: Client, sql: str, *, match: str) -> None:
+    before = run("SELECT * FROM t ORDER BY id")
+    for dry_run in ("true", "false"):
+        with pytest.raises(gateway.IntegrityError, match=match):
+            run(sql.replace(")", f", dry_run => {dry_run})"))
+    assert run("SELECT * FROM t ORDER BY id") == before
+    assert _is_clean(run)
+
+
+def test_unique_values_wander_between_units(run: Client, by: Callable[[Any], None]) -> None:
+    before = _filled(run, ", UNIQUE (who), UNIQUE (n, who)")
+    run("UPDATE t SET who = 'p' || (999 - id) WHERE id < 1000")
     engine = _Handed()
     by(engine)
     run("CALL system.restore('t', backup => 'b')")
-    assert (engine.written, run("SELECT * FROM t ORDER BY id")) == (0, before)
+    assert (engine.written, run("SELECT * FROM t ORDER BY id")) == (1, before)
+    assert _is_clean(run)
+
+
+def test_unique_values_that_others_have_are_refused(run: Client, by: Callable[[Any], None]) -> None:
+    _filled(run, ", UNIQUE (who)")
+    run("UPDATE t SET who = 'gone' WHERE id = 4")
+    run("UPDATE t SET who = 'p4' WHERE id = 2030")
+    engine = _Handed()
+    by(engine)
+    call = "CALL system.restore('t', backup => 'b', where => 'id < 1000')"
+    _nothing_written(run, call, match="who")
+    assert engine.written == 2
+    run("UPDATE t SET who = 'free' WHERE id = 2030")
+    run(call)
+    assert run("SELECT who FROM t WHERE id IN (4, 2030) ORDER BY id") == [("p4",), ("free",)]
+
+
+def test_foreign_keys_are_looked_at_across_units(run: Client, by: Callable[[Any], None]) -> None:
+    run("CREATE TABLE p (id INTEGER PRIMARY KEY)")
+    run("INSERT INTO p VALUES (1), (2)")
+    run(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, p INTEGER REFERENCES p (id),"
+        " next INTEGER REFERENCES t (id))"
+    )
+    run("INSERT INTO t SELECT i, 1 + i % 2, 999 - i FROM range(1000) r(i)")
+    run("CREATE TABLE child (id INTEGER PRIMARY KEY, t INTEGER REFERENCES t (id))")
+    before = run("SELECT * FROM t ORDER BY id")
+    run("CALL system.backup('t', name => 'b')")
+    run("UPDATE t SET p = 1, next = NULL")
+    run("DELETE FROM t WHERE id % 3 = 1")
+    run("DELETE FROM p WHERE id = 2")
+    run("INSERT INTO t VALUES (5000, 1, NULL)")
+    run("INSERT INTO child VALUES (1, 5000)")
+    engine = _Handed()
+    by(engine)
+    call = "CALL system.restore('t', backup => 'b')"
+    _nothing_written(run, call, match="p")
+    run("INSERT INTO p VALUES (2)")
+    _nothing_written(run, call, match="5000")
+    run("DELETE FROM child")
+    engine.written = 0
+    run(call)
+    assert (engine.written, run("SELECT * FROM t ORDER BY id")) == (1, before)
+    assert _is_clean(run)
 
 
 def test_a_condition_on_another_table(run: Client, by: Callable[[Any], None]) -> None:
