@@ -73,16 +73,18 @@ class DuckDBStore:
             raise
 
     def _forget_aside(self) -> None:
-        try:
-            shutil.rmtree(self._aside)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise PalimpsestError(
-                Code.FILE_ACCESS,
-                f"rows that DuckDB put aside in {self._aside} cannot be removed: {error.strerror}",
-                advice="mend permissions, or remove the folder; people's rows may be in it",
-            ) from error
+        # The setting may have been another when somebody was killed.
+        for folder in {self._aside, _aside(self._file, None)}:
+            try:
+                shutil.rmtree(folder)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise PalimpsestError(
+                    Code.FILE_ACCESS,
+                    f"rows that DuckDB put aside in {folder} cannot be removed: {error.strerror}",
+                    advice="mend permissions, or remove the folder; people's rows may be in it",
+                ) from error
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import duckdb
 from sqlglot import exp
@@ -21,7 +22,9 @@ def copy_live(file: Path) -> None:
     """Replace a closed database file by a copy of its tables."""
     draft = file.with_name(file.name + ".live")
     draft.unlink(missing_ok=True)
-    with duckdb.connect(":memory:") as connection:
+    # Where the file's own sessions put rows aside, and not in a folder of the process's.
+    settings: dict[str, Any] = {"temp_directory": f"{file}.tmp"}
+    with duckdb.connect(":memory:", config=settings) as connection:
         for path, name in ((file, "old"), (draft, "live")):
             attach = exp.Attach(
                 this=exp.Alias(this=exp.Literal.string(str(path)), alias=exp.to_identifier(name))

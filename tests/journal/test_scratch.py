@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 from journal.erasure.requests import State
 from journal.erasure.wanted import requests
+from journal.errors import PalimpsestError
 from journal.scratch import Scratch, scratch, sweep_scratch
+from journal.stores.duckdb_file import DuckDBStore
 from tests.support.client import Client
 
 _HOLDS = """
@@ -128,6 +131,28 @@ with memory_session(root, "main/t_journal/job", {"memory_limit": "60MB"}) as fou
     found.stage("big", Query.of(sqlglot.parse_one(rows, read="duckdb")), {})
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_a_folder_of_its_own_is_swept_and_no_other(tmp_path: Path) -> None:
+    given = tmp_path / "fast" / "disk"
+    given.mkdir(parents=True)
+    (given / "of others").touch()
+    file = tmp_path / "x.duckdb"
+    DuckDBStore(file, {}).close()
+    default = tmp_path / "x.duckdb.tmp"
+    for _ in range(2):
+        default.mkdir(exist_ok=True)
+        store = DuckDBStore(file, {"temp_directory": str(given)})
+        with contextlib.closing(store):
+            session = store.acquire()
+            ((own,),) = session.text("SELECT current_setting('temp_directory')")
+            assert Path(own).parent == given
+            store.release(session)
+            assert not default.exists()
+            assert [p.name for p in given.iterdir()] == ["of others"]
+        Path(own).mkdir()
+    with pytest.raises(PalimpsestError, match="temp_directory"):
+        DuckDBStore(file, {"temp_directory": str(given / "of others" / "x")})
 
 
 @pytest.mark.parametrize("killed", ["gateway", "unit"])
