@@ -39,8 +39,8 @@ EVERY = "SELECT * FROM t FOR SYSTEM_TIME ALL ORDER BY id, version_number"
 Killed = Callable[[str, str], None]
 
 
-def each(steps: tuple[str, ...], often: str) -> pytest.MarkDecorator:
-    """Every step on every store; on Spark, which takes long, one of them in each run of tests."""
+def each(steps: tuple[str, ...], often: str = "") -> pytest.MarkDecorator:
+    """Every step on every store; in each run of tests only ``often`` on Spark, which takes long."""
     found = [("postgresql", step) for step in steps]
     hive = [
         pytest.param("hive", step, marks=[] if step == often else pytest.mark.slow)
@@ -155,7 +155,7 @@ def test_an_archive_is_killed(table: Connection, killed: Killed, tmp_path: Path,
     assert is_whole(table)
 
 
-@each(tuple(s for s in BACKUP_STEPS if s != "in a file"), "after a file")
+@each(tuple(s for s in BACKUP_STEPS if s != "in a file"))
 def test_a_copy_is_killed(table: Connection, killed: Killed, tmp_path: Path, step: str) -> None:
     place = tmp_path / "vault"
     before, ever = rows(table, ALL), rows(table, EVERY)
@@ -207,7 +207,7 @@ def test_a_purge_of_a_copy_is_killed(
     assert rows(table, "SELECT id FROM t ORDER BY id") == [(2,), (4,)]
 
 
-@each(DROP_STEPS, "one removed")
+@each(DROP_STEPS)
 def test_the_removal_of_a_copy_is_killed(
     table: Connection, killed: Killed, tmp_path: Path, step: str
 ) -> None:
