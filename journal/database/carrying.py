@@ -81,7 +81,7 @@ class DatabaseCarrier:
             while rows := session.fetch_many(carried.BATCH_ROWS):
                 yield in_arrow(rows, schema)
 
-        return carried.write(path, schema, batches(), file.path)
+        return carried.write(path, schema, batches(), file)
 
     @contextmanager
     def load(self, table: Table, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:

@@ -86,7 +86,7 @@ class HiveCarrier:
                 texts = list(zip(*held, strict=True))
                 yield pa.table([pa.array(t, pa.string()) for t in texts], schema=schema)
 
-        return carried.write(path, schema, batches(), file.path)
+        return carried.write(path, schema, batches(), file)
 
     @contextmanager
     def load(self, table: Table, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:

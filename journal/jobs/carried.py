@@ -42,14 +42,25 @@ class Carrier(copies.Side, Protocol):
         """The backup with pieces of the store for its files, which go with the block."""
 
 
-def write(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], name: str) -> SegmentFile:
-    """Write rows to a Parquet file, batch by batch; what it is, under a ``name``."""
+def write(
+    path: Path, schema: pa.Schema, batches: Iterable[pa.Table], piece: SegmentFile
+) -> SegmentFile:
+    """Write the rows of a piece to a Parquet file, batch by batch; what it is, under its name.
+
+    Raises SEGMENT_DAMAGED unless they are as many as it had.
+    """
     rows = 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in batches:
             rows += batch.num_rows
             writer.write_table(batch)
-    return SegmentFile(name, path.stat().st_size, rows, checksum(path))
+    if rows != piece.rows:
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f"{rows} rows are in {piece.path}, which had {piece.rows}: nothing is copied",
+            advice="palimpsest verify shows what is wrong; bring it back from an earlier backup",
+        )
+    return SegmentFile(piece.path, path.stat().st_size, rows, checksum(path))
 
 
 def read(path: Path) -> Iterator[pa.Table]:

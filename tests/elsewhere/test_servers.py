@@ -12,6 +12,7 @@ from gateway.dbapi.connection import Connection
 from gateway.erasers import eraser_of
 from journal.erasure.requests import Outcome
 from journal.erasure.wanted import Wanted, requests
+from journal.hive.journal import HiveJournal
 from tests.elsewhere.copied_texts import spell, texts_in
 from tests.elsewhere.server_stores import (
     ARCHIVES,
@@ -241,3 +242,28 @@ def test_rows_past_their_date_are_archived_and_come_back(
         call(con, "restore('t', backup => 'moved', where => 'id < 10')")
         assert rows(con, "SELECT count(*) FROM t WHERE id = 2") == [(0,)]
         assert rows(con, "SELECT count(*) FROM t WHERE id < 10")[0][0] > 5
+
+
+@LONG_ON_HIVE
+def test_what_has_lost_rows_is_not_copied(connect: Connect, tmp_path: Path) -> None:
+    con, place = connect(), tmp_path / "vault"
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
+    con.execute("OPTIMIZE t")
+    _lose_rows(con)
+    with pytest.raises(gateway.Error, match="PAL-503"):
+        con.execute(f"CALL system.backup('t', name => 'far', to => '{place}')")
+    assert rows(con, "SELECT count(*) FROM system.backups") == [(0,)]
+    assert [p for p in place.rglob("*") if p.is_file()] == []
+
+
+def _lose_rows(con: Connection) -> None:
+    """Somebody drops the rows of a piece behind the gateway's back."""
+    journal = con.session.journal
+    (state,) = journal.state.tables.values()
+    segment = state.manifest.segments[0]
+    if isinstance(journal, HiveJournal):
+        journal.drop_segments([segment.files[0].path])
+        return
+    with journal.reading_session() as session:
+        session.text(f"DELETE FROM _palimpsest.{segment.id}")
