@@ -1,4 +1,4 @@
-"""Files and backups on HDFS, over WebHDFS, and on a server that speaks Google Cloud Storage."""
+"""Files and backups on HDFS, over WebHDFS, on Google Cloud Storage and on Azure's blobs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.away import Away
+from tests.support.azure import azurite, new_container
 from tests.support.client import Client
 from tests.support.gcs import emulator, new_bucket
 from tests.support.hdfs import Hdfs
@@ -25,12 +26,23 @@ def google() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=[pytest.param("webhdfs", marks=pytest.mark.slow), "gs"])
+@pytest.fixture(scope="session")
+def azure() -> Iterator[str]:
+    """How the server is connected to."""
+    with azurite() as connection:
+        yield connection
+
+
+@pytest.fixture(params=[pytest.param("webhdfs", marks=pytest.mark.slow), "gs", "az"])
 def away(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Away:
     """A folder that nobody used yet, in each of the stores."""
     if request.param == "webhdfs":
         cluster: Hdfs = request.getfixturevalue("cluster")
         return cluster.new_folder()
+    if request.param == "az":
+        connection: str = request.getfixturevalue("azure")
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+        return new_container(connection)
     address = request.getfixturevalue("google")
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", address)
     return new_bucket(address)
