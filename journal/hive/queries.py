@@ -14,7 +14,6 @@ from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column
 from journal.schema import fold
 from journal.stores.hive_types import Kind
-from journal.stores.postgres_select import result_names
 
 CATALOG = frozenset({"transactions", "holds", "jobs", "backups"})
 HELD = "held_"
@@ -68,31 +67,6 @@ def is_cte(table: exp.Table) -> bool:
             return True
         node = node.parent
     return False
-
-
-def names_of(ast: exp.Expr) -> Sequence[str]:
-    """Names of a query's columns, as written or as the gateway itself would make them up.
-
-    Empty where Spark names them.
-    """
-    if not isinstance(ast, exp.Query):
-        return ()
-    names = result_names(ast) or ()
-    first: exp.Expr = ast
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
-    items = first.selects if isinstance(first, exp.Query) else []
-    if len(items) != len(names):
-        return names
-    return [name or _made_up(item) for name, item in zip(names, items, strict=True)]
-
-
-def _made_up(item: exp.Expr) -> str:
-    """What an expression without a name is called, whatever stands for it in Spark."""
-    if isinstance(item, exp.Count) and isinstance(item.this, exp.Star):
-        return "count_star()"
-    text = item.sql(dialect="duckdb", normalize_functions="lower")
-    return f"({text})" if isinstance(item, exp.Binary) else text
 
 
 def as_json(query: Query, kinds: Sequence[Kind]) -> Query:

@@ -18,15 +18,11 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive.held_segments import HeldSegments
+from journal.hive.labels import labels_of
 from journal.hive.missing import NOT_FOUND, explained
 from journal.hive.places import Places
 from journal.hive.presence import Presence, listing
-from journal.hive.queries import (
-    HELD,
-    as_json,
-    names_of,
-    renamed,
-)
+from journal.hive.queries import HELD, as_json, renamed
 from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column, ident
@@ -179,7 +175,7 @@ class HiveSession:
             kinds = self._kinds_found(text)
             if any(kind.is_nested for kind in kinds):
                 self._asked(as_json(query, kinds), parameters)
-        names = list(names_of(query.ast)) or [""] * len(described)
+        names = labels_of(query, self.local) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
         self._kinds = query.__dict__["_hive_columns"] = list(zip(labels, kinds, strict=True))
 
@@ -275,7 +271,7 @@ class HiveSession:
         if here is not None:
             return self.local.describe(here, parameters)
         found = self._described(self._places.text(query, parameters)[0])
-        names = list(names_of(query.ast)) or [""] * len(found)
+        names = labels_of(query, self.local) or [""] * len(found)
         return [
             ResultColumn(given or name, kind_of(kind).name)
             for given, (name, kind) in zip(names, found, strict=False)
