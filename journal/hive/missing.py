@@ -14,6 +14,7 @@ from journal.plan import STORE_SCHEMA
 from journal.schema import fold
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
+from journal.stores.hive_reach import is_deep, too_far
 
 NOT_FOUND = frozenset({Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN})
 
@@ -21,12 +22,18 @@ NOT_FOUND = frozenset({Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN})
 def explained(
     error: PalimpsestError, connection: HiveConnection, tiers: SeenTiers, ast: exp.Expr
 ) -> PalimpsestError:
-    """SEGMENT_DAMAGED if a journal that a query reads is not as it was made, else ``error``."""
+    """SEGMENT_DAMAGED if a journal that a query reads is not as it was made, else ``error``.
+
+    NOT_SUPPORTED where a column is there, and out of Spark's reach.
+    """
     looked_at: set[str] = set()
+    columns: set[str] = set()
     for node in ast.find_all(exp.Table):
         found = tiers.find(node.name) if fold(node.db) == STORE_SCHEMA else None
-        for segment in () if found is None else found[1]:
-            assert found is not None
+        if found is None:
+            continue
+        columns |= {fold(c.name) for c in found[0].columns}
+        for segment in found[1]:
             name = segment.files[0].path.partition("/")[0]
             if name in looked_at:
                 continue
@@ -41,6 +48,11 @@ def explained(
                     " somebody dropped or changed it",
                     advice="restore the table of the journal from a backup",
                 )
+    for column in ast.find_all(exp.Column):
+        name = fold(column.name)
+        is_meant = f"with name `{name}`" in fold(str(error))
+        if is_meant and name in columns and not column.table and is_deep(column):
+            return too_far(column.name)
     return error
 
 

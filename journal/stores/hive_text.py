@@ -23,6 +23,7 @@ from journal.stores.base import Parameters
 from journal.stores.hive_apache import in_apache_terms
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_functions import CALLS
+from journal.stores.hive_reach import bring_near
 from journal.stores.hive_totals import add_totals
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
 from journal.stores.hive_values import spread_values
@@ -41,6 +42,8 @@ def _rendered(
 ) -> str:
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
+    if engine is Engine.SPARK:
+        bring_near(holder)
     spread_values(holder)
     add_totals(holder)
     for node in list(holder.walk()):
