@@ -14,14 +14,8 @@ from journal.stores.postgres_select import result_names
 
 
 def labels_of(query: Query, local: DuckDBSession) -> list[str]:
-    """The names of a query's columns, kept with it; empty where Spark names them."""
-    kept: list[str] | None = query.__dict__.get("_hive_labels")
-    if kept is None:
-        kept = query.__dict__["_hive_labels"] = _labels(query.ast, local)
-    return kept
-
-
-def _labels(ast: exp.Expr, local: DuckDBSession) -> list[str]:
+    """The names of a query's columns; empty where Spark names them."""
+    ast = query.ast
     if not isinstance(ast, exp.Query):
         return []
     names = result_names(ast) or []

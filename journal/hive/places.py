@@ -22,6 +22,8 @@ from journal.schema import fold
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive_engine import Engine
+from journal.stores.hive_known_types import has_nested
+from journal.stores.hive_nested import note_types
 from journal.stores.hive_rows import HeldRelation, held_relation
 from journal.stores.hive_text import Template, rendered
 
@@ -97,6 +99,7 @@ class Places:
     def in_spark(self, ast: exp.Expr) -> exp.Expr:
         """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
         holder = exp.Paren(this=ast.copy())
+        self._note_types(holder)
         for table in list(holder.find_all(exp.Table)):
             place = self._place(table)
             rows = self._local_rows(table) if place is None else self._inlined(place.copy())
@@ -106,6 +109,22 @@ class Places:
         assert isinstance(found, exp.Expr)
         found.pop()
         return found
+
+    def _note_types(self, holder: exp.Expr) -> None:
+        """Note what works on lists and structs, where there are any."""
+        found = {id(t): self._columns(t) for t in holder.find_all(exp.Table)}
+        if any(map(has_nested, found.values())) or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
+            note_types(holder, lambda table: found.get(id(table)))
+
+    def _columns(self, table: exp.Table) -> dict[str, exp.DataType]:
+        if fold(table.db) == STORE_SCHEMA:
+            seen = self.tiers.find(table.name)
+            named = [] if seen is None else [(c.physical, c.type) for c in seen[0].stored]
+        elif table.db or is_cte(table) or fold(table.name) not in self._names:
+            named = []
+        else:
+            named = [(c.name, c.type) for c in self._held_rows(table).columns]
+        return {fold(name): exp.DataType.build(kind, dialect="duckdb") for name, kind in named}
 
     def _place(self, table: exp.Table) -> exp.Query | None:
         """What Spark reads for a relation; None for one that is local, or is the client's own."""
@@ -129,11 +148,14 @@ class Places:
             return held_relation(self._local(), f"{STORE_SCHEMA}.{table.name}").query()
         if table.db or is_cte(table) or fold(table.name) not in self._names:
             return None
+        return self._held_rows(table).query()
+
+    def _held_rows(self, table: exp.Table) -> HeldRelation:
         name = fold(table.name)
         held = self._held.get(name)
         if held is None:
             held = self._held[name] = held_relation(self._local(), table.name)
-        return held.query()
+        return held
 
     def show_catalog(self) -> None:
         """Make the catalog's own relations readable, once."""

@@ -12,6 +12,7 @@ from journal.stores.calls import Calls, Change, refused, template
 from journal.stores.hive_json import extracted
 from journal.stores.hive_lists import collected
 from journal.stores.hive_moments import difference, difference_in, truncated
+from journal.stores.hive_nested import as_text, compared, extreme, length, ordered
 from journal.stores.hive_quantified import in_query, quantified
 
 _RENAMED = {
@@ -64,12 +65,12 @@ def _divided(node: exp.Expr) -> exp.Expr | None:
     return exp.Case().when(by_zero, endless).else_(made)
 
 
-def _bytes(node: exp.Expr) -> exp.Expr | None:
-    """A literal of bytes."""
+def _cast(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes, or a list as text."""
     assert isinstance(node, exp.Cast)
     given = literal_bytes(node)
     if given is None:
-        return None
+        return as_text(node)
     return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(given.hex())])
 
 
@@ -178,9 +179,14 @@ _BY_NAME: dict[str, Change] = {
 _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Avg: _average,
     exp.Grouping: _grouping,
-    **dict.fromkeys((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE), quantified),
+    **dict.fromkeys((exp.EQ, exp.NEQ), quantified),
+    **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), lambda n: compared(n) or quantified(n)),
+    **dict.fromkeys((exp.Max, exp.Min), extreme),
+    exp.Length: length,
+    exp.Ordered: ordered,
     exp.ArrayAgg: collected,
-    exp.Cast: _bytes,
+    exp.Between: compared,
+    exp.Cast: _cast,
     exp.Filter: collected,
     exp.In: in_query,
     exp.Window: _window,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -113,6 +114,10 @@ def whole_type(word: str, kind: str) -> str:
     return kind if word == "DECIMAL_TYPE" and "(" in kind else _TOLD.get(word, "")
 
 
+_VOID = re.compile(r"(?<=[<:,])void(?=[,>])")
+"""The type of a NULL without one, as a member of others; sqlglot does not read it."""
+
+
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> Kind:
     """What a type is, given as Spark describes it."""
@@ -126,7 +131,7 @@ def kind_of(text: str) -> Kind:
             f"DECIMAL({precision},{scale})", pa.decimal128(precision, scale), convert=_decimal
         )
     if base.startswith(("array", "map", "struct")):
-        node = exp.DataType.build(text, dialect=DIALECT)
+        node = exp.DataType.build(_VOID.sub("int", text), dialect=DIALECT)
         decode = _decoder(node)
         return Kind(
             _name(node), _arrow(node), True, lambda v: decode(json.loads(v, parse_float=Decimal))

@@ -24,6 +24,11 @@ TABLES = (
     "CREATE TABLE gaps (v INTEGER)",
     "INSERT INTO gaps VALUES (1), (3), (NULL)",
     "CREATE TABLE none (v INTEGER)",
+    'CREATE TABLE "Names" ("Mixed" INTEGER, "two words" INTEGER, "order" INTEGER)',
+    "CREATE TABLE nested (k INTEGER, l INTEGER[], s STRUCT(p INTEGER, q VARCHAR), x VARCHAR)",
+    "INSERT INTO nested VALUES (1, [1, NULL], {'p': NULL, 'q': 'a'}, 'abc')",
+    "INSERT INTO nested VALUES (2, [1, 2], {'p': 1, 'q': NULL}, 'x'), (3, NULL, NULL, NULL)",
+    "INSERT INTO nested VALUES (4, [], {'p': 1, 'q': 'z'}, ''), (5, [NULL], {'p': 2}, '')",
 )
 COMPARED = [
     f"SELECT k, n {operator} {word} (SELECT v FROM {source}) AS found FROM t ORDER BY k"
@@ -54,7 +59,31 @@ QUERIES = [
     "SELECT k, rank() OVER (PARTITION BY g) FROM t ORDER BY k",
     "SELECT * FROM (VALUES (1, (SELECT max(k) FROM t)), (2, NULL)) AS q(a, b) ORDER BY a",
     "SELECT k // 2, k % 2, -k // 2, -k % 3 FROM t ORDER BY k",
+    "SELECT k, {'p': NULL, 'q': 'it''s'} AS s, [NULL] AS l FROM t",
+    "SELECT k, len(l), len(x), CAST(l AS VARCHAR), length(list_append(l, 7)) FROM nested",
+    "SELECT max(l), min(l), max(s), min(s), max(k) FROM nested",
+    "SELECT k, rank() OVER (ORDER BY s) AS r, max(l) OVER (PARTITION BY k % 2) FROM nested",
+    "SELECT k FROM nested WHERE l > [1, 2] OR s < {'p': 1, 'q': 'zz'} OR l BETWEEN [3] AND [NULL]",
+    "WITH c AS (SELECT l AS m FROM nested) SELECT len(a.m), b.m FROM c a JOIN c AS b ON a.m < b.m",
+    "SELECT list(k ORDER BY l NULLS FIRST), list(k ORDER BY s) FROM nested",
+    "SELECT k, l AS y FROM nested ORDER BY y DESC NULLS LAST LIMIT 2",
+    "SELECT l, k FROM nested UNION ALL SELECT [9], 6 ORDER BY 1 LIMIT 5",
+    "SELECT v, q.m, q.m + 1 FROM few, LATERAL (SELECT (SELECT max(k) FROM t WHERE n < few.v) m) q",
 ]
+NAMED = (
+    'SELECT count(*), max("Mixed"), "Mixed" + 1, min("two words"), -"order", "Mixed" IS NULL,'
+    ' CAST("Mixed" AS BIGINT), "Mixed" IN (1, 2), count(DISTINCT "order") FILTER (WHERE true)'
+    ' FROM "Names" GROUP BY "Mixed", "order"'
+)
+"""Columns without a name go by their text, in which quotes stand where a name needs them."""
+FAR = (
+    "SELECT (SELECT max(f.v) FROM few f WHERE EXISTS (SELECT 1 FROM gaps g WHERE v = t.n)) FROM t",
+    "SELECT (SELECT max(f.v) FROM few f WHERE EXISTS (SELECT 1 FROM gaps g WHERE v = n)) FROM t",
+    "SELECT * FROM t, LATERAL (SELECT (SELECT max(v) FROM few WHERE v < t.n) AS m) q",
+    "SELECT m FROM t, LATERAL (SELECT (SELECT max(v) FROM few WHERE v < t.n) AS m) q GROUP BY m",
+)
+"""Spark looks one query out, and says of columns further out that there are none."""
+
 FAILING = [
     ("SELECT k // (k - 1) FROM t", "22012"),
     ("SELECT k % (k - 1) FROM t", "22012"),
@@ -78,7 +107,7 @@ def both(
             spark.execute(sql)
             plain.execute(sql)
         yield spark, plain
-        for name in ("t", "few", "gaps", "none"):
+        for name in ("t", "few", "gaps", "none", "nested", '"Names"'):
             spark.execute(f"DROP TABLE {name}")
 
 
@@ -105,3 +134,21 @@ def test_same_errors(
     with pytest.raises(gateway.Error) as raised:
         both[0].execute(sql).fetchall()
     assert raised.value.sqlstate == state
+
+
+def test_columns_without_a_name_are_called_alike(
+    both: tuple[Connection, duckdb.DuckDBPyConnection],
+) -> None:
+    spark, plain = both
+    found, wanted = spark.execute(NAMED).description, plain.execute(NAMED).description
+    assert [column[0] for column in found or ()] == [column[0] for column in wanted or ()]
+
+
+@pytest.mark.parametrize("sql", FAR)
+def test_columns_out_of_sparks_reach_are_refused(
+    both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str
+) -> None:
+    both[1].execute(sql)
+    with pytest.raises(gateway.NotSupportedError, match="two further out") as raised:
+        both[0].execute(sql)
+    assert raised.value.code == "PAL-110"
