@@ -5,8 +5,9 @@
 
 Prints progress and, for each divergence, a minimised program. `--summary` keeps what was found so
 far in a file, and `--resume` goes on from there. `--engine postgres` runs the programs on journals
-in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server; `--engine oracle`
-compares the oracle with itself, which tests the fuzzer.
+in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server, `hive-held` with
+small tables read in the gateway; `--engine oracle` compares the oracle with itself, which tests the
+fuzzer. `--upkeep` has tables compacted in between, which changes no answer.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from pathlib import Path
 from tests.differential.fuzzer import HIVE_LACKS, Finding, Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS
 from tests.support.postgres import running
+from tests.support.programs.tables import NO_KINDS
 from tests.support.thrift_server import shared
 
 # Programs that share the restarts, and between two looks at --stop-after.
@@ -59,7 +61,8 @@ class Run:
             length=options.length,
             minimise=not options.no_minimise,
             new_url=new_url,
-            lacks=HIVE_LACKS if options.engine == "hive" else None,
+            lacks=HIVE_LACKS if options.engine.startswith("hive") else NO_KINDS,
+            upkeep=options.upkeep,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -122,7 +125,13 @@ def _hive(folder: Path) -> Iterator[Callable[[], str]]:
         yield lambda: server.new_store(folder)
 
 
-SERVERS = {"postgres": _postgres, "hive": _hive}
+@contextmanager
+def _held(folder: Path) -> Iterator[Callable[[], str]]:
+    with shared(folder) as server:
+        yield lambda: server.new_store(folder, held_rows="100000")
+
+
+SERVERS = {"postgres": _postgres, "hive": _hive, "hive-held": _held}
 
 
 def main() -> int:
@@ -134,6 +143,7 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
+    parser.add_argument("--upkeep", action="store_true", help="compact, and ask for partitions")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.fuzzer import HIVE_DIFFERS, HIVE_LACKS, Fuzzer
+from tests.differential.fuzzer import HIVE_LACKS, Fuzzer
 from tests.support.logic.runner import Disturbance
 from tests.support.thrift_server import ThriftServer
 
@@ -21,7 +21,6 @@ def test_gateway_agrees_with_the_oracle(server: ThriftServer, tmp_path: Path, se
         Disturbance(),
         new_url=lambda: server.new_store(tmp_path),
         lacks=HIVE_LACKS,
-        skip=HIVE_DIFFERS,
         length=14,
     )
     try:

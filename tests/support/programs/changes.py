@@ -10,14 +10,24 @@ from dataclasses import dataclass, replace
 
 from tests.support.programs.step import Step
 from tests.support.programs.tables import (
+    NO_KINDS,
     SCHEMA,
     TYPE_NAMES,
     Column,
+    Kinds,
     Table,
     literal,
     random_column,
     random_table,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What a change may make: something of a name nothing has yet, of no kind in ``lacks``."""
+
+    name: str
+    lacks: Kinds = NO_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,8 @@ class Change:
     table: Table
 
 
-def random_change(rng: random.Random, table: Table, fresh: str) -> Change:
-    """Return a change of a table; `fresh` is a name nothing has yet."""
+def random_change(rng: random.Random, table: Table, fresh: Fresh) -> Change:
+    """Return a change of a table."""
     made = rng.choice(_SHAPES)(rng, table, fresh)
     return made or _add_column(rng, table, fresh)
 
@@ -39,14 +49,14 @@ def _altered(table: Table, action: str, columns: tuple[Column, ...] | None = Non
     return Change((step,), table if columns is None else replace(table, columns=columns))
 
 
-def _add_column(rng: random.Random, table: Table, fresh: str) -> Change:
-    column = random_column(rng, fresh)
+def _add_column(rng: random.Random, table: Table, fresh: Fresh) -> Change:
+    column = random_column(rng, fresh.name, fresh.lacks)
     default = f" DEFAULT {column.default}" if column.default else ""
     action = f"ADD COLUMN {column.name} {column.type_name}{default}"
     return _altered(table, action, (*table.columns, column))
 
 
-def _drop_column(rng: random.Random, table: Table, fresh: str) -> Change | None:
+def _drop_column(rng: random.Random, table: Table, fresh: Fresh) -> Change | None:
     constrained = {column.name for column in table.columns if column.check} | table.constrained()
     free: list[Column] = []
     for column in reversed(table.columns):
@@ -65,15 +75,15 @@ def _free(table: Table) -> list[Column]:
     return [c for c in table.columns if c.name not in keys and not c.check]
 
 
-def _rename_column(rng: random.Random, table: Table, fresh: str) -> Change | None:
+def _rename_column(rng: random.Random, table: Table, fresh: Fresh) -> Change | None:
     if not _free(table):
         return None
     chosen = rng.choice(_free(table))
-    columns = tuple(replace(c, name=fresh) if c is chosen else c for c in table.columns)
-    return _altered(table, f"RENAME COLUMN {chosen.name} TO {fresh}", columns)
+    columns = tuple(replace(c, name=fresh.name) if c is chosen else c for c in table.columns)
+    return _altered(table, f"RENAME COLUMN {chosen.name} TO {fresh.name}", columns)
 
 
-def _change_type(rng: random.Random, table: Table, fresh: str) -> Change | None:
+def _change_type(rng: random.Random, table: Table, fresh: Fresh) -> Change | None:
     free = [c for c in _free(table) if c.kind in ("int", "date", "bool") and not c.default]
     if not free:
         return None
@@ -86,7 +96,7 @@ def _change_type(rng: random.Random, table: Table, fresh: str) -> Change | None:
     return _altered(table, f"ALTER COLUMN {chosen.name} TYPE {name}", columns)
 
 
-def _change_rules(rng: random.Random, table: Table, fresh: str) -> Change | None:
+def _change_rules(rng: random.Random, table: Table, fresh: Fresh) -> Change | None:
     if not _free(table):
         return None
     chosen = rng.choice(_free(table))
@@ -104,22 +114,22 @@ def _change_rules(rng: random.Random, table: Table, fresh: str) -> Change | None
     return _altered(table, f"ALTER COLUMN {chosen.name} {action}", columns)
 
 
-def _rename_table(rng: random.Random, table: Table, fresh: str) -> Change:
-    name = f"t_{fresh}"
+def _rename_table(rng: random.Random, table: Table, fresh: Fresh) -> Change:
+    name = f"t_{fresh.name}"
     return Change(
         (Step(f"ALTER TABLE {table.reference} RENAME TO {name}"),), replace(table, name=name)
     )
 
 
-def _again(rng: random.Random, table: Table, fresh: str) -> Change:
+def _again(rng: random.Random, table: Table, fresh: Fresh) -> Change:
     """Drop a table and make another one of its name."""
-    made = random_table(rng, table.name)
+    made = random_table(rng, table.name, fresh.lacks)
     return Change((Step(f"DROP TABLE {table.reference}"), Step(made.ddl())), made)
 
 
-def _view(rng: random.Random, table: Table, fresh: str) -> Change:
+def _view(rng: random.Random, table: Table, fresh: Fresh) -> Change:
     """Make a view, read it, and drop it again, so that it hinders no later change."""
-    view = f"{SCHEMA}.v_{fresh}"
+    view = f"{SCHEMA}.v_{fresh.name}"
     column = rng.choice(table.columns).name
     body = rng.choice(
         (
@@ -131,15 +141,15 @@ def _view(rng: random.Random, table: Table, fresh: str) -> Change:
     return Change(tuple(Step(sql) for sql in made), table)
 
 
-def _copy(rng: random.Random, table: Table, fresh: str) -> Change:
+def _copy(rng: random.Random, table: Table, fresh: Fresh) -> Change:
     """Make a table of a query's rows, and go on with that."""
-    name = f"c_{fresh}"
+    name = f"c_{fresh.name}"
     columns = tuple(replace(c, not_null=False, default="", check="") for c in table.columns)
     sql = f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM {table.reference}"
     return Change((Step(sql),), Table(name, columns, (), ()))
 
 
-_SHAPES: tuple[Callable[[random.Random, Table, str], Change | None], ...] = (
+_SHAPES: tuple[Callable[[random.Random, Table, Fresh], Change | None], ...] = (
     _add_column, _add_column, _drop_column, _drop_column, _rename_column, _change_type,
     _change_rules, _change_rules, _rename_table, _again, _view, _copy,
 )  # fmt: skip

@@ -3,10 +3,11 @@
 import random
 from dataclasses import dataclass, field
 
-from tests.support.programs.changes import random_change
+from tests.support.programs.changes import Fresh, random_change
 from tests.support.programs.reads import random_read
 from tests.support.programs.step import Step
-from tests.support.programs.tables import SCHEMA, Table, random_table
+from tests.support.programs.tables import NO_KINDS, SCHEMA, Kinds, Table, random_table
+from tests.support.programs.upkeep import layout_of, random_upkeep
 from tests.support.programs.writes import random_write, seed_rows
 
 _TABLE_NAMES = ("t0", "t1", '"T two"')
@@ -22,13 +23,21 @@ class Program:
     tables: tuple[Table, ...]
 
 
-def random_program(seed: int, length: int = 16) -> Program:
-    """Return the program of a seed."""
+def random_program(
+    seed: int, length: int = 16, lacks: Kinds = NO_KINDS, *, upkeep: bool = False
+) -> Program:
+    """Return the program of a seed, without columns of the kinds that a store lacks.
+
+    With ``upkeep`` tables ask for partitions and buckets, and are compacted now and then.
+    """
     rng = random.Random(seed)
     count = rng.choice((1, 2, 2, 3))
-    tables = tuple(random_table(rng, _TABLE_NAMES[place]) for place in range(count))
+    tables = tuple(random_table(rng, _TABLE_NAMES[place], lacks) for place in range(count))
     created = [Step(f"CREATE SCHEMA {SCHEMA}"), *(Step(table.ddl()) for table in tables)]
-    course = _Course(rng, list(tables), [seed_rows(rng, table) for table in tables])
+    if upkeep:
+        created += [step for table in tables for step in layout_of(rng, table)]
+    seeds = [seed_rows(rng, table) for table in tables]
+    course = _Course(rng, list(tables), seeds, lacks, upkeep)
     course.run(length)
     final = [Step(f"SELECT * FROM {table.reference}") for table in course.tables]
     final += [Step(f"SELECT * FROM {table.reference}") for table in course.past]
@@ -42,6 +51,8 @@ class _Course:
     rng: random.Random
     tables: list[Table]
     steps: list[Step]
+    lacks: Kinds
+    upkeep: bool
     past: list[Table] = field(default_factory=list)
     # Of the open transaction: the tables at BEGIN, and at each savepoint.
     before: list[Table] | None = None
@@ -65,7 +76,8 @@ class _Course:
         if choice < 0.07:
             place = self.rng.randrange(len(self.tables))
             self.numbers += 1
-            changed = random_change(self.rng, self.tables[place], f"n{self.numbers}")
+            fresh = Fresh(f"n{self.numbers}", self.lacks)
+            changed = random_change(self.rng, self.tables[place], fresh)
             self.tables[place] = changed.table
             self.steps += changed.steps
         else:
@@ -83,6 +95,8 @@ class _Course:
             mark = f"m{self.numbers}"
             self.steps.append(Step(f"-- {mark}", mark=mark))
             self.past = [table.at(mark) for table in self.tables]
+        elif self.upkeep and choice < 0.32:
+            self.steps.append(random_upkeep(self.rng, self.tables))
 
     def _inside(self) -> str:
         choice = self.rng.random()

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 class Step:
     """A statement of a program, or a mark: a moment that later statements read at.
 
-    A table that is read at a mark is written `name/*@mark*/`.
+    A table that is read at a mark is written `name/*@mark*/`. Upkeep concerns what is tested only:
+    it changes no answer.
     """
 
     sql: str
     ordered: bool = False
     mark: str = ""
+    upkeep: bool = False

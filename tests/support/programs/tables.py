@@ -11,6 +11,9 @@ Kind: TypeAlias = Literal[
     "huge", "blob", "uuid", "time", "zoned", "list", "struct",
 ]  # fmt: skip
 
+Kinds: TypeAlias = frozenset[Kind]
+NO_KINDS: Kinds = frozenset()
+
 TYPE_NAMES: dict[Kind, tuple[str, ...]] = {
     "int": ("INTEGER", "BIGINT", "SMALLINT"),
     "text": ("VARCHAR", "TEXT"),
@@ -136,13 +139,13 @@ def distinct_literals(rng: random.Random, kind: Kind, count: int) -> list[str]:
     return pool[:count]
 
 
-def random_column(rng: random.Random, name: str) -> Column:
-    """Return a column that is no part of a key, with or without a default."""
-    column = _column(rng, name, rng.choice(_VALUE_KINDS))
+def random_column(rng: random.Random, name: str, lacks: Kinds = NO_KINDS) -> Column:
+    """Return a column that is no part of a key, of no kind in ``lacks``; some have a default."""
+    column = _column(rng, name, _value_kind(rng, lacks))
     return replace(column, default=rng.choice(_LITERALS[column.kind]) if rng.random() < 0.5 else "")
 
 
-def random_table(rng: random.Random, name: str) -> Table:
+def random_table(rng: random.Random, name: str, lacks: Kinds = NO_KINDS) -> Table:
     """Return a table with one of: no key, a single key, a composite key."""
     key_size = rng.choice((0, 1, 1, 1, 2))
     names = list(_COLUMN_NAMES)
@@ -150,7 +153,7 @@ def random_table(rng: random.Random, name: str) -> Table:
     key_names = ("k", "k2")[:key_size]
     columns = [_column(rng, key_name, rng.choice(_KEY_KINDS)) for key_name in key_names]
     for _ in range(rng.randint(2, 4)):
-        columns.append(_with_rules(rng, _column(rng, names.pop(), rng.choice(_VALUE_KINDS))))
+        columns.append(_with_rules(rng, _column(rng, names.pop(), _value_kind(rng, lacks))))
     uniques: list[tuple[str, ...]] = []
     plain = [column.name for column in columns[key_size:] if column.kind in ("int", "text")]
     if plain and rng.random() < 0.3:
@@ -158,6 +161,10 @@ def random_table(rng: random.Random, name: str) -> Table:
     if rng.random() < 0.2:
         rng.shuffle(columns)
     return Table(name, tuple(columns), key_names, tuple(uniques))
+
+
+def _value_kind(rng: random.Random, lacks: Kinds) -> Kind:
+    return rng.choice([kind for kind in _VALUE_KINDS if kind not in lacks])
 
 
 def _column(rng: random.Random, name: str, kind: Kind) -> Column:
