@@ -124,14 +124,36 @@ def _is_compared(node: exp.Placeholder) -> bool:
 def written(tree: exp.Expr, engine: Engine = Engine.SPARK) -> str:
     """The text of a tree that is in the engine's terms already."""
     level = ErrorLevel.RAISE
+    nuls = _stand_in(tree)
+    if nuls:
+        tree = tree.transform(lambda node: _replaced(node, nuls))
     try:
-        return str(tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level))
+        text = str(tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level))
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"a Hive store cannot run this: {str(error).rstrip('.')}",
             advice=f"write it in terms that {engine.value} has",
         ) from error
+    return text.replace(nuls, "\\000") if nuls else text
+
+
+def _stand_in(tree: exp.Expr) -> str:
+    """A character for NUL that a tree does not have; "" if it has no NUL.
+
+    sqlglot writes NUL as ``\\0``, and the engines take two digits behind that for a part of it.
+    """
+    texts = {node.name for node in tree.find_all(exp.Literal, exp.Identifier)}
+    if not any("\0" in text for text in texts):
+        return ""
+    taken = set("".join(texts))
+    return next(chr(code) for code in range(0xE000, 0x10FFFF) if chr(code) not in taken)
+
+
+def _replaced(node: exp.Expr, stand_in: str) -> exp.Expr:
+    if isinstance(node, exp.Literal) and node.is_string:
+        return exp.Literal.string(node.name.replace("\0", stand_in))
+    return node
 
 
 def literal(value: Any) -> exp.Expr:

@@ -30,6 +30,10 @@ def test_a_text_is_one_literal_with_the_same_content(value: str) -> None:
     assert found.this == value
 
 
+def test_digits_after_a_nul_are_not_part_of_it() -> None:
+    assert rendered(exp.select(literal("\x0000 a"))) == r"SELECT '\00000 a'"
+
+
 @given(st.integers())
 def test_a_number_is_itself(value: int) -> None:
     (found,) = read_back(rendered(exp.select(literal(value)))).selects
