@@ -22,9 +22,13 @@ def write(
 ) -> str:
     """Write rows that are given as journal fields; their path, which is added to ``made``.
 
-    Shaped rows lie in the partitions and buckets that the owner of the table wants.
+    Shaped rows lie in the partitions and buckets that the owner of the table wants, unless a value
+    would not survive that.
     """
     shape = layout.shape_of(table, fields) if is_shaped else layout.FLAT
+    lost = layout.lost_in_folders(fields, shape, rows)
+    if lost is not None and connection.run(lost):
+        shape = layout.FLAT
     path = journal.new_segment(table, connection, fields, shape)
     made.append(path)
     if shape == layout.FLAT:

@@ -33,6 +33,22 @@ PARTITION = "palimpsest_segment"
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 """Properties of a table: ``city,year``, and ``id:16``, by physical names."""
 _SHAPED = "_s"
+_NO_PARTS = frozenset(
+    {
+        exp.DType.VARBINARY,
+        exp.DType.BINARY,
+        exp.DType.BLOB,
+        exp.DType.TIMESTAMPTZ,
+        exp.DType.TIMESTAMPLTZ,
+        exp.DType.LIST,
+        exp.DType.ARRAY,
+        exp.DType.STRUCT,
+        exp.DType.MAP,
+    }
+)
+_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_FOLDER_BYTES_MAX = 250
+"""How long a folder's name may be, in which a byte of a value may take three."""
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -120,17 +136,26 @@ def journal_fields(table: Table, fields: Fields) -> Fields:
 def shape_of(table: Table, fields: Fields) -> Shape:
     """How the owner of a table wants it to lie, as far as rows have such columns."""
     properties, there = dict(table.properties), {name for name, _ in fields}
-    by = tuple(c for c in properties.get(PARTITIONED, "").split(",") if c in there)
+    parting = {name for name, kind in fields if can_part(kind)}
+    by = tuple(c for c in properties.get(PARTITIONED, "").split(",") if c in parting)
     buckets, _, count = properties.get(BUCKETED, "").rpartition(":")
     into = tuple(c for c in buckets.split(",") if c)
     found = partitioning_of(table)
     if found is not None and found.strategy == "LIST" and not by:
-        by = tuple(c for c in (found.column,) if c in there)
+        by = tuple(c for c in (found.column,) if c in parting)
     elif found is not None and found.parts is not None and not into:
         into, count = (found.column,), str(found.parts)
     if not into or not set(into) <= there - set(by):
         return Shape(by)
     return Shape(by, into, int(count))
+
+
+def can_part(kind: str) -> bool:
+    """True for types whose values are the same for everybody who reads them from a folder's name.
+
+    Instants are written there in the time zone of one session and read in that of another.
+    """
+    return exp.DataType.build(kind, dialect="duckdb").this not in _NO_PARTS
 
 
 def check_shape(table: Table, engine: Engine) -> None:
@@ -144,6 +169,14 @@ def check_shape(table: Table, engine: Engine) -> None:
             "a Hive store has no partitions by ranges",
             advice="use LIST (column) of a column with the day or month, or HASH (column) INTO n",
         )
+    if found is not None and found.strategy == "LIST":
+        parted = table.by_physical(found.column)
+        if not can_part(parted.type):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"a Hive store has no partitions by {parted.name}, which is {parted.type}",
+                advice="use LIST (column) of a date, a timestamp without zone, a number or text",
+            )
 
 
 def journal_table(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> str:
@@ -247,6 +280,29 @@ def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:
     target, segment = _place(names, path)
     target.set("partition", _partition(segment))
     return exp.Insert(this=target, expression=rows)
+
+
+def lost_in_folders(fields: Fields, shape: Shape, rows: exp.Query) -> exp.Query | None:
+    """A row if a value would not come back from the name of its folder; None if all values do.
+
+    A text that is empty comes back as NULL, and one that ends in blanks meets another.
+    """
+    kinds = dict(fields)
+    lost: list[exp.Expr] = []
+    for name in (n for n in shape.by if spark_type(kinds[n]) == "STRING"):
+        value = column(name, "w")
+        bytes_max = (_FOLDER_BYTES_MAX - len(name.encode())) // 3
+        size = exp.Anonymous(this="octet_length", expressions=[value.copy()])
+        none = [exp.Literal.string(""), exp.Literal.string(_DEFAULT_PARTITION)]
+        lost += [
+            exp.In(this=value.copy(), expressions=none),
+            exp.Like(this=value.copy(), expression=exp.Literal.string("% ")),
+            exp.GT(this=size, expression=exp.Literal.number(max(bytes_max, 0))),
+        ]
+    if not lost:
+        return None
+    found = exp.select(exp.Literal.number(1)).from_(rows.copy().subquery("w"))
+    return found.where(exp.or_(*lost)).limit(1)
 
 
 def insert_shaped(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 import gateway
@@ -89,3 +90,66 @@ def test_partitions_by_what_is_no_column_are_refused(outside: Outside) -> None:
     ):
         with pytest.raises(gateway.Error):
             con.execute(f"CREATE TABLE hr.t (k INT, tags ARRAY<INT>) {clause}")
+
+
+def _filled(con: Connection, kind: str, values: tuple[str, ...]) -> None:
+    """Two commits of a table that is to have a partition for each value, and NULL."""
+    con.execute(f"CREATE TABLE t (k INTEGER PRIMARY KEY, p {kind})")
+    con.execute("ALTER TABLE t SET (partitions = 'LIST (p)')")
+    rows = [f"({number}, {value})" for number, value in enumerate((*values, "NULL"))]
+    for place in (0, 1):
+        con.execute(f"INSERT INTO t VALUES {', '.join(rows[place::2])}")
+    (done,) = con.execute("CALL system.compact('t')").fetchall()
+    assert done[3] == "SUCCEEDED", done
+
+
+def test_texts_that_no_folder_holds_come_back_as_they_were(con: Connection) -> None:
+    values = ("''", "'a'", "'a '", "'__HIVE_DEFAULT_PARTITION__'", f"'{'x' * 300}'")
+    _filled(con, "VARCHAR", values)
+    rows = con.execute("SELECT p FROM t ORDER BY k").fetchall()
+    assert rows == [("",), ("a",), ("a ",), ("__HIVE_DEFAULT_PARTITION__",), ("x" * 300,), (None,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (
+            "VARCHAR",
+            ("'x/y=z'", "'%41'", "'é😀'", "'a:b#c?*[]{}\\^\"'", "'NULL'", "'A'", "'a'", "'..'"),
+        ),
+        ("DATE", ("DATE '2024-02-29'", "DATE '0001-01-01'", "DATE '9999-12-31'")),
+        ("DECIMAL(10, 2)", ("1.50", "-0.01", "0.00", "12345678.90")),
+        (
+            "TIMESTAMP",
+            ("TIMESTAMP '2024-01-01 10:00:00.123456'", "TIMESTAMP '1969-12-31 23:59:59'"),
+        ),
+        ("BOOLEAN", ("true", "false")),
+        ("BIGINT", ("9223372036854775807", "-9223372036854775808", "0")),
+        ("DOUBLE", ("0.5", "-1e300", "CAST('-inf' AS DOUBLE)", "0.1", "1e-7")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_values_of_each_type_come_back_from_folders(
+    con: Connection, kind: str, values: tuple[str, ...]
+) -> None:
+    _filled(con, kind, values)
+    con.execute("SET TIME ZONE 'America/New_York'")
+    counted = ", ".join(f"count(*) FILTER (WHERE p = {value})" for value in values)
+    with duckdb.connect() as plain:
+        plain.execute(f"CREATE TABLE t (k INTEGER, p {kind})")
+        for number, value in enumerate((*values, "NULL")):
+            plain.execute(f"INSERT INTO t VALUES ({number}, {value})")
+        for asked in (
+            "SELECT k, p FROM t ORDER BY k",
+            f"SELECT {counted}, count(p) FROM t",
+            f"SELECT k FROM t WHERE p IS NULL OR p = {values[-1]} ORDER BY k",
+        ):
+            assert con.execute(asked).fetchall() == plain.execute(asked).fetchall()
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMPTZ", "BLOB", "INTEGER[]"])
+def test_types_that_no_folder_names_are_refused(con: Connection, kind: str) -> None:
+    con.execute(f"CREATE TABLE t (k INTEGER PRIMARY KEY, p {kind})")
+    with pytest.raises(gateway.NotSupportedError, match="no partitions by p"):
+        con.execute("ALTER TABLE t SET (partitions = 'LIST (p)')")
