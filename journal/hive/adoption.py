@@ -136,6 +136,7 @@ def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Plann
     bare = layout.plain_name(asked.name.name)
     properties = [(TAKEN, f"{found.database}.{bare}{ADOPTED}")]
     if found.partitioned:
+        _check_parts(columns, found)
         properties.append((PARTITIONED, ",".join(fold(c) for c in found.partitioned)))
     if found.bucketed:
         into = ",".join(fold(c) for c in found.bucketed)
@@ -162,6 +163,19 @@ def _steps(asked: Adoption, found: Plain, rows: int, table: Table) -> tuple[str,
         f"once compaction has replaced {later} and its grace is over, vacuum removes it",
         f"palimpsest eject {name} undoes it",
     )
+
+
+def _check_parts(columns: Sequence[Column], found: Plain) -> None:
+    """Raise NOT_SUPPORTED for partitions whose names mean other values to other sessions."""
+    for column in columns:
+        is_part = column.physical in {fold(c) for c in found.partitioned}
+        if is_part and not layout.can_part(column.type):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{found.database}.{found.name} is partitioned by {column.name}, which is"
+                f" {column.type}: what its folders mean depends on who reads them",
+                advice="copy it to a table with partitions by a date or a timestamp without zone",
+            )
 
 
 def _column(name: str, kind: str, place: str, asked: Adoption) -> Column:

@@ -8,6 +8,7 @@ import pytest
 import gateway
 from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
+from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
 from journal.stores import hive_plain as plain_tables
@@ -153,3 +154,10 @@ def test_types_that_no_folder_names_are_refused(con: Connection, kind: str) -> N
     con.execute(f"CREATE TABLE t (k INTEGER PRIMARY KEY, p {kind})")
     with pytest.raises(gateway.NotSupportedError, match="no partitions by p"):
         con.execute("ALTER TABLE t SET (partitions = 'LIST (p)')")
+
+
+def test_tables_with_partitions_by_instants_are_not_adopted(outside: Outside) -> None:
+    outside.run("CREATE TABLE hr.t (k INT, at TIMESTAMP_LTZ) USING PARQUET PARTITIONED BY (at)")
+    with pytest.raises(PalimpsestError, match="depends on who reads them") as raised:
+        adopt(outside.con.session, "hr.t", ("k",), CLASSIC, run=False)
+    assert raised.value.code is Code.NOT_SUPPORTED
