@@ -28,6 +28,7 @@ def small_disk(
     cluster: Cluster, database: str, admin: psycopg.Connection[Any]
 ) -> Iterator[Callable[[str], None]]:
     """Where the database's new tables go: a disk of a few megabytes, which can be made larger."""
+    cluster.require_ownership()
     place = cluster.folder / f"disk_{database}"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4M", "tmpfs", str(place)]

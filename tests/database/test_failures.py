@@ -72,6 +72,7 @@ def test_a_wrong_password_is_never_shown(cluster: Cluster, database: str) -> Non
 
 
 def test_a_wrong_password_is_refused(cluster: Cluster, database: str) -> None:
+    cluster.require_ownership()
     rules = cluster.folder / "data" / "pg_hba.conf"
     known = rules.read_text()
     role = f"guarded_{database}"
@@ -194,6 +195,7 @@ def test_connections_that_an_administrator_ends(
 
 
 def test_a_server_that_goes_down_and_comes_back(con: Connection, cluster: Cluster) -> None:
+    cluster.require_ownership()
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1)")
     cluster.stop(how="immediate")

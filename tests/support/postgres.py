@@ -1,7 +1,8 @@
 """A PostgreSQL server for tests: its own cluster in a temporary folder, stopped at the end.
 
 Debian's binaries are used where they are found. The server refuses to run as root, so a root user's
-tests start it as another account. Nothing outside the folder is touched.
+tests start it as another account. Nothing outside the folder is touched. With the environment
+variable ``PALIMPSEST_GREENPLUM`` the tests run on a server that stands already; see ``greenplum``.
 """
 
 from __future__ import annotations
@@ -142,6 +143,9 @@ class Cluster:
             self._process.wait(timeout=60)
         self._process = None
 
+    def require_ownership(self) -> None:
+        """Skip the test if the server is not the tests' own, to be stopped and looked into."""
+
     def remove(self) -> None:
         """Stop it and remove everything."""
         self.stop(how="immediate")
@@ -167,8 +171,10 @@ class Cluster:
 @contextlib.contextmanager
 def running() -> Iterator[Cluster]:
     """A cluster for a while; skips the test, with the reason, where none can be had."""
+    from tests.support.greenplum import given
+
     try:
-        cluster = Cluster.start()
+        cluster = given() or Cluster.start()
     except Missing as reason:
         if os.environ.get("PALIMPSEST_REQUIRE_POSTGRES"):
             raise
