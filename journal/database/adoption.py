@@ -18,6 +18,8 @@ from sqlglot.errors import SqlglotError
 from journal.commit import Author
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
+from journal.distribution import PROPERTY as DISTRIBUTED
+from journal.distribution import lying_by, spelt
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
@@ -26,7 +28,13 @@ from journal.schema import Check, Column, Identity, JournalFormat, Table, TableN
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import index_of, is_flat, moved
 from journal.stores.postgres_partitions import partitioning_in
-from journal.stores.postgres_survey import FoundColumn, FoundTable, find, spelling
+from journal.stores.postgres_survey import (
+    FoundColumn,
+    FoundTable,
+    distribution_in,
+    find,
+    spelling,
+)
 from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
 from journal.stores.postgres_text import rendered
 from journal.stores.postgres_ties import secured, ties, unique_indexes
@@ -175,7 +183,11 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         uniques=uniques,
         checks=checks,
         format=asked.format,
-        properties=((TAKEN, f"{schema}.{name}"), *_partitions(session, found)),
+        properties=(
+            (TAKEN, f"{schema}.{name}"),
+            *_partitions(session, found),
+            *_distribution(session, found, key),
+        ),
         physical_names=tuple(folded.values()),
     )
     steps = (
@@ -192,6 +204,16 @@ def _partitions(session: PostgresSession, found: FoundTable) -> tuple[tuple[str,
     if made is None:
         return ()
     return ((PARTITIONS, str(replace(made, column=fold(made.column)))),)
+
+
+def _distribution(
+    session: PostgresSession, found: FoundTable, key: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """The property that keeps a table's rows on the segments where they are."""
+    columns = distribution_in(session, found.oid)
+    if not columns or columns == tuple(key):
+        return ()
+    return ((DISTRIBUTED, spelt(fold(c) for c in columns)),)
 
 
 def _column(
@@ -294,6 +316,10 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
             steps.append(f"{name}{HISTORY_SUFFIX} holds what compactions have moved out of it")
     else:
         steps.append(f"{name}{HISTORY_SUFFIX} holds every row of the journal")
+    if not set(lying_by(found, (c.physical for c in found.columns))) <= set(found.key):
+        with journal.reading_session() as session:
+            if session.abilities.distributes:
+                steps.append("it gets no primary key: its rows are spread by other columns")
     steps.append(f"UNDROP TABLE brings it back, once {name} has been dropped or renamed")
     journal.rollback(transaction)
     if run:

@@ -1,6 +1,7 @@
 """The index that makes an adopted journal fast: found missing, proposed, made on request.
 
-Journals of our own have their indexes from the start. Made without keeping writers out.
+Journals of our own have their indexes from the start. Made without keeping writers out,
+where the server can do that.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def index(journal: DatabaseJournal, table: Table, *, make: bool) -> Proposal | N
         wanted = index_of(table)
         if _is_there(session, table):
             return Proposal(table, session.rendered(wanted).sql, "there already")
-        wanted.set("concurrently", True)
+        if session.abilities.indexes_beside_writers:
+            wanted.set("concurrently", True)
         text = session.rendered(wanted).sql
         if not make:
             return Proposal(table, text, "proposed")

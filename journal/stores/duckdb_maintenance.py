@@ -92,7 +92,7 @@ def end_job(session: StoreSession, id: str, values: Mapping[str, Any]) -> None: 
     session.text(
         "UPDATE _palimpsest.jobs SET state = ?, ended_at = ?, rows_read = ?, rows_written = ?,"
         " rows_removed = ?, bytes_read = ?, bytes_written = ?, bytes_removed = ?, error_code = ?,"
-        " error = ?, report = ?, log = ? WHERE id = ?",
+        ' error = ?, report = ?, "log" = ? WHERE id = ?',
         [*(values.get(name) for name in _ENDING), id],
     )
 

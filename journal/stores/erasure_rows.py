@@ -31,10 +31,10 @@ _TABLES = (
 )
 
 
-def ensure(session: StoreSession) -> None:
-    """Make the tables in a warehouse that has none yet."""
+def ensure(session: StoreSession, kind: str = "") -> None:
+    """Make the tables in a warehouse that has none yet; ``kind`` is what its SQL ends with."""
     for statement in _TABLES:
-        session.text(statement)
+        session.text(statement + kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from journal.stores.postgres_cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres_errors import lost_at_commit, rolled_back, translate, unknown_outcome
 from journal.stores.postgres_pivot import with_values
 from journal.stores.postgres_select import result_names
+from journal.stores.postgres_server import POSTGRESQL, Abilities
 from journal.stores.postgres_text import EpochOf, Text, kept, render, rendered, unreplaced
 from journal.stores.postgres_types import arrow_name, sql_type, stored_type, type_name
 
@@ -52,10 +53,14 @@ class PostgresSession:
     """One connection; transactions here are short and belong to one statement."""
 
     def __init__(
-        self, connection: psycopg.Connection[Any], became: Became = lambda mark: None
+        self,
+        connection: psycopg.Connection[Any],
+        became: Became = lambda mark: None,
+        able: Abilities = POSTGRESQL,
     ) -> None:
         self._connection = connection
         self._became = became
+        self.abilities = able
         self._cursor = ChunkCursor(connection)
         self._chunks: Iterator[Rows] | None = None
         self._ahead: Rows = []
@@ -96,7 +101,7 @@ class PostgresSession:
 
     def commit(self) -> None:
         """Commit; what became of it is asked when the connection is cut meanwhile."""
-        ((mark,),) = self.text("SELECT txid_current_if_assigned()::text")
+        ((mark,),) = self.text(self.abilities.asks_number)
         try:
             self.commit_unasked()
         except PalimpsestError as error:
@@ -214,10 +219,10 @@ class PostgresSession:
         """The text of a tree, with the tiers of the epochs this session reads."""
         return rendered(ast, self._epoch_of)
 
-    def run(self, ast: exp.Expr) -> None:
-        """Run a statement that has neither parameters nor rows."""
+    def run(self, ast: exp.Expr, ending: str = "") -> None:
+        """Run a statement that has neither parameters nor rows, with constant text at its end."""
         with mapped():
-            self._plain(self.rendered(ast).sql)
+            self._plain(self.rendered(ast).sql + ending)
 
     def columns(self) -> list[ResultColumn]:
         return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
@@ -371,8 +376,7 @@ class PostgresSession:
 
     def count(self, name: str) -> int:
         """Rows of a staged relation."""
-        counted = exp.select(exp.Count(this=exp.Star())).from_(name)
-        return int(self.row(Query(counted, ()), {})[0])
+        return int(self.row(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})[0])
 
     def interrupt(self) -> None:
         with suppress(psycopg.Error):

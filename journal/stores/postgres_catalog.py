@@ -46,14 +46,16 @@ _ADD_TRANSACTION = "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, 
 _PUT_STATE = (
     "UPDATE _palimpsest.state SET generation = ?, version = ?, settled = ?, catalog = ?, fence = ?"
 )
-_RECORD_DIRECT = (
-    "WITH grown AS (UPDATE _palimpsest.journals AS j SET changed = ?, last_version = ?,"  # noqa: S608
+_GROW = (
+    "UPDATE _palimpsest.journals AS j SET changed = ?, last_version = ?,"
     " open_rows = j.open_rows + a.open_rows, closing_rows = j.closing_rows + a.closing_rows,"
     " tombstones = j.tombstones + a.tombstones"
     " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])"
-    " AS a (table_id, open_rows, closing_rows, tombstones) WHERE j.table_id = a.table_id),"
-    f" recorded AS ({_ADD_TRANSACTION}) {_PUT_STATE}"
+    " AS a (table_id, open_rows, closing_rows, tombstones) WHERE j.table_id = a.table_id"
 )
+_RECORD_DIRECT = f"WITH grown AS ({_GROW}), recorded AS ({_ADD_TRANSACTION}) {_PUT_STATE}"
+_EVERYWHERE = ("meta", "state", "suppressions")
+"""Tables that every segment of a distributing server has whole: statements and fences read them."""
 _EARLY = (
     "SELECT to_regnamespace('main') IS NULL AND EXISTS (SELECT 1 FROM _palimpsest.catalog_log"
     """ WHERE change LIKE '%"schema": "main"%')"""
@@ -100,7 +102,7 @@ _TABLES = (
         " state text, attempt integer, dry_run boolean, cause text, user_name text, options text,"
         " started_at timestamptz, ended_at timestamptz, rows_read bigint, rows_written bigint,"
         " rows_removed bigint, bytes_read bigint, bytes_written bigint, bytes_removed bigint,"
-        " error_code text, error text, report text, log text[])"
+        ' error_code text, error text, report text, "log" text[])'
     ),
     (
         "CREATE TABLE IF NOT EXISTS _palimpsest.backups ("
@@ -148,10 +150,15 @@ def create(session: PostgresSession, store_id: str) -> None:
 
 def _ensure(session: PostgresSession) -> None:
     """Make what is not there yet; rows stay as they are."""
+    # Rows of the catalog are updated and have keys, whatever tables are by default.
+    kind = " USING heap" if session.abilities.distributes else ""
     for statement in (*_TABLES, *FUNCTIONS):
-        session.text(statement)
-    erasure_rows.ensure(session)
+        session.text(statement + (kind if statement.startswith("CREATE TABLE") else ""))
+    erasure_rows.ensure(session, kind)
     session.text("CREATE INDEX IF NOT EXISTS suppressions_hash ON _palimpsest.suppressions (hash)")
+    if session.abilities.distributes:
+        for name in _EVERYWHERE:
+            session.text(f"ALTER TABLE _palimpsest.{name} SET DISTRIBUTED REPLICATED")
 
 
 def _upgrade(session: PostgresSession) -> None:
@@ -172,7 +179,8 @@ def _upgrade(session: PostgresSession) -> None:
     )
     if get_meta(session, _SECRET) is None:
         put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
-    session.text(PROTECT_ALL)
+    if session.abilities.has_view_triggers:
+        session.text(PROTECT_ALL)
     put_meta(session, "format", FORMAT)
 
 
@@ -262,24 +270,19 @@ def record_direct(
     transaction: TransactionRow,
     state: StateRow,
 ) -> None:
-    """Record a commit that left manifests as they are: journals, transaction, state; one trip.
+    """Record a commit that left manifests as they are: journals, transaction, state.
 
-    ``added`` are the rows it has appended, by table.
+    ``added`` are the rows it has appended, by table. One trip where the server takes it so.
     """
     counts = list(added.values())
-    session.text(
-        _RECORD_DIRECT,
-        [
-            state.generation,
-            state.version,
-            list(added),
-            [c.open for c in counts],
-            [c.closing for c in counts],
-            [c.tombstone for c in counts],
-            *transaction.values,
-            *_state_values(state),
-        ],
-    )
+    grown: list[Any] = [state.generation, state.version, list(added)]
+    grown += [[c.open for c in counts], [c.closing for c in counts], [c.tombstone for c in counts]]
+    if session.abilities.writes_several_at_once:
+        session.text(_RECORD_DIRECT, [*grown, *transaction.values, *_state_values(state)])
+        return
+    session.text(_GROW, grown)
+    add_transaction(session, transaction)
+    put_state(session, state)
 
 
 def put_state(session: PostgresSession, row: StateRow) -> None:

@@ -83,6 +83,10 @@ _LOGIN = re.compile(
 )
 
 
+_SEGMENT = re.compile(r"  \((?:seg\d+|entry db)[^()]*pid=\d+\)$")
+"""Where in a Greenplum cluster an error arose, as it says at the end of each message."""
+
+
 _OF_A_JOURNAL = re.compile(
     r"_palimpsest\.|relation \"(t\d+(x\d+)?(e\d+)?_(base|delta|history|head)|\w+_journal\b)"
 )
@@ -98,7 +102,7 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
     code = Code.STORE_LOST
     if sqlstate is not None:
         code = _CODES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.STORE)
-    text = message.strip().split("\nLINE ")[0].strip()
+    text = _SEGMENT.sub("", message.strip().split("\nLINE ")[0].strip())
     if sqlstate in {"42P01", "42703"} and _OF_A_JOURNAL.search(text):
         return PalimpsestError(
             Code.JOURNAL_SHAPE,

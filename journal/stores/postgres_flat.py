@@ -219,12 +219,8 @@ def append(session: PostgresSession, table: Table, query: Query, parameters: Par
     target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
     rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(kept)
     written = exp.Insert(this=target, expression=rows)
-    counted = exp.select(exp.Count(this=exp.Star())).from_(_NEW)
-    counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
-    counted = counted.with_("written", as_=written, copy=False)
-    text = session.rendered(counted)
     try:
-        session.put(text, parameters)
+        return _run(session, written, query, parameters)
     except PalimpsestError as error:
         if error.code is not Code.DUPLICATE_KEY:
             raise
@@ -234,6 +230,23 @@ def append(session: PostgresSession, table: Table, query: Query, parameters: Par
             f" {error.message}",
             advice="run the transaction again; write to the journal through the gateway only",
         ) from error
+
+
+def _run(
+    session: PostgresSession, written: exp.Insert, query: Query, parameters: Parameters
+) -> int:
+    """Run an INSERT that reads a query's rows under the name ``_NEW``; how many these were."""
+    if not session.abilities.writes_several_at_once:
+        # Greenplum leaves out an INSERT inside WITH that nothing reads, and says nothing.
+        session.stage(_NEW, query, parameters)
+        session.run(written)
+        found = session.count(_NEW)
+        session.hide(_NEW)
+        return found
+    counted = exp.select(exp.Count(this=exp.Star())).from_(_NEW)
+    counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
+    counted = counted.with_("written", as_=written, copy=False)
+    session.put(session.rendered(counted), parameters)
     return int(session.fetch_many(1)[0][0])
 
 

@@ -7,7 +7,7 @@ session it is given; commits nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from journal.segment import Manifest, RowCounts
@@ -18,6 +18,13 @@ _TURNS = 5283_1905_7735 << 16
 """Where the advisory locks begin that jobs take turns by, one for each table."""
 _ALONE = 1905_5283
 """The first half of the advisory locks that go by names."""
+_XIDS = 1 << 32
+"""So many numbers of transactions there are."""
+_OLDEST = (
+    "SELECT backend_xmin::text::bigint FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL ORDER BY age(backend_xmin) DESC"
+    " LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +68,13 @@ def end_alone(session: PostgresSession, name: str) -> None:
 
 def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, size: int) -> None:
     """Record that a table is not listed any more, in the transaction that makes it so."""
+    # Asked by itself: a segment of Greenplum would count its own transactions.
+    ((xid,),) = session.text("SELECT (txid_current() % ?::bigint)::text", [_XIDS])
     session.text(
-        "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
-        " (txid_current() % 4294967296)::text::xid)",
+        "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?::xid)",
         [
             *(piece.name, piece.table_id, piece.epoch, piece.since, piece.until),
-            *(size, job_id, kind),
+            *(size, job_id, kind, xid),
         ],
     )
 
@@ -77,16 +85,21 @@ def retired(session: PostgresSession, table_id: int | None = None) -> list[Retir
     Snapshots of other roles are not shown to everybody; those count as ended.
     """
     rows = session.text(
-        "SELECT name, table_id, epoch, since, until, bytes, job_id, job_kind, EXISTS (SELECT 1"
-        " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND age(backend_xmin) >= age(r.replaced_by)) FROM _palimpsest.retired AS r"
+        "SELECT name, table_id, epoch, since, until, bytes, job_id, job_kind,"
+        " replaced_by::text::bigint FROM _palimpsest.retired"
         " WHERE ?::bigint IS NULL OR table_id = ? ORDER BY since, name",
         [table_id, table_id],
     )
+    oldest = session.text(_OLDEST) if rows else []
     return [
-        Retired(n, i, e, s, u, b, in_use=used, job_id=job, job_kind=kind)
-        for n, i, e, s, u, b, job, kind, used in rows
+        Retired(n, i, e, s, u, b, in_use=_is_seen(oldest, by), job_id=job, job_kind=kind)
+        for n, i, e, s, u, b, job, kind, by in rows
     ]
+
+
+def _is_seen(oldest: Sequence[tuple[int]], by: int) -> bool:
+    """Whether the oldest snapshot began before a transaction ended; their numbers go round."""
+    return any((by - xmin) % _XIDS < _XIDS // 2 for (xmin,) in oldest)
 
 
 def end_grace(

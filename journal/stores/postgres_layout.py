@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from journal.distribution import lying_by
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import Table
@@ -20,6 +21,7 @@ from journal.sql import data_type
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_masks import mask_table, masked_keys, segment_table, unmasked
+from journal.stores.postgres_server import RANDOMLY, distributed_by
 from journal.stores.postgres_text import rendered
 from journal.stores.row_layout import fields_of, rows_in_layout
 
@@ -63,7 +65,18 @@ def create_rows(
     made = exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE")
     if partitioned is not None:
         made.set("properties", exp.Properties(expressions=[partitioned]))
-    session.run(made)
+    session.run(made, spread(session, table, dict(fields)))
+
+
+def spread(session: PostgresSession, table: Table, known: Iterable[str]) -> str:
+    """How a new table of journal rows lies on the segments of a server that has some.
+
+    By key, or as the table says: so the joins of a journal with itself move no rows.
+    """
+    if not session.abilities.distributes:
+        return ""
+    columns = lying_by(table, known)
+    return distributed_by(columns) if columns else RANDOMLY
 
 
 def index_rows(

@@ -1,14 +1,16 @@
 """What those who do not come through the gateway may do with its views: read, where granted.
 
 PostgreSQL lets a simple view be written to like a table, which would change journal rows in place.
-A trigger on each view refuses that. Grants stay when a view has to be made anew. Runs in the
-session it is given; commits nothing, and reads no rows of anybody.
+A trigger on each view refuses that, or rules, where views have no triggers. Grants stay when a view
+has to be made anew. Runs in the session it is given; commits nothing, and reads no rows of anybody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from sqlglot import exp
 
 from journal.schema import TableName
 from journal.stores.postgres import PostgresSession
@@ -22,6 +24,10 @@ _MAKE = (
     " FOR EACH ROW EXECUTE FUNCTION _palimpsest.read_only()"
 )
 _STANDING = "SELECT 1 FROM pg_trigger WHERE tgrelid = ?::regclass AND tgname = ?"
+_RULE = (
+    "CREATE OR REPLACE RULE palimpsest_no_{0} AS ON {0} TO {1} DO INSTEAD"
+    " SELECT _palimpsest.refuse_write({2}::regclass)"
+)
 PROTECT_ALL = f"""DO $do$ DECLARE place text; BEGIN
  FOR place IN SELECT DISTINCT v.oid::regclass::text
   FROM pg_class t JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
@@ -64,7 +70,11 @@ class Grant:
 
 def refuse_writes(session: PostgresSession, place: str) -> None:
     """Let nobody write to a view, whose name is given as SQL."""
-    if not session.text(_STANDING, [place, _TRIGGER]):
+    if not session.abilities.has_view_triggers:
+        shown = exp.Literal.string(place).sql(dialect="postgres")
+        for event in ("insert", "update", "delete"):
+            session.text(_RULE.format(event, place, shown))
+    elif not session.text(_STANDING, [place, _TRIGGER]):
         session.text(_MAKE.format(place))
 
 

@@ -17,6 +17,7 @@ from psycopg.types.string import TextLoader
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_errors import is_starting, unreachable
+from journal.stores.postgres_server import ASK, Abilities, abilities
 from journal.stores.silence import SILENCE_S, limits, of_server
 
 _IDLE_MAX = 16
@@ -41,6 +42,7 @@ class PostgresStore:
         self._idle: list[PostgresSession] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._abilities: Abilities | None = None
 
     @property
     def shown(self) -> str:
@@ -125,7 +127,7 @@ class PostgresStore:
                 for kind in ("json", "jsonb"):
                     # JSON is text to clients, whichever store holds it.
                     connection.adapters.register_loader(kind, TextLoader)
-                return PostgresSession(connection, self._became)
+                return PostgresSession(connection, self._became, self._able(connection))
             except psycopg.Error as error:
                 if not is_starting(str(error)) or time.monotonic() > deadline:
                     raise unreachable(str(error)) from error
@@ -152,6 +154,14 @@ class PostgresStore:
                 return bool(said == "committed")
             time.sleep(_CONFIRM_PAUSE_S)
         return False if mark is None else None
+
+    def _able(self, connection: psycopg.Connection[Any]) -> Abilities:
+        """What the server can do; asked of the first connection."""
+        if self._abilities is None:
+            answer = connection.execute(ASK).fetchone()
+            assert answer is not None
+            self._abilities = abilities(answer)
+        return self._abilities
 
     def _options(self) -> str:
         options = f"{_OPTIONS} {of_server(self._silence_s())}"

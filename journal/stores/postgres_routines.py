@@ -50,6 +50,13 @@ FUNCTIONS = (
         " RAISE EXCEPTION '% can only be read here', TG_RELID::regclass USING ERRCODE = '0A000',"
         " HINT = 'change it through the gateway, which keeps its history'; END $$"
     ),
+    # For rules, where views have no triggers.
+    (
+        "CREATE OR REPLACE FUNCTION _palimpsest.refuse_write(place regclass)"
+        " RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN"
+        " RAISE EXCEPTION '% can only be read here', place USING ERRCODE = '0A000',"
+        " HINT = 'change it through the gateway, which keeps its history'; END $$"
+    ),
     # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
     (
         "CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)"

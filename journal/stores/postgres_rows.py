@@ -18,7 +18,7 @@ from journal.schema import Table
 from journal.segment import Fields, SegmentFile
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
 from journal.stores.postgres import PostgresSession, Shown
-from journal.stores.postgres_layout import count_rows
+from journal.stores.postgres_layout import count_rows, spread
 from journal.stores.postgres_text import Text, rendered
 from journal.stores.postgres_types import column_type
 from journal.stores.row_layout import fields_of, rows_in_layout
@@ -64,6 +64,7 @@ def stage_rows(
     target = exp.table_(name, db=STORE_SCHEMA)
     text = session.rendered(query.ast)
     sql = f"CREATE UNLOGGED TABLE {rendered(target).sql} AS {text.sql}"
+    sql += spread(session, table, dict(fields_of(table)))
     session.put(Text(sql, text.parameters), parameters)
     counts = count_rows(session, table, target)
     file = SegmentFile(name, 0, counts.total, 0)

@@ -29,6 +29,12 @@ _HANGING = (
     " AND tgname NOT IN ('palimpsest_fence_insert', 'palimpsest_fence_update')"
 )
 
+_DISTRIBUTION = (
+    "SELECT a.attname FROM gp_distribution_policy p, unnest(p.distkey) WITH ORDINALITY AS k(n, i),"
+    " pg_attribute a WHERE p.localoid = ?::bigint AND p.policytype = 'p'"
+    " AND a.attrelid = p.localoid AND a.attnum = k.n ORDER BY k.i"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
@@ -97,6 +103,13 @@ def find(session: PostgresSession, schema: str, name: str) -> FoundTable | None:
     ]
     hanging = [row[0] for row in session.text(_HANGING, [oid, oid])]
     return FoundTable(oid, tuple(columns), tuple(constraints), tuple(hanging))
+
+
+def distribution_in(session: PostgresSession, oid: int) -> tuple[str, ...]:
+    """The columns that a table's rows are spread by; none where they are not, or by chance."""
+    if not session.abilities.distributes:
+        return ()
+    return tuple(name for (name,) in session.text(_DISTRIBUTION, [oid]))
 
 
 def spelling(session: PostgresSession, oid: int) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.distribution import lying_by
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident, union_all, version_type
 from journal.schema import Table, fold
@@ -17,6 +18,7 @@ from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_flat import is_flat, moved
 from journal.stores.postgres_public import create_schema, logical
+from journal.stores.postgres_server import distributed_by
 from journal.stores.postgres_survey import FoundTable, find, spelling
 from journal.stores.postgres_text import rendered, shortened
 from journal.stores.postgres_ties import unique_indexes
@@ -108,9 +110,14 @@ def leave(session: PostgresSession, table: Table, state: TableState) -> None:
     """Make plain tables of a journal's current rows and of its history; its views are gone."""
     create_schema(session, table.name.schema)
     reader = Reader(table, state.tiers)
-    _table_as(session, logical(table.name), reader.current(business_outputs(table.columns)))
+    known = {c.physical: c.name for c in table.columns}
+    by = lying_by(table, known) if session.abilities.distributes else ()
+    ending = distributed_by(known[name] for name in by) if by else ""
+    current = reader.current(business_outputs(table.columns))
+    _table_as(session, logical(table.name), current, ending)
     place = rendered(logical(table.name)).sql
-    if not table.hidden_key:
+    # Where rows are spread by other columns than those of the key, no segment can watch over it.
+    if not table.hidden_key and set(by) <= set(table.key):
         names = ", ".join(_quoted(table.by_physical(k).name.casefold()) for k in table.key)
         session.text(f"ALTER TABLE {place} ADD PRIMARY KEY ({names})")
     rows = moved_rows(table, state) if is_flat(table) else reader.journal()
@@ -128,5 +135,7 @@ def moved_rows(table: Table, state: TableState) -> exp.Query | None:
     return union_all(parts) if parts else None
 
 
-def _table_as(session: PostgresSession, target: exp.Table, rows: exp.Query) -> None:
-    session.run(exp.Create(this=target, kind="TABLE", expression=rows))
+def _table_as(
+    session: PostgresSession, target: exp.Table, rows: exp.Query, ending: str = ""
+) -> None:
+    session.run(exp.Create(this=target, kind="TABLE", expression=rows), ending)

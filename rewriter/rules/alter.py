@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.distribution import with_distribution
 from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import with_partitioning
@@ -73,6 +74,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     check_still_fits(table, altered, context.catalog)
     check_properties(altered, table, context)
     altered = with_partitioning(with_descriptors(altered, table), table)
+    altered = with_distribution(altered, table)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
     if name != table.name:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from journal.distribution import with_distribution
 from journal.erasure.descriptor import with_descriptors
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import with_partitioning
@@ -117,7 +118,7 @@ def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> T
     properties = tuple(placed(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
     check_properties(table, None, context)
-    return with_partitioning(with_descriptors(table))
+    return with_distribution(with_partitioning(with_descriptors(table)))
 
 
 def _check_shape(table: Table, options: TableOptions) -> None:
