@@ -17,7 +17,9 @@ from journal.dependents import Dependents
 from journal.erasure import audit
 from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.wanted import Wanted, requests
+from journal.errors import Code, PalimpsestError
 from journal.verification import verify
+from spark_compaction import erasing
 from spark_compaction.retention import Retention
 from tests.support.client import Client
 from tests.support.traces import holders
@@ -160,6 +162,31 @@ def test_a_hold_on_a_dependent_row_keeps_the_request_back(run: Client) -> None:
     run(f"RELEASE HOLD '{hold}'")
     run("CALL system.purge()")
     assert [r.state for r in requests(eraser.journal)] == [State.COMPLETED]
+    assert holders(run.root, TOKEN) == []
+
+
+def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _others(run)
+    eraser = eraser_of(run.connection.session)
+    _accept(run, Dependents.CASCADE)
+    purge_table = erasing._purge_table
+
+    def fail(*given: Any) -> Any:
+        if given[2] == max(t.table_id for t in requests(eraser.journal)[0].targets if t.mask):
+            raise PalimpsestError(Code.JOB_FAILED, "stopped")
+        return purge_table(*given)
+
+    monkeypatch.setattr(erasing, "_purge_table", fail)
+    assert run.error("CALL system.purge()")[0] == "PAL-701"
+    assert requests(eraser.journal)[0].state is State.ACCEPTED
+    assert [run(f"SELECT count(*) FROM {t}")[0][0] for t in TABLES] == [2, 3, 1, 2]
+    assert run.error("INSERT INTO visits VALUES (30, 1, 'again')") == ("PAL-307", "23503")
+    monkeypatch.undo()
+    run("CALL system.purge()")
+    assert requests(eraser.journal)[0].state is State.COMPLETED
+    assert _others(run) == before
     assert holders(run.root, TOKEN) == []
 
 
