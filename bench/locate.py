@@ -69,7 +69,7 @@ def _case(
             locator.segments(segments)
         keys = sum(k.num_rows for k in locator.search.keys)
         assert keys
-        report.facts[f"{case}: files read"] = len(locator.search.read)
+        report.facts[f"{case}: files read"] = locator.search.live.read
         report.facts[f"{case}: rows found"] = keys
 
     def scan(paths: Sequence[str]) -> None:
