@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from journal.hive.missing import append
 from journal.hive.statement import HiveStatement, write_held
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import Table
@@ -84,7 +85,7 @@ class Appending:
             source = layout.rows_of(self._journal.names, [path])
             query = restamp_query(source, table, self._mapping)
             insert = layout.insert_rows(self._journal.names, new, query)
-            self._statement.session.connection.execute(insert)
+            append(self._statement.session.connection, self._journal.names, new, insert)
             path = new
         return self._segment(path, rows.fields, rows.counts)
 

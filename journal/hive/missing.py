@@ -13,9 +13,14 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA
 from journal.schema import fold
 from journal.stores import hive_layout as layout
+from journal.stores.base import Parameters
 from journal.stores.hive import HiveConnection
 from journal.stores.hive_reach import is_deep, too_far
 
+_TAKES_NO_ROWS = frozenset(
+    {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA, Code.WRONG_OBJECT, Code.COLUMN_COUNT}
+)
+"""What an INSERT of ours fails with whose rows could be read."""
 NOT_FOUND = frozenset({Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN})
 
 
@@ -54,6 +59,27 @@ def explained(
         if is_meant and name in columns and not column.table and is_deep(column):
             return too_far(column.name)
     return error
+
+
+def append(
+    connection: HiveConnection,
+    names: layout.Names,
+    path: str,
+    insert: exp.Insert,
+    parameters: Parameters | None = None,
+) -> None:
+    """Append rows to the segment of a path; SEGMENT_DAMAGED if its table is not as it was made."""
+    try:
+        connection.execute(insert, parameters)
+    except PalimpsestError as error:
+        if error.code not in _TAKES_NO_ROWS:
+            raise
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f"{names.own}.{path.partition('/')[0]} takes no rows, somebody dropped or changed it:"
+            f" {error.message}",
+            advice="nothing was written; restore the table of the journal from a backup",
+        ) from error
 
 
 def _columns(connection: HiveConnection, names: layout.Names, table: str) -> set[str]:

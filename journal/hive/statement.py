@@ -18,6 +18,7 @@ from journal.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive import shown_catalog
 from journal.hive.intact import count_rows
+from journal.hive.missing import append
 from journal.hive.session import HiveSession
 from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
@@ -180,7 +181,7 @@ class HiveStatement:
         path = journal.new_segment(table, session.connection)
         source = _in_its_types(table, session.in_spark(query.ast))
         insert = layout.insert_rows(journal.names, path, source)
-        session.connection.execute(insert, parameters)
+        append(session.connection, journal.names, path, insert, parameters)
         counts = count_rows(self.names, session.connection, table, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
@@ -235,7 +236,7 @@ def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: 
         local.hide(_INCOMING)
     for start in range(0, len(held.rows), INLINE_ROWS_MAX):
         part = held.slice(start, INLINE_ROWS_MAX).query()
-        session.connection.execute(layout.insert_rows(names, path, part))
+        append(session.connection, names, path, layout.insert_rows(names, path, part))
 
 
 def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.hive.journal import HiveJournal
+from journal.hive.missing import append
 from journal.schema import Table
 from journal.segment import Fields
 from journal.stores import hive_layout as layout
@@ -35,5 +36,5 @@ def write(
         insert = layout.insert_rows(journal.names, path, rows)
     else:
         insert = layout.insert_shaped(journal.names, path, table, fields, rows)
-    connection.execute(insert)
+    append(connection, journal.names, path, insert)
     return path

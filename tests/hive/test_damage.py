@@ -150,6 +150,17 @@ def test_a_partition_that_others_dropped_is_no_shorter_answer(
     assert len(_segments(journal)) == 2
 
 
+@pytest.mark.parametrize("change", ["ALTER TABLE {0} ADD COLUMNS (more INT)", "DROP TABLE {0}"])
+def test_a_journal_that_others_changed_takes_no_rows(
+    con: Connection, journal: HiveJournal, change: str
+) -> None:
+    before = _segments(journal)
+    _change(journal, change)
+    error = _refused(con, "INSERT INTO t VALUES (3, 'c')")
+    assert (error.code, error.sqlstate) == ("PAL-503", "58030")
+    assert _segments(journal) == before
+
+
 def test_rows_that_others_added_do_not_become_true(con: Connection, journal: HiveJournal) -> None:
     con.execute("INSERT INTO t VALUES (3, 'c')")
     _change(journal, "INSERT INTO {0} PARTITION (palimpsest_segment = '{1}') VALUES (9, 'x', {2})")

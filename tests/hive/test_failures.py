@@ -89,15 +89,17 @@ def test_a_server_lost_within_a_statement_and_back_again(
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(16,)]
 
 
+@pytest.mark.parametrize("passes", ["nothing", "the append", "the append without its answer"])
 def test_a_server_lost_within_a_commit_keeps_nothing_of_it(
-    server: ThriftServer, relay: Relay, url: str
+    server: ThriftServer, relay: Relay, url: str, passes: str
 ) -> None:
     with gateway.connect(_far(server, relay, url), autocommit=True) as con:
         _filled(con)
         con.execute("BEGIN")
         con.execute("INSERT INTO t VALUES (100)")
         relay.word = b"INSERT INTO"
-        relay.passes_word = True
+        relay.passes_word = passes != "nothing"
+        relay.loses_answer = passes.endswith("answer")
         with pytest.raises(gateway.OperationalError) as raised:
             con.execute("COMMIT")
         assert raised.value.code == "PAL-522"
