@@ -57,7 +57,9 @@ class _Model:
             return
         name = chance.choice(names)
         found = self.call(f"restore('t', backup => '{name}')")
-        self.backups[found["details"]["trash"]] = dict(self.now)
+        trash = found["details"]["trash"]
+        if trash is not None:
+            self.backups[trash] = dict(self.now)
         self.now = dict(self.backups[name])
         self.then[self._version()] = dict(self.now)
 
