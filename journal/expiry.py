@@ -23,7 +23,8 @@ from journal.version import Version, from_datetime
 
 ENDED = "ended"
 HELD = "held"
-_DATED = r"^\d{4}-\d{2}-\d{2}"
+DATED = r"^\d{4}-\d{2}-\d{2}"
+"""What a text begins with that is a date."""
 
 
 def told(rows: int) -> str:
@@ -165,7 +166,7 @@ def _before(value: exp.Expr, kind: str, cut_off: datetime) -> exp.Expr:
     if kind.startswith(("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")):
         return exp.LT(this=value, expression=_literal(cut_off.isoformat(), "TIMESTAMPTZ"))
     if kind.startswith(TEXT):
-        looks = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(_DATED))
+        looks = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(DATED))
         text = exp.Case(ifs=[exp.If(this=looks, true=value)])
         value = exp.TryCast(this=text, to=exp.DataType.build("TIMESTAMP", dialect="duckdb"))
     else:

@@ -67,14 +67,20 @@ class Places:
         self._names.add(fold(name))
         self._held.pop(fold(name), None)
 
+    def is_local(self, name: str) -> bool:
+        """True for a relation of the gateway's own session."""
+        return name in self._names
+
     def text(self, query: Query, parameters: Parameters) -> tuple[str, Needed]:
         """What Spark is sent for a query, and the partitions that must be there.
 
         It is kept on the query while the journals it reads stay the same.
         """
-        kept = kept_text(query, self.tiers)
-        if kept is None:
-            kept = self._keep(query)
+        # What Apache Hive reads into a text that is compared depends on the text.
+        is_told_apart = self._engine is Engine.APACHE and any(
+            isinstance(value, str) for value in parameters.values()
+        )
+        kept = None if is_told_apart else kept_text(query, self.tiers) or self._keep(query)
         if kept is None:
             ast = self.in_spark(query.ast)
             return rendered(ast, parameters, self._engine), needed(self.tiers.names, ast)

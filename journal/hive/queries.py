@@ -20,7 +20,7 @@ HELD = "held_"
 """What relations of rows held here are called, before the name of the tier they stand for."""
 
 
-def renamed(query: Query) -> tuple[Query, frozenset[str]]:
+def renamed(query: Query, prefix: str = HELD) -> tuple[Query, frozenset[str]]:
     """A query over relations held here instead of tiers, and the names of those tiers."""
     holder = exp.Paren(this=query.ast.copy())
     names: set[str] = set()
@@ -29,7 +29,7 @@ def renamed(query: Query) -> tuple[Query, frozenset[str]]:
             names.add(table.name)
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
-            table.set("this", exp.to_identifier(f"{HELD}{table.name}"))
+            table.set("this", exp.to_identifier(f"{prefix}{table.name}"))
             table.set("db", None)
     return Query(holder.this, query.parameters), frozenset(names)
 

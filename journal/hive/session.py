@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.hive.bound import bound, check_zone, kinds_told
 from journal.hive.held_segments import HeldSegments
 from journal.hive.labels import labels_of
 from journal.hive.missing import NOT_FOUND, explained
@@ -161,6 +162,7 @@ class HiveSession:
             raise explained(error, self.connection, self._tiers, query.ast) from error
 
     def _ask(self, query: Query, parameters: Parameters) -> None:
+        columns = self._bound(query, parameters)
         kept: list[tuple[str, Kind]] | None = query.__dict__.get("_hive_columns")
         if kept is not None:
             self._asked(as_json(query, [kind for _, kind in kept]), parameters)
@@ -169,8 +171,7 @@ class HiveSession:
         text = self._asked(query, parameters)
         described = self.connection.described()
         if self._store.engine is Engine.APACHE:
-            self._check_zone()
-            kinds = self._kinds_told()
+            kinds = kinds_told([kind for _, kind in self.connection.types()], columns)
         else:
             kinds = self._kinds_found(text)
             if any(kind.is_nested for kind in kinds):
@@ -188,14 +189,12 @@ class HiveSession:
         self._presence.check_kept(wanted, self._tiers.committed)
         return text
 
-    def _check_zone(self) -> None:
-        """Raise where Apache Hive, which has no instants, could take a time for another."""
-        if self._zone not in {None, "UTC"}:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"Apache Hive answers in UTC, and the session's time zone is {self._zone}",
-                advice="SET TIME ZONE 'UTC', or raise held_rows in the URL",
-            )
+    def _bound(self, query: Query, parameters: Parameters) -> list[ResultColumn] | None:
+        """What the gateway itself says of a query's columns, where the server is lax."""
+        if self._store.engine is not Engine.APACHE:
+            return None
+        check_zone(self._zone)
+        return bound(self.local, self._tiers, self._places.is_local, query, parameters)
 
     def _kinds_found(self, text: str) -> list[Kind]:
         """The types of a result, for which a description is asked only where they need one."""
@@ -203,17 +202,6 @@ class HiveSession:
         if "" in told:
             told = [str(row[1]) for row in self.connection.aside(f"DESCRIBE QUERY {text}")]
         return [kind_of(kind) for kind in told]
-
-    def _kinds_told(self) -> list[Kind]:
-        """The types of a result as Apache Hive tells them, which describes no queries."""
-        kinds = [kind_of(kind) for _, kind in self.connection.types()]
-        if any(kind.is_nested for kind in kinds):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                "Apache Hive does not tell the types of nested values",
-                advice="name the members to be read, or write them as text",
-            )
-        return kinds
 
     def _described(self, text: str) -> list[tuple[str, str]]:
         if self._store.engine is Engine.APACHE:

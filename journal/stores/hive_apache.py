@@ -10,23 +10,23 @@ server as they are made. Pure; changes the tree that it is given.
 from __future__ import annotations
 
 import base64
-import datetime
 import json
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.expiry import DATED
 from journal.relations import ident, union_all
 from journal.schema import Table
+from journal.stores.hive_casts import GIVEN, checked
+from journal.stores.hive_compared import COMPARED, guard_compared
+from journal.stores.hive_exists import Exists, outer_names
+from journal.stores.hive_refused import refused
 from journal.stores.hive_values import row_of
 
 _T = exp.DType
 _MATCHED = "palimpsest_matched"
-_GIVEN = "given"
-"""Marks a text that the gateway wrote itself for the type it is cast to."""
-_ADVICE = "raise held_rows in the URL, so that the gateway answers it, or ask Hive itself"
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     *(exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered),
     *(exp.Limit, exp.Offset, exp.Subquery, exp.SetOperation, exp.With, exp.CTE, exp.Table),
@@ -37,15 +37,15 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     *(exp.Cast, exp.Neg, exp.Tuple, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Window),
     *(exp.Distinct, exp.Filter, exp.DataType, exp.DataTypeParam, exp.Var, exp.Struct),
     *(exp.PropertyEQ, exp.Placeholder, exp.Lower, exp.Upper, exp.DPipe, exp.Values),
+    *(exp.Exists, exp.TryCast, exp.Trim),
     *(exp.Create, exp.Insert, exp.Drop, exp.Alter, exp.AlterRename, exp.DropPartition),
     *(exp.Partition, exp.Schema, exp.ColumnDef, exp.Properties, exp.Property, exp.Describe),
 )
 _CALLS = frozenset(
     "unhex xxhash64 to_json input_file_name contains from_json explode element_at"
-    " timestamp_micros".split()
+    " timestamp_micros concat concat_ws sha256 chr translate".split()
 )
 """Functions of trees that the gateway makes itself."""
-_WHOLE = {_T.TINYINT, _T.SMALLINT, _T.INT, _T.BIGINT}
 _INSTANTS = {_T.TIMESTAMPTZ, _T.TIMESTAMPLTZ}
 _NESTED = {_T.ARRAY, _T.LIST, _T.MAP, _T.STRUCT}
 
@@ -62,43 +62,43 @@ def in_apache_terms(holder: exp.Expr) -> None:
         _check_alone(select)
     for subquery in list(holder.find_all(exp.Subquery)):
         _name_columns(subquery)
+    exists = Exists()
     for select in reversed(list(holder.find_all(exp.Select))):
-        _write_out_anti_joins(select)
+        exists.write_out(select)
+        _write_out_joins(select)
     for node in reversed(list(holder.find_all(exp.Expr))):
         change = _CHANGES.get(type(node))
         made = None if change is None else change(node)
         if made is not None:
             node.replace(made)
+        elif isinstance(node, COMPARED):
+            guard_compared(node)
 
 
 def check_types(table: Table) -> None:
     """Raise NOT_SUPPORTED for columns whose values would not come back from Hive as they were."""
     for found in table.columns:
         kind = exp.DataType.build(found.type, dialect="duckdb")
-        if kind.this in _INSTANTS | _NESTED:
+        if kind.this in _NESTED:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f'column "{found.name}": a journal of Apache Hive takes no {found.type}',
-                advice="use TIMESTAMP, in UTC, or text; nested values as JSON text",
+                advice="keep nested values as JSON text",
             )
-
-
-def _refused(what: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.NOT_SUPPORTED, f"Apache Hive may answer this otherwise: {what}", advice=_ADVICE
-    )
 
 
 def _check(node: exp.Expr) -> None:
     if isinstance(node, exp.Anonymous):
         if str(node.this).lower() not in _CALLS:
-            raise _refused(f"{node.this}(..)")
-    elif not isinstance(node, _ALLOWED) and not _is_plain_pattern(node):
-        raise _refused(node.sql(dialect="spark")[:60])
+            raise refused(f"{node.this}(..)")
+    elif not isinstance(node, _ALLOWED) and not _is_sure_pattern(node):
+        raise refused(node.sql(dialect="spark")[:60])
     elif isinstance(node, exp.DataType) and node.this in _NESTED:
-        raise _refused(f"the type {node.sql(dialect='duckdb')}")
+        raise refused(f"the type {node.sql(dialect='duckdb')}")
     elif isinstance(node, exp.With) and node.recursive:
-        raise _refused("WITH RECURSIVE")
+        raise refused("WITH RECURSIVE")
+    elif isinstance(node, exp.In) and node.args.get("query") and isinstance(node.this, exp.Tuple):
+        raise refused("IN of several columns")
 
 
 def _check_alone(select: exp.Select) -> None:
@@ -109,16 +109,18 @@ def _check_alone(select: exp.Select) -> None:
     node: exp.Expr = select
     while isinstance(node.parent, exp.Subquery | exp.SetOperation | exp.Paren):
         node = node.parent
-    if node.parent is None or isinstance(node.parent, exp.From | exp.Join | exp.CTE | exp.DDL):
+    apart = exp.From | exp.Join | exp.CTE | exp.DDL | exp.Exists
+    if node.parent is None or isinstance(node.parent, apart):
         return
-    own = {source.alias_or_name for source in select.find_all(exp.Table, exp.Subquery)}
-    if any(c.table and c.table not in own for c in select.find_all(exp.Column)):
-        raise _refused("a query within a condition that asks of rows around it")
+    if outer_names(select, select):
+        raise refused("a query within a condition that asks of rows around it")
 
 
-def _is_plain_pattern(node: exp.Expr) -> bool:
+def _is_sure_pattern(node: exp.Expr) -> bool:
     """True for LIKE with a pattern in which nothing is escaped, as Hive does by itself."""
     pattern = node.expression
+    if isinstance(node, exp.RegexpLike):
+        return bool(pattern.is_string and pattern.name == DATED)
     return isinstance(node, exp.Like) and pattern.is_string and "\\" not in pattern.name
 
 
@@ -133,7 +135,7 @@ def _name_columns(subquery: exp.Subquery) -> None:
     while isinstance(select, exp.SetOperation | exp.Subquery):
         select = select.this
     if len(select.expressions) != len(names) or select.is_star:
-        raise _refused("names for the columns of *")
+        raise refused("names for the columns of *")
     outputs = [
         exp.alias_(value.unalias().copy(), name.copy())
         for value, name in zip(select.expressions, names, strict=True)
@@ -141,9 +143,11 @@ def _name_columns(subquery: exp.Subquery) -> None:
     select.set("expressions", outputs)
 
 
-def _write_out_anti_joins(select: exp.Select) -> None:
+def _write_out_joins(select: exp.Select) -> None:
     """Rows without a match are those for which an outer join finds no mark."""
     for number, join in enumerate(select.args.get("joins") or ()):
+        if join.args.get("kind") == "SEMI":
+            join.set("side", "LEFT")
         if join.args.get("kind") != "ANTI":
             continue
         mark = f"{_MATCHED}_{number}"
@@ -170,70 +174,13 @@ def _filtered(node: exp.Expr) -> exp.Expr:
     """An aggregate over those rows alone for which a condition holds."""
     aggregate, condition = node.this.copy(), node.expression.this
     if isinstance(aggregate, exp.Case) or not isinstance(aggregate, exp.AggFunc):
-        raise _refused("FILTER of this aggregate")
+        raise refused("FILTER of this aggregate")
     value = aggregate.this
     if isinstance(value, exp.Distinct):
         (value,) = value.expressions
     shown = exp.Literal.number(1) if isinstance(value, exp.Star) else value.copy()
     value.replace(exp.Case().when(condition.copy(), shown))
     return aggregate
-
-
-def _held(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """A value, or an error where a condition does not hold."""
-    asserted = exp.Anonymous(this="assert_true", expressions=[condition])
-    empty = exp.Is(this=asserted, expression=exp.Null())
-    return exp.Case().when(empty, value)
-
-
-def _cast(node: exp.Expr) -> exp.Expr | None:
-    """A cast that fails where Hive would answer NULL, or other digits."""
-    assert isinstance(node, exp.Cast)
-    kind, value = node.to.this, node.this
-    if kind is _T.TEXT or isinstance(value, exp.Null) or node.args.get("safe"):
-        return None
-    if isinstance(value, exp.Literal) and _is_sure(value.name, kind):
-        return None
-    if value.meta.get(_GIVEN):
-        return _endless(node) if kind in {_T.DOUBLE, _T.FLOAT} else None
-    made = exp.Cast(this=value.copy(), to=node.to.copy())
-    if kind in _WHOLE:
-        wide = exp.DataType.build("DECIMAL(38, 10)")
-        holds: exp.Expr = exp.EQ(
-            this=exp.Cast(this=value.copy(), to=wide.copy()),
-            expression=exp.Cast(this=made.copy(), to=wide),
-        )
-    elif kind is _T.BOOLEAN:
-        text = exp.Lower(this=exp.Cast(this=value.copy(), to=exp.DataType.build("STRING")))
-        known = [exp.Literal.string("true"), exp.Literal.string("false")]
-        holds = exp.In(this=text, expressions=known)
-    else:
-        holds = exp.Not(this=exp.Is(this=made.copy(), expression=exp.Null()))
-    empty = exp.Is(this=value.copy(), expression=exp.Null())
-    return _held(exp.Coalesce(this=exp.or_(empty, holds), expressions=[exp.false()]), made)
-
-
-def _is_sure(text: str, kind: exp.DType) -> bool:
-    """True for a text that surely stands for a finite value of a kind."""
-    try:
-        if kind is _T.DATE:
-            datetime.date.fromisoformat(text)
-        elif kind in {_T.TIMESTAMP, _T.TIMESTAMPNTZ}:
-            datetime.datetime.fromisoformat(text)
-        else:
-            return kind in {_T.DECIMAL, _T.DOUBLE, _T.FLOAT} and Decimal(text).is_finite()
-    except (ValueError, InvalidOperation):
-        return False
-    return True
-
-
-def _endless(node: exp.Cast) -> exp.Expr:
-    """A number that may be infinite, or none, whose words are others in Hive."""
-    found = exp.Case(this=node.this.copy())
-    for ours, theirs in (("inf", "Infinity"), ("-inf", "-Infinity"), ("nan", "NaN")):
-        value = exp.Cast(this=exp.Literal.string(theirs), to=node.to.copy())
-        found = found.when(exp.Literal.string(ours), value, copy=False)
-    return found.else_(node.copy())
 
 
 def _call(node: exp.Expr) -> exp.Expr | None:
@@ -245,6 +192,13 @@ def _call(node: exp.Expr) -> exp.Expr | None:
     if name == "contains":
         found = exp.Anonymous(this="instr", expressions=[g.copy() for g in given])
         return exp.Paren(this=exp.GT(this=found, expression=exp.Literal.number(0)))
+    if name == "sha256":
+        return exp.SHA2(this=given[0].copy(), length=exp.Literal.number(256))
+    if name == "concat":
+        # Unlike Hive's, ours leaves out what is NULL.
+        empty = exp.Literal.string("")
+        parts = [exp.Coalesce(this=g.copy(), expressions=[empty.copy()]) for g in given]
+        return exp.Anonymous(this="concat", expressions=parts)
     if name == "xxhash64":
         return _hashed(given[0])
     if name == "timestamp_micros":
@@ -254,6 +208,19 @@ def _call(node: exp.Expr) -> exp.Expr | None:
     if name == "element_at":
         return _element(given[0], int(given[1].name))
     return None
+
+
+def _trimmed(node: exp.Expr) -> exp.Expr | None:
+    """Hive trims spaces only; other characters are left out by a pattern of their numbers."""
+    blanks = node.expression
+    if blanks is None and not node.args.get("position"):
+        return None
+    if blanks is None or not blanks.is_string or node.args["position"] != "BOTH":
+        raise refused("TRIM of such characters")
+    each = "".join(f"\\x{{{ord(c):x}}}" for c in blanks.name)
+    pattern = exp.Literal.string(f"^[{each}]+|[{each}]+\\z")
+    parts = [node.this.copy(), pattern, exp.Literal.string("")]
+    return exp.Anonymous(this="regexp_replace", expressions=parts)
 
 
 def _instant(value: exp.Expr) -> exp.Expr:
@@ -272,7 +239,7 @@ def _instant(value: exp.Expr) -> exp.Expr:
 def _lines(text: exp.Expr, shape: str) -> exp.Expr:
     """Rows of the gateway's, one line each; no sign of a value is one that parts them."""
     if shape != "array<array<string>>" or not isinstance(text, exp.Literal):
-        raise _refused("from_json")
+        raise refused("from_json")
     rows = [",".join(map(_coded, row)) for row in json.loads(text.name)]
     literal = exp.Literal.string(";".join(rows))
     return exp.Anonymous(this="split", expressions=[literal, exp.Literal.string(";")])
@@ -291,7 +258,7 @@ def _element(line: exp.Expr, place: int) -> exp.Expr:
     text = exp.Anonymous(this="decode", expressions=[raw, exp.Literal.string("UTF-8")])
     is_null = exp.EQ(this=coded, expression=exp.Literal.string("-"))
     found = exp.Case().when(is_null, exp.Null()).else_(text)
-    found.meta[_GIVEN] = True
+    found.meta[GIVEN] = True
     return found
 
 
@@ -308,6 +275,36 @@ def _hashed(members: exp.Expr) -> exp.Expr:
     number: list[exp.Expr] = [exp.Anonymous(this="substr", expressions=first)]
     number += [exp.Literal.number(16), exp.Literal.number(10)]
     return exp.Anonymous(this="conv", expressions=number)
+
+
+def _joined(node: exp.Expr) -> None:
+    """Texts that are put together; what is none becomes one as by a cast."""
+    for arg in ("this", "expression"):
+        part = node.args[arg]
+        is_text = isinstance(part, exp.DPipe | exp.Lower | exp.Upper | exp.Trim)
+        if part.find(exp.Column) is not None and not is_text:
+            text = exp.Cast(this=part.copy(), to=exp.DataType.build("TEXT"))
+            part.replace(checked(text) or text)
+
+
+def _numbered(node: exp.Expr) -> None:
+    """Where rows are numbered in any order Hive fails over an order by NULL."""
+    order = node.args.get("order")
+    if order is not None and all(isinstance(o.this, exp.Null) for o in order.expressions):
+        node.set("order", None)
+
+
+def _grouped(node: exp.Expr) -> None:
+    """Hive takes the number of a column for a constant."""
+    select = node.parent
+    assert isinstance(select, exp.Select)
+    found = [
+        select.selects[int(e.name) - 1].unalias().copy()
+        if isinstance(e, exp.Literal) and e.is_int and 0 < int(e.name) <= len(select.selects)
+        else e
+        for e in node.expressions
+    ]
+    node.set("expressions", found)
 
 
 def _zoneless(node: exp.Expr) -> None:
@@ -341,8 +338,13 @@ def _created(node: exp.Expr) -> None:
 _CHANGES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.CountIf: _counted,
     exp.Filter: _filtered,
-    exp.Cast: _cast,
+    exp.Cast: checked,
+    exp.TryCast: checked,
     exp.Anonymous: _call,
+    exp.Trim: _trimmed,
     exp.Create: _created,
+    exp.DPipe: _joined,
     exp.DataType: _zoneless,
+    exp.Group: _grouped,
+    exp.Window: _numbered,
 }

@@ -55,9 +55,14 @@ _APACHE_CODES = {
 """Numbers that Apache Hive gives its errors."""
 _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
+_UNSURE = re.compile(
+    r"numBuckets in width_bucket function must be above 0|Error evaluating .*width_bucket\("
+)
+"""How a server refuses a value; see ``hive_refused``."""
 _SAID = (
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
-    (re.compile(r"ASSERT_TRUE\(\): assertion failed"), Code.CONVERSION),
+    (re.compile(r"Unsafe compares between different types"), Code.NOT_SUPPORTED),
+    (_UNSURE, Code.CONVERSION),
     (re.compile(r"AlreadyExistsException|Table already exists"), Code.DUPLICATE_TABLE),
     (
         re.compile(
@@ -122,6 +127,8 @@ def translate(message: str) -> PalimpsestError:
         code = next((c for pattern, c in _SAID if pattern.search(message)), None)
     if code is None and state is not None:
         code = _CLASSES.get(state.group(1)[:2])
+    if _UNSURE.search(message):
+        text = "a value does not fit the type it is cast to, or Hive would read it otherwise"
     text = _STATE.sub("", text.split("\n")[0].split("== SQL")[0]).strip(" .;:")
     text = re.sub(r":\d+:\d+$", "", text).strip(" .;")
     code = code or Code.STORE

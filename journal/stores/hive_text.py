@@ -77,6 +77,7 @@ class Template:
 
     pieces: tuple[str, ...]
     names: tuple[str, ...]
+    engine: Engine = Engine.SPARK
 
     @staticmethod
     def of(ast: exp.Expr, engine: Engine = Engine.SPARK) -> Template | None:
@@ -93,7 +94,7 @@ class Template:
         pieces = _rendered(ast, gap, engine).split(_MARK)
         if not plain:
             return None
-        return Template(tuple(pieces[::2]), tuple(names[int(i)] for i in pieces[1::2]))
+        return Template(tuple(pieces[::2]), tuple(names[int(i)] for i in pieces[1::2]), engine)
 
     def filled(self, parameters: Parameters) -> str:
         """The text with values of its parameters."""
@@ -101,7 +102,8 @@ class Template:
         for name, piece in zip(self.names, self.pieces[1:], strict=True):
             value = parameters[name]
             # Keys are numbers mostly, which are written as Python does.
-            told = str(value) if type(value) is int else rendered(literal(value))
+            is_plain = type(value) is int
+            told = str(value) if is_plain else rendered(literal(value), engine=self.engine)
             found += (told, piece)
         return "".join(found)
 

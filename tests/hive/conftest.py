@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
+from tests.support import apache_hive
 from tests.support.connections import opening
 from tests.support.thrift_server import ThriftServer, shared
 
@@ -19,6 +20,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThriftServer]:
     base = tmp_path_factory.getbasetemp()
     folder = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with shared(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def apache() -> Iterator[ThriftServer]:
+    """Apache Hive's own server, where it was asked for; one for all tests that want it."""
+    with apache_hive.running() as found:
         yield found
 
 

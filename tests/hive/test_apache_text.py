@@ -48,15 +48,32 @@ def told(sql: str) -> str:
         ),
         ("SELECT CAST('2024-01-02' AS DATE)", "SELECT CAST('2024-01-02' AS DATE)"),
         (
-            "SELECT CAST(a AS DATE) FROM t",
+            "SELECT CAST(a AS DECIMAL(9, 2)) FROM t",
             (
-                "SELECT CASE WHEN ASSERT_TRUE(COALESCE(`a` IS NULL"
-                " OR NOT CAST(`a` AS DATE) IS NULL,"
-                " FALSE)) IS NULL THEN CAST(`a` AS DATE) END FROM `t`"
+                "SELECT CASE WHEN NOT WIDTH_BUCKET(1, 1, 2, CASE WHEN `a` IS NULL OR COALESCE(NOT"
+                " CAST(`a` AS DECIMAL(9, 2)) IS NULL, FALSE) THEN 1 ELSE 0 END) IS NULL"
+                " THEN CAST(`a` AS DECIMAL(9, 2)) END FROM `t`"
+            ),
+        ),
+        ("SELECT TIMESTAMP '2024-01-02 10:30'", "SELECT CAST('2024-01-02 10:30:00' AS TIMESTAMP)"),
+        (
+            "SELECT t.a FROM t SEMI JOIN u ON t.a = u.a",
+            "SELECT `t`.`a` FROM `t` LEFT SEMI JOIN `u` ON `t`.`a` = `u`.`a`",
+        ),
+        (
+            "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.b > 1)",
+            (
+                "SELECT `t`.* FROM `t` LEFT JOIN (SELECT DISTINCT `u`.`a` AS `k0`, 1 AS `mark` FROM"
+                " `u` WHERE `u`.`b` > 1) AS palimpsest_exists_0 ON"
+                " palimpsest_exists_0.`k0` = `t`.`a` WHERE"
+                " (NOT palimpsest_exists_0.`mark` IS NULL)"
             ),
         ),
     ],
-    ids=["anti join", "names", "count_if", "filter", "sure cast", "checked cast"],
+    ids=[
+        *("anti join", "names", "count_if", "filter", "sure cast", "checked cast", "minutes"),
+        *("semi join", "exists"),
+    ],
 )
 def test_what_is_written_out(asked: str, expected: str) -> None:
     assert told(asked) == expected
@@ -70,7 +87,14 @@ def test_what_is_written_out(asked: str, expected: str) -> None:
         "SELECT regexp_extract(a, 'x') FROM t",
         "SELECT a FROM t WHERE b LIKE 'x\\%'",
         "SELECT [a] FROM t",
-        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a > t.a)",
+        "SELECT a FROM t WHERE EXISTS (SELECT max(u.a) FROM u WHERE u.a = t.a HAVING max(u.a) > 1)",
+        "SELECT a FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.a = t.a)",
+        "SELECT EXISTS (SELECT 1 FROM u WHERE u.a = t.a) FROM t",
+        "SELECT a FROM t WHERE regexp_matches(a, 'x$')",
+        "SELECT CAST('1.5' AS INTEGER) FROM t",
+        "SELECT a FROM t WHERE 1 = '1d'",
+        "SELECT a FROM t WHERE (a, b) IN (SELECT a, b FROM u)",
         "SELECT a FROM t WHERE a IN (SELECT u.a FROM u WHERE u.b = t.b)",
         "SELECT a FROM t TABLESAMPLE (1 ROWS)",
         "WITH RECURSIVE q AS (SELECT 1 UNION ALL SELECT 2) SELECT * FROM q",
@@ -101,7 +125,7 @@ def test_journals_are_external_tables_with_typed_partitions() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["TIMESTAMP WITH TIME ZONE", "INTEGER[]", "STRUCT(a INTEGER)"])
+@pytest.mark.parametrize("kind", ["INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)"])
 def test_types_that_hive_would_not_give_back_are_refused(kind: str) -> None:
     table = Table(1, TableName("main", "t"), (Column("c", "c", kind),), ())
     with pytest.raises(PalimpsestError) as raised:

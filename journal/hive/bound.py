@@ -1,0 +1,114 @@
+"""What a query gives by the gateway's own rules, where Apache Hive's would be other ones.
+
+The query is bound in DuckDB over relations without rows, before the server is asked: what cannot be
+compared is an error, and instants, which Hive has as timestamps, are told from those. Runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.hive.queries import is_cte, renamed
+from journal.hive.tiers import SeenTiers
+from journal.plan import Query
+from journal.relations import ident
+from journal.schema import Table, fold
+from journal.stores import hive_layout as layout
+from journal.stores.base import Parameters, ResultColumn
+from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb_layout import fields_of
+from journal.stores.hive_refused import refused
+from journal.stores.hive_types import Kind, kind_of
+
+_PREFIX = "typed_"
+_INSTANT = "TIMESTAMP WITH TIME ZONE"
+
+
+def bound(
+    local: DuckDBSession,
+    tiers: SeenTiers,
+    is_local: Callable[[str], bool],
+    query: Query,
+    parameters: Parameters,
+) -> list[ResultColumn] | None:
+    """The columns of a query; None if it reads what only the server knows. Raises BIND and such."""
+    found, names = renamed(query, _PREFIX)
+    ours = {f"{_PREFIX}{name}" for name in names}
+    for table in found.ast.find_all(exp.Table):
+        if table.db or not (table.name in ours or is_cte(table) or is_local(fold(table.name))):
+            return None
+    seen = {name: tiers.find(name) for name in names}
+    if None in seen.values():
+        return None
+    _check_texts(found.ast, [tier[0] for tier in seen.values() if tier is not None])
+    # DuckDB takes no relation while a result waits to be read on.
+    local.text("SELECT 1")
+    for name, tier in seen.items():
+        assert tier is not None
+        nulls = [
+            exp.alias_(exp.cast(exp.Null(), kind, dialect="duckdb"), ident(column))
+            for column, kind in layout.journal_fields(tier[0], fields_of(tier[0]))
+        ]
+        view = exp.Create(
+            this=exp.to_table(f"{_PREFIX}{name}"),
+            kind="VIEW",
+            replace=True,
+            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+            expression=exp.select(*nulls).where(exp.false()),
+        )
+        local.execute(Query(view, ()), {})
+    return local.describe(found, parameters)
+
+
+def _check_texts(ast: exp.Expr, tables: Sequence[Table]) -> None:
+    """Raise where an instant would become a text, which in Hive has no zone."""
+    names = {
+        fold(name)
+        for table in tables
+        for name, kind in layout.journal_fields(table, fields_of(table))
+        if exp.DataType.build(kind, dialect="duckdb").this is exp.DType.TIMESTAMPTZ
+    }
+    aliases = list(ast.find_all(exp.Alias))
+    for _ in aliases:
+        before = len(names)
+        names |= {fold(a.alias) for a in aliases if _names(a.this) & names}
+        if len(names) == before:
+            break
+    for node in ast.find_all(exp.Cast, exp.DPipe):
+        is_text = not isinstance(node, exp.Cast) or node.to.this in exp.DataType.TEXT_TYPES
+        if is_text and _names(node) & names:
+            raise refused("an instant as text")
+
+
+def _names(node: exp.Expr) -> set[str]:
+    return {fold(c.name) for c in node.find_all(exp.Column)}
+
+
+def kinds_told(told: Sequence[str], columns: Sequence[ResultColumn] | None) -> list[Kind]:
+    """The types of a result as Apache Hive tells them, which describes no queries."""
+    kinds = [kind_of(kind) for kind in told]
+    if any(kind.is_nested for kind in kinds):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "Apache Hive does not tell the types of nested values",
+            advice="name the members to be read, or write them as text",
+        )
+    if columns is None:
+        return kinds
+    return [
+        kind_of("timestamp") if ours.type == _INSTANT and kind == kind_of("timestamp_ntz") else kind
+        for kind, ours in zip(kinds, columns, strict=True)
+    ]
+
+
+def check_zone(zone: str | None) -> None:
+    """Raise where Apache Hive, which has no instants, could take a time for another."""
+    if zone not in {None, "UTC"}:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"Apache Hive answers in UTC, and the session's time zone is {zone}",
+            advice="SET TIME ZONE 'UTC', or raise held_rows in the URL",
+        )
