@@ -32,7 +32,7 @@ from journal.hive.erased_rows import ERASED, keys_among, rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
-from journal.hive.rewriting import check_engine, staging
+from journal.hive.rewriting import staging
 from journal.hive.session import HiveSession
 from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
 from journal.protocol import OpenStatement
@@ -71,7 +71,6 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
     what the server raises, with nothing changed.
     """
     wanted.check()
-    check_engine(journal)
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
     with journal.leases.holding(names) as held, staging(journal) as made:
         with journal.statement(journal.begin(read_only=True)) as statement:

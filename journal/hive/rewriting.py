@@ -28,7 +28,6 @@ from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores import sql_retired
 from journal.stores.catalog_format import JournalRow
-from journal.stores.hive_engine import Engine
 from journal.stores.sql_engine import CatalogConnection
 from journal.stores.sql_retired import Retired
 from journal.version import Version
@@ -97,16 +96,6 @@ def all_rows(journal: HiveJournal, table: Table, piece: Piece) -> exp.Select:
     return exp.select(*[column(n, "p") for n in names]).from_(source.subquery("p"))
 
 
-def check_engine(journal: HiveJournal) -> None:
-    """Raise NOT_SUPPORTED on a server that does not find rows reliably enough to remove them."""
-    if journal.store.engine is Engine.APACHE:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "erasures and retention are not made on Apache Hive",
-            advice="eject the table, and remove the rows with tools of Hive",
-        )
-
-
 def rewrite(
     journal: HiveJournal,
     session: HiveSession,
@@ -120,7 +109,6 @@ def rewrite(
 
     ``rows`` are those that go and those that stay. Rows of ``backups`` go as well.
     """
-    check_engine(journal)
     segments: list[Segment] = []
     replaced: list[Segment] = []
     beside: list[tuple[Segment, str]] = []
