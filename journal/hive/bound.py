@@ -24,6 +24,10 @@ from journal.stores.hive_refused import refused
 from journal.stores.hive_types import Kind, kind_of
 
 _PREFIX = "typed_"
+_MOMENTS = {
+    *(exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME),
+    exp.DType.BOOLEAN,
+}
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
 
 
@@ -63,28 +67,55 @@ def bound(
     return local.describe(found, parameters)
 
 
-def _check_texts(ast: exp.Expr, tables: Sequence[Table]) -> None:
-    """Raise where an instant would become a text, which in Hive has no zone."""
-    names = {
-        fold(name)
-        for table in tables
-        for name, kind in layout.journal_fields(table, fields_of(table))
-        if exp.DataType.build(kind, dialect="duckdb").this is exp.DType.TIMESTAMPTZ
-    }
+_Kinds = dict[str, set[exp.DType]]
+
+
+def _kinds_by_name(ast: exp.Expr, tables: Sequence[Table]) -> _Kinds:
+    """The types that a column of some name may have, under what it is renamed to as well."""
+    found: _Kinds = {}
+    for table in tables:
+        named = [(c.name, c.type) for c in table.columns]
+        for name, kind in [*layout.journal_fields(table, fields_of(table)), *named]:
+            of = exp.DataType.build(kind, dialect="duckdb").this
+            assert isinstance(of, exp.DType)
+            found.setdefault(fold(name), set()).add(of)
     aliases = list(ast.find_all(exp.Alias))
     for _ in aliases:
-        before = len(names)
-        names |= {fold(a.alias) for a in aliases if _names(a.this) & names}
-        if len(names) == before:
+        before = sum(map(len, found.values()))
+        for alias in aliases:
+            found.setdefault(fold(alias.alias), set()).update(_kinds_in(alias.this, found))
+        if sum(map(len, found.values())) == before:
             break
+    return found
+
+
+def _kinds_in(node: exp.Expr, kinds: _Kinds) -> set[exp.DType]:
+    return {kind for c in node.find_all(exp.Column) for kind in kinds.get(fold(c.name), ())}
+
+
+def _check_texts(ast: exp.Expr, tables: Sequence[Table]) -> None:
+    """Raise where an instant would become a text, and a text be read as a moment."""
+    kinds = _kinds_by_name(ast, tables)
     for node in ast.find_all(exp.Cast, exp.DPipe):
         is_text = not isinstance(node, exp.Cast) or node.to.this in exp.DataType.TEXT_TYPES
-        if is_text and _names(node) & names:
+        if is_text and exp.DType.TIMESTAMPTZ in _kinds_in(node, kinds):
             raise refused("an instant as text")
+    for compared in ast.find_all(exp.Predicate):
+        if not isinstance(compared, exp.Binary):
+            continue
+        sides = [_kinds_in(side, kinds) for side in (compared.left, compared.right)]
+        if all(sides) and _may_be_read(*sides):
+            raise refused("texts of one column read as moments beside those of another")
 
 
-def _names(node: exp.Expr) -> set[str]:
-    return {fold(c.name) for c in node.find_all(exp.Column)}
+def _may_be_read(left: set[exp.DType], right: set[exp.DType]) -> bool:
+    """True if there may be texts on one side, and what they are taken for on the other."""
+    both = left | right
+    if len(both) == 1:
+        return False
+    return any(
+        a & exp.DataType.TEXT_TYPES and b & _MOMENTS for a, b in ((left, right), (right, left))
+    )
 
 
 def kinds_told(told: Sequence[str], columns: Sequence[ResultColumn] | None) -> list[Kind]:

@@ -53,9 +53,9 @@ _HIVE_SETTINGS = {
     "hive.default.nulls.last": "false",
     # Its timestamps have no zone; instants are written in this one.
     "hive.local.time.zone": "UTC",
-    # By itself it makes a BETWEEN of comparisons, which is NULL where one limit is, whatever the
-    # other says: so it misses rows of x < a OR x > b.
+    # What it makes of comparisons and of outer joins misses rows (docs/adr/0044).
     "hive.optimize.point.lookup": "false",
+    "hive.auto.convert.anti.join": "false",
 }
 """Without the prefix of ``_SET``, as Spark ignores such, and takes no names it does not know."""
 _SET = "set:hiveconf:"

@@ -21,7 +21,7 @@ from journal.relations import ident, union_all
 from journal.schema import Table
 from journal.stores.hive_casts import GIVEN, checked
 from journal.stores.hive_compared import COMPARED, guard_compared
-from journal.stores.hive_exists import Exists, outer_names
+from journal.stores.hive_exists import Exists, marked, outer_names
 from journal.stores.hive_refused import refused
 from journal.stores.hive_values import row_of
 
@@ -161,8 +161,7 @@ def _write_out_joins(select: exp.Select) -> None:
         join.set("this", inner.from_(rows).subquery(exp.to_identifier(alias, quoted=True)))
         join.set("kind", None)
         join.set("side", "LEFT")
-        missing = exp.Is(this=exp.column(ident(mark), table=ident(alias)), expression=exp.Null())
-        select.where(missing, copy=False)
+        select.where(marked(exp.column(ident(mark), table=ident(alias)), 0), copy=False)
 
 
 def _counted(node: exp.Expr) -> exp.Expr:

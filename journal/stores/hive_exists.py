@@ -95,15 +95,14 @@ class Exists:
             keys.append(exp.alias_(exp.Literal.number(1), ident("k0")))
             on.append(exp.EQ(this=column("k0", alias), expression=exp.Literal.number(1)))
         keys.append(exp.alias_(exp.Literal.number(1), ident("mark")))
-        marked = rows.copy()
-        marked.set("expressions", keys)
-        marked.set("where", exp.Where(this=exp.and_(*inside)) if inside else None)
-        marked.set("distinct", exp.Distinct())
+        made = rows.copy()
+        made.set("expressions", keys)
+        made.set("where", exp.Where(this=exp.and_(*inside)) if inside else None)
+        made.set("distinct", exp.Distinct())
         _show_all(select)
-        joined = marked.subquery(exp.to_identifier(alias))
+        joined = made.subquery(exp.to_identifier(alias))
         select.append("joins", exp.Join(this=joined, side="LEFT", on=exp.and_(*on)))
-        found = exp.Not(this=exp.Is(this=column("mark", alias), expression=exp.Null()))
-        return exp.and_(*outside, found)
+        return exp.and_(*outside, marked(column("mark", alias), 1))
 
     def _sides(self, rows: exp.Select, condition: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
         """The side of an equality that is the query's own, and the one of the rows around."""
@@ -115,6 +114,15 @@ class Exists:
                 if not outer_names(rows, own) and not _inner(rows, theirs):
                     return own, theirs
         raise refused("EXISTS of such a condition on the rows around")
+
+
+def marked(mark: exp.Expr, wanted: int) -> exp.Expr:
+    """That an outer join found a mark (1), or none (0).
+
+    Not IS NULL, of which Hive makes an anti-join that misses rows.
+    """
+    filled = exp.Coalesce(this=mark, expressions=[exp.Literal.number(0)])
+    return exp.EQ(this=filled, expression=exp.Literal.number(wanted))
 
 
 def _conditions(rows: exp.Select) -> list[exp.Expr]:

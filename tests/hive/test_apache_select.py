@@ -25,6 +25,8 @@ SAME = [
     "SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM gaps f WHERE f.v = t.n) ORDER BY k",
     "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM few f WHERE f.v = n OR f.v = k) ORDER BY k",
     "SELECT k FROM t WHERE k = 4 OR NOT EXISTS (SELECT 1 FROM few f WHERE f.v = t.n AND t.k > 1)",
+    "SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM few f WHERE f.v = t.n AND f.v = 3)",
+    "SELECT t.k FROM t ANTI JOIN (SELECT v FROM few WHERE v = 3) f ON f.v = t.n WHERE t.k > 1",
     "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM none)",
     "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM few WHERE v > 2)",
     "SELECT a.k, b.k FROM t a, t b WHERE a.n = b.n AND EXISTS (SELECT 1 FROM few WHERE v = b.n)",

@@ -31,7 +31,7 @@ def told(sql: str) -> str:
             (
                 "SELECT `t`.`a` FROM `t` LEFT JOIN (SELECT `r`.*, 1 AS `palimpsest_matched_0` FROM"
                 " (SELECT * FROM `u`) AS r) AS `u` ON `t`.`a` = `u`.`a`"
-                " WHERE `t`.`a` > 1 AND `u`.`palimpsest_matched_0` IS NULL"
+                " WHERE `t`.`a` > 1 AND COALESCE(`u`.`palimpsest_matched_0`, 0) = 0"
             ),
         ),
         (
@@ -66,7 +66,7 @@ def told(sql: str) -> str:
                 "SELECT `t`.* FROM `t` LEFT JOIN (SELECT DISTINCT `u`.`a` AS `k0`, 1 AS `mark` FROM"
                 " `u` WHERE `u`.`b` > 1) AS palimpsest_exists_0 ON"
                 " palimpsest_exists_0.`k0` = `t`.`a` WHERE"
-                " (NOT palimpsest_exists_0.`mark` IS NULL)"
+                " (COALESCE(palimpsest_exists_0.`mark`, 0) = 1)"
             ),
         ),
     ],
