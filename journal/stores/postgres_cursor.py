@@ -6,22 +6,27 @@ than a tenth of its time. Nothing here knows what the rows mean.
 
 from __future__ import annotations
 
+import re
 import selectors
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 import psycopg
-from psycopg.abc import PQGen
+from psycopg.abc import Buffer, PQGen
 from psycopg.generators import fetch
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
+from psycopg.types.datetime import IntervalLoader
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres_errors import translate
 
 _CHUNK_ROWS = 1000
+
+_YEARS = re.compile(rb"([-+]?\d+) years?")
 
 Rows = list[tuple[Any, ...]]
 
@@ -111,3 +116,13 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         # What is read last is the error that says the query was cancelled; after it comes the end.
         with suppress(psycopg.Error):
             connection.wait(self._stream_fetchone_gen(first=False))
+
+
+class MonthsLoader(IntervalLoader):
+    """Intervals as Python has them: a year is twelve months of 30 days, as in the other stores."""
+
+    def load(self, data: Buffer) -> timedelta:
+        """The value; the client library has 365 days in a year, and 30 in a month."""
+        years = _YEARS.match(data)
+        found = super().load(data)
+        return found if years is None else found - timedelta(days=5 * int(years[1]))

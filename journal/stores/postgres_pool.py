@@ -16,6 +16,7 @@ from psycopg.types.string import TextLoader
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_cursor import MonthsLoader
 from journal.stores.postgres_errors import is_starting, unreachable
 from journal.stores.postgres_server import ASK, Abilities, abilities
 from journal.stores.silence import SILENCE_S, limits, of_server
@@ -127,6 +128,7 @@ class PostgresStore:
                 for kind in ("json", "jsonb"):
                     # JSON is text to clients, whichever store holds it.
                     connection.adapters.register_loader(kind, TextLoader)
+                connection.adapters.register_loader("interval", MonthsLoader)
                 return PostgresSession(connection, self._became, self._able(connection))
             except psycopg.Error as error:
                 if not is_starting(str(error)) or time.monotonic() > deadline:
