@@ -67,7 +67,8 @@ def _altered(
     try:
         with kept_going(session):
             for action in actions:
-                change = exp.Alter(this=place.copy(), kind="VIEW", actions=[action])
+                # As of a table: columns of views are renamed by ALTER VIEW from version 13 on.
+                change = exp.Alter(this=place.copy(), kind="TABLE", actions=[action])
                 session.text(rendered(change).sql)
     except PalimpsestError:
         return False
