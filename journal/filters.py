@@ -111,7 +111,7 @@ class FilterBuilder:
         return plain and (column not in self.key or self.key == (column,))
 
     def hashed(self, column: str, part: Part) -> list[Hashed]:
-        """What some rows of such a column are to it; asked by several threads at once."""
+        """What some rows of such a column are to it."""
         found: list[Hashed] = [
             (i.id, asked(part.values, i), part.present)
             for i in self.identities

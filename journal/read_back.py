@@ -9,8 +9,6 @@ DuckDB. Reads local files, decides nothing about filters.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,45 +21,19 @@ from journal.text_pages import texts
 BATCH_ROWS = 30_720
 """Rows read at a time: what is hashed is still in the cache."""
 
-_ROWS_EACH = 30_000
-"""Rows of which a thread has enough to do to be worth having."""
-
-Group = Callable[[int], list[Hashed]]
-Spread = Callable[[Group, Iterable[int]], Iterable[list[Hashed]]]
-"""``map``, or that of threads: what a function gives of each row group, in their order."""
-
 Rows = Callable[[Sequence[str]], Iterable[pa.RecordBatch]]
 """DuckDB's reader of the file: the rows of some columns, batch by batch."""
 
 
-@contextmanager
-def spread(threads: int, rows: int) -> Iterator[Spread]:
-    """Have row groups read by so many threads at once, where there are rows for several."""
-    if min(threads, rows // _ROWS_EACH) < 2:
-        yield map
-        return
-    with ThreadPoolExecutor(threads, "palimpsest-filters") as pool:
-        yield pool.map
-
-
-def take_in(
-    builder: FilterBuilder,
-    path: Path,
-    columns: Collection[str],
-    rows: Rows,
-    each: Spread = map,
-) -> None:
-    """Let a builder see the values of some columns of a file, ``rows`` where nothing else can.
-
-    ``each`` is how row groups of text are gone through.
-    """
+def take_in(builder: FilterBuilder, path: Path, columns: Collection[str], rows: Rows) -> None:
+    """Let a builder see the values of some columns of a file, ``rows`` where nothing else can."""
     with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
         kinds = {field.name: field.type for field in file.schema_arrow}
         plain = {name for name in columns if name in kinds and _is_plain(kinds[name])}
         alone = [name for name in columns if name in plain and builder.takes_alone(name)]
         expect(file.metadata.num_rows * len(columns))
         for name in alone:
-            for found in _column(file, path, name, kinds[name], builder, each):
+            for found in _column(file, path, name, kinds[name], builder):
                 builder.keep(found)
         together = [name for name in columns if name not in alone]
         is_plain = plain.issuperset(together)
@@ -80,7 +52,6 @@ def _column(
     name: str,
     kind: pa.DataType,
     builder: FilterBuilder,
-    each: Spread,
 ) -> Iterator[Iterable[Hashed]]:
     """The values of one column hashed, each row group's with or without those that repeat."""
     leaf = _leaf(file.schema, name)
@@ -102,7 +73,7 @@ def _column(
                 parts = _read(path, file.metadata, group, name, coded=chunk.has_dictionary_page)
             return [found for part in parts for found in builder.hashed(name, part)]
 
-        yield from each(hashed, range(file.metadata.num_row_groups))
+        yield from map(hashed, range(file.metadata.num_row_groups))
 
 
 def _read(

@@ -139,26 +139,25 @@ class Warehouse:
             # Without filters every file is read, which is slow and right.
             return
         from journal.filters import FilterBuilder, write_sidecar
-        from journal.read_back import BATCH_ROWS, spread, take_in
+        from journal.read_back import BATCH_ROWS, take_in
 
         builder = FilterBuilder.of(table)
         assert builder is not None
         found = {}
-        with spread(session.threads(), sum(f.rows for f in files)) as each:
-            for file in files:
-                fresh = builder.fresh(file)
-                path = self.root / file.path
+        for file in files:
+            fresh = builder.fresh(file)
+            path = self.root / file.path
 
-                def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
-                    source = exp.Anonymous(
-                        this="read_parquet", expressions=[exp.Literal.string(str(path))]
-                    )
-                    named = [exp.column(exp.to_identifier(c, quoted=True)) for c in columns]
-                    query = exp.select(*named).from_(exp.Table(this=source))
-                    return session.arrow_reader(Query(query, ()), {}, BATCH_ROWS)
+            def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
+                source = exp.Anonymous(
+                    this="read_parquet", expressions=[exp.Literal.string(str(path))]
+                )
+                named = [exp.column(exp.to_identifier(c, quoted=True)) for c in columns]
+                query = exp.select(*named).from_(exp.Table(this=source))
+                return session.arrow_reader(Query(query, ()), {}, BATCH_ROWS)
 
-                take_in(fresh, path, fresh.columns, rows, each)
-                found[path.name] = fresh.finish()
+            take_in(fresh, path, fresh.columns, rows)
+            found[path.name] = fresh.finish()
         write_sidecar((self.root / files[0].path).parent, found, part)
 
     def remove(self, file: SegmentFile) -> None:

@@ -18,7 +18,7 @@ from journal.bloom import Bloom
 from journal.erasure.descriptor import FPP_DEFAULT, Identity
 from journal.erasure.paths import parse_path
 from journal.filters import KEY, FilterBuilder, asked, read_sidecar
-from journal.read_back import spread, take_in
+from journal.read_back import take_in
 from tests.journal.test_hashing import WAYS, ways
 
 PLAIN = {
@@ -81,14 +81,9 @@ def _asked_of_duckdb(path: Path, identities: Sequence[Identity], key: Sequence[s
 
 
 def _read_back(path: Path, identities: Sequence[Identity], key: Sequence[str]) -> dict[str, Bloom]:
-    found = []
-    for threads in (1, 3):
-        builder = FilterBuilder(tuple(identities), tuple(key))
-        with spread(threads, 10**6) as each:
-            take_in(builder, path, builder.columns, _rows(path), each)
-        found.append(builder.finish())
-    assert found[0] == found[1]
-    return found[0]
+    builder = FilterBuilder(tuple(identities), tuple(key))
+    take_in(builder, path, builder.columns, _rows(path))
+    return builder.finish()
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
