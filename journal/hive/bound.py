@@ -26,7 +26,7 @@ from journal.stores.hive_types import Kind, kind_of
 _PREFIX = "typed_"
 _MOMENTS = {
     *(exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME),
-    exp.DType.BOOLEAN,
+    *(exp.DType.TIMESTAMPNTZ, exp.DType.BOOLEAN),
 }
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
 
