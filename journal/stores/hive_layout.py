@@ -170,8 +170,9 @@ def check_shape(table: Table, engine: Engine) -> None:
             advice="use LIST (column) of a column with the day or month, or HASH (column) INTO n",
         )
     if found is not None and found.strategy == "LIST":
-        parted = table.by_physical(found.column)
-        if not can_part(parted.type):
+        # The column may have been dropped since.
+        parted = next((c for c in table.stored if c.physical == found.column), None)
+        if parted is not None and not can_part(parted.type):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"a Hive store has no partitions by {parted.name}, which is {parted.type}",

@@ -161,3 +161,11 @@ def test_tables_with_partitions_by_instants_are_not_adopted(outside: Outside) ->
     with pytest.raises(PalimpsestError, match="depends on who reads them") as raised:
         adopt(outside.con.session, "hr.t", ("k",), CLASSIC, run=False)
     assert raised.value.code is Code.NOT_SUPPORTED
+
+
+def test_a_column_of_partitions_may_be_dropped(con: Connection) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p VARCHAR)")
+    con.execute("ALTER TABLE t SET (partitions = 'LIST (p)')")
+    con.execute("ALTER TABLE t DROP COLUMN p")
+    con.execute("INSERT INTO t VALUES (1)")
+    assert con.execute("SELECT * FROM t").fetchall() == [(1,)]
