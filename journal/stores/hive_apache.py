@@ -232,7 +232,9 @@ def _instant(value: exp.Expr) -> exp.Expr:
     parts: list[exp.Expr] = [exp.Anonymous(this="from_unixtime", expressions=[seconds])]
     parts += [exp.Literal.string("."), exp.Anonymous(this="lpad", expressions=digits)]
     text = exp.Anonymous(this="concat", expressions=parts)
-    return exp.Cast(this=text, to=exp.DataType.build("TIMESTAMP"))
+    made = exp.Cast(this=text, to=exp.DataType.build("TIMESTAMP"))
+    made.meta[GIVEN] = True
+    return made
 
 
 def _lines(text: exp.Expr, shape: str) -> exp.Expr:

@@ -107,6 +107,10 @@ def test_what_could_be_answered_otherwise_is_refused(asked: str) -> None:
     assert raised.value.code is Code.NOT_SUPPORTED
 
 
+def test_versions_of_the_gateway_are_cast_as_they_are() -> None:
+    assert told("SELECT CAST(make_timestamptz(5) AS TIMESTAMPTZ)").endswith("AS TIMESTAMP)")
+
+
 def test_rows_of_the_gateway_are_one_literal() -> None:
     held = HeldRelation((ResultColumn("k", "INTEGER"),), [["1"], [None]])
     text = rendered(held.query(), engine=Engine.APACHE)
