@@ -129,7 +129,11 @@ class PostgresStore:
                     # JSON is text to clients, whichever store holds it.
                     connection.adapters.register_loader(kind, TextLoader)
                 connection.adapters.register_loader("interval", MonthsLoader)
-                return PostgresSession(connection, self._became, self._able(connection))
+                able = self._able(connection)
+                if able.distributes:
+                    # Parallel plans of a fork of Greenplum give rows of some joins twice.
+                    connection.execute("SET max_parallel_workers_per_gather = 0")
+                return PostgresSession(connection, self._became, able)
             except psycopg.Error as error:
                 if not is_starting(str(error)) or time.monotonic() > deadline:
                     raise unreachable(str(error)) from error
