@@ -54,13 +54,15 @@ class Relay:
                 elif watched and self.word and self.word in data and self.passes_first:
                     self.passes_first -= 1
                 elif watched and self.word and self.word in data:
+                    # Whoever is cut off speaks anew at once: that is not cut again.
+                    self.word = b""
+                    pairs = self.taken()
                     if self.passes_word:
                         if self.loses_answer:
                             source.shutdown(socket.SHUT_RDWR)
                         sink.sendall(data)
                         time.sleep(0.5)
-                    self.word = b""
-                    self.cut()
+                    _cut(pairs)
                     self.has_cut.set()
                     return
                 sink.sendall(data)
@@ -68,13 +70,20 @@ class Relay:
 
     def cut(self) -> None:
         """Cut every connection there is."""
-        # Whoever is cut connects anew at once: what comes meanwhile stays.
+        _cut(self.taken())
+
+    def taken(self) -> list[tuple[socket.socket, socket.socket]]:
+        """The connections that will be cut now; those that come later stay."""
         pairs, self._pairs = self._pairs, []
-        for end in (end for pair in pairs for end in pair):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        return pairs
 
     def close(self) -> None:
         """Cut, and take no more."""
         self._listener.close()
         self.cut()
+
+
+def _cut(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
+    for end in (end for pair in pairs for end in pair):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)

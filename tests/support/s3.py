@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +35,10 @@ class Server:
 class Cutting(Relay):
     """A relay that cuts once, and lets nobody in again."""
 
-    def cut(self) -> None:
-        """Cut every connection, and refuse those that come."""
+    def taken(self) -> list[tuple[socket.socket, socket.socket]]:
+        """The connections that will be cut now; those that come later are refused."""
         self.refuses = True
-        super().cut()
+        return super().taken()
 
 
 def let_in(
