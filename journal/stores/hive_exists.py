@@ -164,7 +164,9 @@ def outer_names(rows: exp.Select, condition: exp.Expr) -> set[str]:
     inside = [_outputs(s) for s in (*_sources(rows), *condition.find_all(exp.Subquery))]
     known = None if None in inside else {name for names in inside if names for name in names}
     found = {c.table for c in condition.find_all(exp.Column) if c.table and c.table not in own}
-    bare = {fold(c.name) for c in condition.find_all(exp.Column) if not c.table}
+    # Those of queries within it are looked at by themselves.
+    own_columns = [c for c in condition.find_all(exp.Column) if c.parent_select is rows]
+    bare = {fold(c.name) for c in own_columns if not c.table}
     return found | ({""} if known is not None and bare - known else set())
 
 

@@ -107,6 +107,15 @@ def test_what_could_be_answered_otherwise_is_refused(asked: str) -> None:
     assert raised.value.code is Code.NOT_SUPPORTED
 
 
+def test_a_query_that_asks_of_its_own_rows_alone_is_asked() -> None:
+    rows = "(SELECT k, d FROM s.t1 WHERE segment IN ('a') AND d > k) AS u"
+    told(f"SELECT k FROM (SELECT k FROM t) AS t WHERE k NOT IN (SELECT k FROM {rows} WHERE d = 7)")
+    with pytest.raises(PalimpsestError):
+        told(
+            f"SELECT k FROM (SELECT k, n FROM t) AS t WHERE k IN (SELECT k FROM {rows} WHERE n = 7)"
+        )
+
+
 def test_versions_of_the_gateway_are_cast_as_they_are() -> None:
     assert told("SELECT CAST(make_timestamptz(5) AS TIMESTAMPTZ)").endswith("AS TIMESTAMP)")
 
