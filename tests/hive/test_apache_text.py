@@ -116,6 +116,12 @@ def test_a_query_that_asks_of_its_own_rows_alone_is_asked() -> None:
         )
 
 
+def test_a_refusal_tells_no_texts() -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        told("SELECT a FROM t WHERE levenshtein(a, 'secret') = 1")
+    assert "secret" not in str(raised.value)
+
+
 def test_versions_of_the_gateway_are_cast_as_they_are() -> None:
     assert told("SELECT CAST(make_timestamptz(5) AS TIMESTAMPTZ)").endswith("AS TIMESTAMP)")
 
