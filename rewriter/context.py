@@ -5,9 +5,8 @@ A frozen value; with the same context the same AST gives the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sqlglot import exp
@@ -127,7 +126,6 @@ class RewriteContext:
     references: bool = True
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
-    sight_cache: Mapping[int, Sight] = field(default_factory=lambda: MappingProxyType({}))
 
     def inside(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""

@@ -144,7 +144,7 @@ class FlatRewrite:
         new = [values.get(n, o.copy()) for n, o in zip(names, old, strict=True)]
         condition = where.this if where is not None else None
         if not set(values) & set(table.key):
-            query = self._affected(table, node, new, condition).select(self._version(table))
+            query = self._affected(node, new, condition).select(self._version(table))
             return self._append(table, names, query, ended=False)
         return self._moved(table, node, names, (old, new), condition)
 
@@ -159,7 +159,7 @@ class FlatRewrite:
         """Keys change: new versions under the new keys, tombstones for keys left without a row."""
         both = [exp.alias_(v, f"{_OLD}{i}") for i, v in enumerate(rows[0])]
         both += [exp.alias_(v, f"{_NEW}{i}") for i, v in enumerate(rows[1])]
-        changed = self._affected(table, node, both, condition)
+        changed = self._affected(node, both, condition)
         places = [names.index(k) for k in table.key]
         stage = exp.to_table("changed")
         null = cast(exp.Null(), version_type(table))
@@ -181,12 +181,12 @@ class FlatRewrite:
         table = find_table(node, self.context)
         names = [c.physical for c in table.columns]
         old = [column(c.name, node.alias or node.name) for c in table.columns]
-        query = self._affected(table, node, old, condition)
+        query = self._affected(node, old, condition)
         query = query.select(self._version(table), self._version(table))
         return self._append(table, names, query, ended=True)
 
     def _affected(
-        self, table: Table, node: exp.Table, values: Sequence[exp.Expr], condition: exp.Expr | None
+        self, node: exp.Table, values: Sequence[exp.Expr], condition: exp.Expr | None
     ) -> exp.Select:
         """The current rows a statement concerns, as ``values``."""
         query = exp.select(*values).from_(node.copy())

@@ -53,7 +53,7 @@ class Actions:
 def read_actions(ast: exp.Merge, target: Target, alias: str, context: RewriteContext) -> Actions:
     """The clauses of a MERGE; raises for those that have no meaning."""
     whens = ast.args["whens"].expressions
-    source = _Source(ast, alias, context, target.table)
+    source = _Source(ast, alias, context)
     actions = Actions()
     for place, when in enumerate(whens, start=1):
         actions.all.append(_action(when, place, target, source, actions))
@@ -180,7 +180,7 @@ def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str,
 class _Source:
     """The source as ``UPDATE SET *`` and ``INSERT *`` see it: by position or by name."""
 
-    def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext, table: Table) -> None:
+    def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext) -> None:
         self.alias = alias
         self._by_name = manners_of(context.dialect).stars_by_name
         self._node = ast

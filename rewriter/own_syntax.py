@@ -41,7 +41,7 @@ class ParseTokens(Protocol):
 Recogniser = Callable[[list[Token], ParseTokens], Statement | None]
 
 
-def recognise(tokens: list[Token], parse: ParseTokens, dialect: str) -> Statement | None:
+def recognise(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     """The statement if it is one of this module's, else None."""
     recogniser = _RECOGNISERS.get(tokens[0].text.upper())
     return None if recogniser is None else recogniser(tokens, parse)

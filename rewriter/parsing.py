@@ -121,7 +121,7 @@ def _statement(
             raise PalimpsestError(Code.SYNTAX, "one statement was expected")
         return found[0]
 
-    own = own_syntax.recognise(renamed, parse_tokens, dialect)
+    own = own_syntax.recognise(renamed, parse_tokens)
     if own is not None:
         return Parsed(own, own_text, parameters)
     normal, marks = without_marks(own_syntax.normalise(renamed))

@@ -170,7 +170,7 @@ def named(context: JobContext, carrier: Carrier) -> Iterator[Backup | None]:
 def verify(context: JobContext, carrier: Carrier) -> None:
     """Fetch every copy of the table's backups, and check each of its files."""
     for backup in carried.known(context.session.journal, context.table.id):
-        carried.check(carrier, backup, context.progress)
+        carried.check(backup, context.progress)
         context.log(f"{backup.name}: {len(backup.paths)} files are whole")
 
 

@@ -238,7 +238,6 @@ def export_rows(
     source: str,
     path: Path,
     form: str | None = None,
-    options: FileOptions = FileOptions(),
     advance: Advance | None = None,
 ) -> int:
     """Write a table's or query's rows to a file, which appears only when it is whole."""

@@ -70,7 +70,7 @@ def compact(journal: DatabaseJournal, asked: Asked, fill: Fill = by_server) -> J
     if asked.dry_run:
         return _planned_report(journal, run, inputs)
     with replacing.turn(journal, table) as session:
-        replacing.remove_litter(session, journal, table.id)
+        replacing.remove_litter(session, table.id)
         while True:
             try:
                 return _once(journal, session, run, fill)

@@ -160,7 +160,7 @@ def _purge_here(
     if is_flat(table):
         return _rewrite_adopted(journal, table, accepted, away)
     with replacing.turn(journal, table) as session:
-        replacing.remove_litter(session, journal, table.id)
+        replacing.remove_litter(session, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
                 return _once(journal, session, table, accepted, engine, away)

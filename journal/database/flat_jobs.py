@@ -94,7 +94,7 @@ def rewrite(
 ) -> Rewritten:
     """Stage and swap until nobody wrote in between; raises JOB_BUSY if somebody always does."""
     with replacing.turn(journal, table) as session:
-        replacing.remove_litter(session, journal, table.id)
+        replacing.remove_litter(session, table.id)
         exchanging.refuse_ties(session, table)
         for _ in range(_ROUNDS_MAX):
             with journal.commit_section() as (_, committed, _):

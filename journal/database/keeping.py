@@ -143,7 +143,7 @@ def _with_file(segment: Segment, size: int) -> Segment:
 def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
     """Copy the current rows of an adopted journal; what is being erased is not among them."""
     with replacing.turn(journal, table) as session:
-        replacing.remove_litter(session, journal, table.id)
+        replacing.remove_litter(session, table.id)
         with journal.statement(journal.begin(read_only=True)) as statement:
             committed = statement.committed
         state, version = committed.tables[table.id], committed.version

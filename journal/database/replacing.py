@@ -276,7 +276,7 @@ def check_heads(session: PostgresSession, table: Table, settled: RowCounts) -> N
         )
 
 
-def remove_litter(session: PostgresSession, journal: DatabaseJournal, table_id: int) -> list[str]:
+def remove_litter(session: PostgresSession, table_id: int) -> None:
     """Drop what a job that was killed has left; the caller has the table's turn."""
     shape = re.compile(rf"t{table_id}_{STAGED}\d+_\d+$")
     session.begin()
@@ -285,4 +285,3 @@ def remove_litter(session: PostgresSession, journal: DatabaseJournal, table_id: 
     for name in litter:
         layout.drop_rows(session, exp.table_(name, db=STORE_SCHEMA))
     session.commit()
-    return litter

@@ -52,7 +52,7 @@ def retain(
     What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
     """
     table = asked.table
-    _refuse(table, policy)
+    _refuse_adopted(table)
     holds = active(journal, table)
     whole = whole_table(holds)
     if whole is not None:
@@ -64,7 +64,7 @@ def retain(
     if asked.dry_run:
         return _planned(journal, asked, Expiry(table, policy, now, 0, holding))
     with replacing.turn(journal, table) as session:
-        replacing.remove_litter(session, journal, table.id)
+        replacing.remove_litter(session, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
                 found = Expiry(table, policy, now, 0, holding)
@@ -78,7 +78,7 @@ def retain(
     )
 
 
-def _refuse(table: Table, policy: Policy) -> None:
+def _refuse_adopted(table: Table) -> None:
     if is_flat(table):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

@@ -88,11 +88,11 @@ class PublicViews:
                     shown = rows_of.load_shown(reading)
                 wanted = dict(self._texts(state))
                 for key, text in wanted.items():
-                    if shown.get(key) != _sum(text) and self._run_one(connection, key, text):
+                    if shown.get(key) != _sum(text) and self._run_one(connection, text):
                         self._note(key, _sum(text))
                 gone = [key for key in reversed(list(shown)) if key not in wanted]
                 for key in sorted(gone, key=lambda k: k.startswith(_SCHEMA)):
-                    if self._run_one(connection, key, self._dropped(key)):
+                    if self._run_one(connection, self._dropped(key)):
                         self._note(key, None)
             self._made = state
 
@@ -112,7 +112,7 @@ class PublicViews:
         with self._catalog.writing(rows_of.SHOWN) as connection:
             rows_of.put_shown(connection, key, stands_for)
 
-    def _run_one(self, connection: HiveConnection, key: str, text: str) -> bool:
+    def _run_one(self, connection: HiveConnection, text: str) -> bool:
         """True if a statement did what it should; one view that fails leaves the others alone."""
         try:
             connection.execute(text)

@@ -105,7 +105,7 @@ def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
     return [b for b in known(journal, table_id) if copies.tidy(journal, b)]
 
 
-def check(carrier: Carrier, backup: Backup, progress: Progress) -> None:
+def check(backup: Backup, progress: Progress) -> None:
     """Raise unless a copy lists what is on record, and every file of it is what it was."""
     listed = copies.as_recorded(backup)
     with scratch() as folder:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -127,12 +126,3 @@ class StoreSession(Protocol):
 
 
 Progress = Callable[[float], None]
-
-
-class SegmentWriter(Protocol):
-    """Writes the rows of a query as Parquet files that are on disk when it returns."""
-
-    def write(
-        self, session: StoreSession, query: Query, parameters: Parameters, folder: Path
-    ) -> tuple[SegmentFile, ...]:
-        """Files written, synced, with sizes and checksums."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -52,14 +51,6 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"division by zero", re.I), Code.DIVISION_BY_ZERO),
     (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A DuckDB error reduced to code and message."""
-
-    code: Code
-    message: str
 
 
 _CLASSES: tuple[tuple[type[Exception], Code], ...] = (

@@ -158,7 +158,6 @@ def _sliced(node: exp.Expr) -> exp.Expr | None:
 
 
 _ONE = exp.Literal.number(1)
-_CUT = _refused("lists cut at such a place", "begin at a place that is written, from 1")
 _FILES = _refused("files to read", "load the file with COPY .. FROM")
 _BY_NAME: dict[str, Change] = {
     "read_parquet": _FILES,

@@ -22,7 +22,7 @@ from journal.errors import Code, PalimpsestError
 from journal.partitioning import partitioning_of
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
-from journal.segment import Fields, Manifest, Segment, SegmentFile, Tier
+from journal.segment import Fields, Segment, SegmentFile
 from journal.stores.hive_apache import check_types
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_types import spark_type
@@ -354,12 +354,6 @@ def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[st
         source.set("expressions", columns)
         return source
     return rows_in_layout(table, source.subquery(), fields)
-
-
-def tier_rows(names: Names, table: Table, manifest: Manifest, tier: Tier) -> exp.Query:
-    """The rows of one tier in the present columns of ``table``; it has at least one segment."""
-    found = [(s.files[0].path, s.fields) for s in manifest.in_tier(tier)]
-    return staged_rows(names, table, found)
 
 
 def staged_rows(names: Names, table: Table, found: Sequence[tuple[str, Fields]]) -> exp.Query:

@@ -67,7 +67,6 @@ class PostgresSession:
         self._names: tuple[str, ...] = ()
         self._staged: dict[str, list[str]] = {}
         self._epoch_of: EpochOf = unreplaced
-        self.backend = connection.info.backend_pid
         self.database = connection.info.dbname
         self.used_at = time.monotonic()
 

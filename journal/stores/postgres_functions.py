@@ -86,11 +86,6 @@ def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
     )
 
 
-def _integer_division(node: exp.Expr) -> exp.Expr | None:
-    """Whole numbers divide to whole numbers; the canonical ``//`` takes nothing else."""
-    return exp.Anonymous(this="div", expressions=[node.this, node.expression])
-
-
 def _try_cast(node: exp.Expr) -> exp.Expr | None:
     sample = exp.Cast(this=exp.Null(), to=node.args["to"])
     value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.TEXT))
@@ -120,10 +115,6 @@ def _is_nan(node: exp.Expr) -> exp.Expr | None:
     double = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.DOUBLE))
     nan = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType(this=exp.DType.DOUBLE))
     return exp.Paren(this=exp.EQ(this=double, expression=nan))
-
-
-def _exclusive_or(node: exp.Expr) -> exp.Expr | None:
-    return exp.Anonymous(this="#", expressions=[node.this, node.expression])
 
 
 def _bytes(node: exp.Expr) -> exp.Expr | None:
