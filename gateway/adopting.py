@@ -52,7 +52,7 @@ def eject(session: Session, table: str, *, run: bool) -> list[str]:
 
         return eject_from_hive(on_hive, name, _author(session), run=run)
     journal = database(session, _NOT_HERE)
-    from journal.database.adoption import eject as eject_table
+    from journal.database.ejection import eject as eject_table
 
     return eject_table(journal, name, _author(session), run=run)
 

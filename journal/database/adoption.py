@@ -1,9 +1,9 @@
-"""Adopting tables that a database has already, and ejecting tables from the gateway's care.
+"""Adopting tables that a database has already.
 
     a classic journal   stays as it is; the table over it is read and written through it
     a plain table       becomes the journal's base, its rows written at the adoption
 
-``planned`` looks and decides, and changes nothing; ``adopt`` and ``eject`` are one commit each.
+``planned`` looks and decides, and changes nothing; ``adopt`` is one commit.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from journal.commit import Author
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.distribution import PROPERTY as DISTRIBUTED
-from journal.distribution import lying_by, spelt
+from journal.distribution import spelt
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
-from journal.plan import CatalogChange, DropRelation, PutRelation, PutSchema
+from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import index_of, is_flat, moved
+from journal.stores.postgres_flat import index_of
 from journal.stores.postgres_partitions import partitioning_in
 from journal.stores.postgres_survey import (
     FoundColumn,
@@ -35,7 +35,7 @@ from journal.stores.postgres_survey import (
     find,
     spelling,
 )
-from journal.stores.postgres_takeover import HISTORY_SUFFIX, TAKEN, leave
+from journal.stores.postgres_takeover import TAKEN
 from journal.stores.postgres_text import rendered
 from journal.stores.postgres_ties import secured, ties, unique_indexes
 from journal.transaction import StatementWrites
@@ -294,49 +294,18 @@ def adopt(journal: DatabaseJournal, asked: Adoption, author: Author) -> Planned:
     if fold(asked.name.schema) not in journal.state.catalog.schemas:
         changes.append(PutSchema(asked.name.schema))
     changes.append(PutRelation(table))
-    _commit(journal, changes, author, f"adopt {asked.name}")
+    commit(journal, changes, author, f"adopt {asked.name}")
     return plan
 
 
-def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:
-    """Leave plain tables of a table's rows and of its history; what it does, told as steps."""
-    transaction = journal.begin(explicit=True)
-    found = transaction.catalog.get(name)
-    if not isinstance(found, Table):
-        journal.rollback(transaction)
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="SHOW TABLES lists what there is",
-        )
-    steps = [f"{name} becomes a plain table of its current rows"]
-    if is_flat(found):
-        steps.append(f"{found.journal_name} stays as it is")
-        if moved(journal.state.tables[found.id].manifest):
-            steps.append(f"{name}{HISTORY_SUFFIX} holds what compactions have moved out of it")
-    else:
-        steps.append(f"{name}{HISTORY_SUFFIX} holds every row of the journal")
-    if not set(lying_by(found, (c.physical for c in found.columns))) <= set(found.key):
-        with journal.reading_session() as session:
-            if session.abilities.distributes:
-                steps.append("it gets no primary key: its rows are spread by other columns")
-    steps.append(f"UNDROP TABLE brings it back, once {name} has been dropped or renamed")
-    journal.rollback(transaction)
-    if run:
-        table = found
-        change = DropRelation(name)
-        state = journal.state.tables[found.id]
-        _commit(journal, [change], author, f"eject {name}", lambda s: leave(s, table, state))
-    return steps
-
-
-def _commit(
+def commit(
     journal: DatabaseJournal,
     changes: Sequence[CatalogChange],
     author: Author,
     message: str,
     alongside: Alongside | None = None,
 ) -> None:
+    """Change the catalog in a commit of its own."""
     transaction = journal.begin(explicit=True, message=message)
     writes = StatementWrites(journal.clock.next(), (), tuple(changes), "")
     transaction.record(writes)
