@@ -26,8 +26,10 @@ from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_before import indexes_in, remembered
 from journal.stores.postgres_flat import index_of
 from journal.stores.postgres_partitions import partitioning_in
+from journal.stores.postgres_sequences import sequences
 from journal.stores.postgres_survey import (
     FoundColumn,
     FoundTable,
@@ -152,6 +154,11 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
     hanging = [*found.hanging]
     hanging += [f"the foreign key {c.name}" for c in found.constraints if c.kind == "f"]
     hanging += ties(session, found.oid)
+    hanging += [
+        f"the sequence {s.name}, which numbers other columns, too"
+        for s in sequences(session, found.oid).values()
+        if s.is_shared
+    ]
     if hanging:
         raise PalimpsestError(
             Code.DEPENDENT_OBJECTS,
@@ -160,7 +167,8 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         )
     key = _key(asked.key or found.primary_key, list(found.columns), name)
     folded = {c.name: fold(c.name) for c in found.columns}
-    columns = tuple(_column(c, name, session, f'"{schema}"."{name}"') for c in found.columns)
+    numbered = _numbered(session, found, f'"{schema}"."{name}"')
+    columns = tuple(_column(c, name, numbered.get(c.name)) for c in found.columns)
     uniques = tuple(
         Unique(c.name, tuple(folded[n] for n in c.columns))
         for c in found.constraints
@@ -175,11 +183,16 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         for c in found.constraints
         if c.kind == "c"
     )
+    indexes = indexes_in(session, found.oid)
+    kept = [index for index in indexes if index.fits([n for n, f in folded.items() if n == f])]
     table = Table(
         id=0,
         name=asked.name,
         columns=tuple(_folded(c) for c in columns),
         key=tuple(fold(k) for k in key),
+        key_name=next(
+            (c.name for c in found.constraints if c.kind == "p" and c.columns == key), None
+        ),
         uniques=uniques,
         checks=checks,
         format=asked.format,
@@ -187,13 +200,20 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
             (TAKEN, f"{schema}.{name}"),
             *_partitions(session, found),
             *_distribution(session, found, key),
+            *remembered(found.owner, kept),
         ),
+        comment=found.comment,
         physical_names=tuple(folded.values()),
     )
     steps = (
         f"{schema}.{name} moves to schema _palimpsest as the journal's base; no row is copied",
         f"its rows become the first versions, key {', '.join(table.key)}",
         f"the views {asked.name} and {table.journal_name} take its place",
+        *(
+            f"index {i.name} does not come back by eject: its columns' names are folded"
+            for i in indexes
+            if i not in kept
+        ),
     )
     return Planned(table, 0, steps)
 
@@ -216,37 +236,40 @@ def _distribution(
     return ((DISTRIBUTED, spelt(fold(c) for c in columns)),)
 
 
-def _column(
-    found: FoundColumn, of: str, session: PostgresSession | None = None, place: str = ""
-) -> Column:
+def _column(found: FoundColumn, of: str, identity: Identity | None = None) -> Column:
     if found.type is None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f'column "{found.name}" of {of} has the type {found.spelt}, which the gateway lacks',
             advice="change it to a type of docs/postgresql.md, or leave the table as it is",
         )
-    identity = None
-    default = None
-    if session is not None and found.generated:
-        quoted = '"' + found.name.replace('"', '""') + '"'
-        rows = session.text(f"SELECT coalesce(max({quoted}), 0) FROM {place}")  # noqa: S608
-        identity = Identity(start=int(rows[0][0]) + 1)
-    elif session is not None and found.default is not None:
-        default = _expression(found.default)
+    default = None if identity is not None or found.default is None else _expression(found.default)
     return Column(
-        found.name, found.name, found.type, found.not_null, default=default, identity=identity
+        found.name,
+        found.name,
+        found.type,
+        found.not_null,
+        default=default,
+        identity=identity,
+        comment=found.comment,
     )
+
+
+def _numbered(session: PostgresSession, asked: FoundTable, place: str) -> dict[str, Identity]:
+    """Generated numbers by column, from the next one on that no row has."""
+    found: dict[str, Identity] = {}
+    for name, sequence in sequences(session, asked.oid).items():
+        identity = sequence.identity
+        quoted = '"' + name.replace('"', '""') + '"'
+        rows = session.text(f"SELECT coalesce(max({quoted}), 0) FROM {place}")  # noqa: S608
+        if identity.increment > 0:
+            identity = replace(identity, start=max(identity.start, int(rows[0][0]) + 1))
+        found[name] = identity
+    return found
 
 
 def _folded(column: Column) -> Column:
-    return Column(
-        column.name,
-        fold(column.physical),
-        column.type,
-        column.not_null,
-        default=column.default,
-        identity=column.identity,
-    )
+    return replace(column, physical=fold(column.physical))
 
 
 def _expression(text: str) -> str:
@@ -259,6 +282,10 @@ def _expression(text: str) -> str:
             f"the expression {text} cannot be taken over",
             advice="drop the default or constraint first, and set it again through the gateway",
         ) from error
+    for kind in tree.find_all(exp.DataType):
+        if kind.this is exp.DType.DECIMAL and not kind.expressions:
+            # To the canonical dialect that has three digits behind the point, here as many as come.
+            kind.set("this", exp.DType.BIGNUM)
     tree = tree.unnest() if isinstance(tree, exp.Paren) else tree
     return str(tree.sql(dialect="duckdb"))
 

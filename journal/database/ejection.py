@@ -8,41 +8,71 @@ from __future__ import annotations
 from journal.commit import Author
 from journal.database.adoption import commit
 from journal.database.journal import DatabaseJournal
-from journal.distribution import lying_by
 from journal.errors import Code, PalimpsestError
 from journal.plan import DropRelation
-from journal.schema import Table, TableName
+from journal.schema import CatalogSnapshot, Table, TableName
 from journal.stores.postgres_flat import is_flat, moved
-from journal.stores.postgres_leaving import HISTORY_SUFFIX, leave
+from journal.stores.postgres_leaving import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
+from journal.stores.postgres_plain import Lost
+from journal.stores.postgres_public import reads
 
 
 def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:
     """Leave plain tables of a table's rows and of its history; what it does, told as steps."""
     transaction = journal.begin(explicit=True)
-    found = transaction.catalog.get(name)
-    if not isinstance(found, Table):
+    try:
+        catalog = transaction.catalog
+        table = _found(catalog, name)
+        steps = [f"{name} becomes a plain table of its current rows"]
+        steps += _history(journal, table)
+        steps += [str(Lost(f"view {v}, which reads it")) for v in _views_of(catalog, table)]
+        back = f"UNDROP TABLE brings it back, once {name} has been dropped or renamed"
+        if not run:
+            with journal.reading_session() as session:
+                plain = as_plain(session, table)
+                found = kept_and_lost(session, plain, catalog)
+            return [*steps, *(str(f) for f in found if isinstance(f, Lost)), back]
+    finally:
         journal.rollback(transaction)
+    lost: list[str] = []
+    leaving = Leaving(table, journal.state.tables[table.id], catalog, lost.append)
+    commit(journal, [DropRelation(name)], author, f"eject {name}", leaving.out_of_care)
+    return [*steps, *dict.fromkeys(lost), back]
+
+
+def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
+    """The table, if nothing in the gateway's care would miss it."""
+    found = catalog.get(name)
+    if not isinstance(found, Table):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"table {name} does not exist",
             advice="SHOW TABLES lists what there is",
         )
-    steps = [f"{name} becomes a plain table of its current rows"]
-    if is_flat(found):
-        steps.append(f"{found.journal_name} stays as it is")
-        if moved(journal.state.tables[found.id].manifest):
-            steps.append(f"{name}{HISTORY_SUFFIX} holds what compactions have moved out of it")
-    else:
-        steps.append(f"{name}{HISTORY_SUFFIX} holds every row of the journal")
-    if not set(lying_by(found, (c.physical for c in found.columns))) <= set(found.key):
-        with journal.reading_session() as session:
-            if session.abilities.distributes:
-                steps.append("it gets no primary key: its rows are spread by other columns")
-    steps.append(f"UNDROP TABLE brings it back, once {name} has been dropped or renamed")
-    journal.rollback(transaction)
-    if run:
-        table = found
-        change = DropRelation(name)
-        state = journal.state.tables[found.id]
-        commit(journal, [change], author, f"eject {name}", lambda s: leave(s, table, state))
-    return steps
+    for reference in catalog.references.get(found.id, ()):
+        child = reference.child
+        if reference.parent.id == found.id and child.id != found.id:
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f'{name} cannot leave: "{reference.key.name}" of {child.name} refers to it',
+                advice=f'ALTER TABLE {child.name} DROP CONSTRAINT "{reference.key.name}", or eject'
+                f" {child.name} first",
+            )
+    return found
+
+
+def _history(journal: DatabaseJournal, table: Table) -> list[str]:
+    """Where the versions are found that are not current."""
+    name = f"{table.name}{HISTORY_SUFFIX}"
+    if not is_flat(table):
+        return [f"{name} holds every row of the journal"]
+    stays = f"{table.journal_name} stays as it is"
+    if not moved(journal.state.tables[table.id].manifest):
+        return [stays]
+    return [stays, f"{name} holds what compactions have moved out of it"]
+
+
+def _views_of(catalog: CatalogSnapshot, table: Table) -> list[TableName]:
+    """The clients' views that read a table or its journal."""
+    gone = {table.name.key, table.journal_name.key}
+    return [view.name for view in catalog.views() if reads(view) & gone]

@@ -9,6 +9,7 @@ commits meanwhile; whoever is killed inside it leaves either everything or nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -40,7 +41,7 @@ from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
 
-Alongside = Callable[[PostgresSession], None]
+Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def write(
 ) -> Written:
     """Check and append a transaction's writes; the caller commits.
 
-    ``alongside`` does what else belongs to the commit, when all views are made.
+    ``alongside`` does what else belongs to the commit, before and after what it does to tables.
     """
     check_catalog(transaction, committed)
     check_conflicts(session, transaction, committed)
@@ -84,7 +85,10 @@ def write(
     stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
     changed_catalog = catalog is not committed.catalog
     held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
-    with readers.following(session, _taken_now(session, stamped, committed)):
+    with ExitStack() as around:
+        if alongside is not None:
+            around.enter_context(alongside(session))
+        around.enter_context(readers.following(session, _taken_now(session, stamped, committed)))
         tables = _append(session, committed, stamped, mapping)
         following = replace(
             row,
@@ -104,8 +108,6 @@ def write(
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    if alongside is not None:
-        alongside(session)
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
     rows_of.put_state(session, following)
     return Written(following, committed.committed(version, catalog, tables), version)

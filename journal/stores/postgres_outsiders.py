@@ -45,20 +45,21 @@ _GRANTS = (
     " JOIN pg_namespace n ON n.nspname = w.schema"
     " JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.name"
     " AND c.relkind IN ('v', 'r', 'p')"
-    " CROSS JOIN LATERAL (SELECT NULL::name AS column_name, a.* FROM aclexplode(c.relacl) a"
+    " CROSS JOIN LATERAL (SELECT NULL::name AS column_name, a.*"
+    " FROM aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a"
     " UNION ALL SELECT t.attname, a.* FROM pg_attribute t, aclexplode(t.attacl) a"
     " WHERE t.attrelid = c.oid AND NOT t.attisdropped) AS g"
-    " LEFT JOIN pg_roles r ON r.oid = g.grantee WHERE g.grantee <> c.relowner"
+    " LEFT JOIN pg_roles r ON r.oid = g.grantee WHERE r.rolname IS DISTINCT FROM current_user"
 )
 _COLUMNS = (
     "SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
-    " WHERE a.attrelid = to_regclass(?) AND c.relkind = 'v' AND a.attnum > 0"
+    " WHERE a.attrelid = to_regclass(?) AND c.relkind IN ('v', 'r', 'p') AND a.attnum > 0"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One privilege on a view or on a column of it; without a role it is everybody's."""
+    """One privilege on a relation or on a column of it; without a role it is everybody's."""
 
     schema: str
     view: str
@@ -85,7 +86,7 @@ def known_as(name: TableName) -> Key:
 
 
 def grants(session: PostgresSession, names: Iterable[TableName]) -> list[Grant]:
-    """What others were granted on views."""
+    """What others may do with relations: what they were granted, and what is an owner's."""
     keys = [known_as(name) for name in names]
     schemas, views = ([key[i] for key in keys] for i in (0, 1))
     return [Grant(*row) for row in session.text(_GRANTS, [schemas, views])]
@@ -94,18 +95,19 @@ def grants(session: PostgresSession, names: Iterable[TableName]) -> list[Grant]:
 def grant_again(
     session: PostgresSession, found: Iterable[Grant], renamed: Mapping[Key, Key]
 ) -> None:
-    """Grant on the views there are now what was granted on those that they replace."""
+    """Grant on the relations there are now what was granted on those that they replace."""
     for grant in found:
         schema, view = renamed.get((grant.schema, grant.view), (grant.schema, grant.view))
-        place = f"{_quoted(schema)}.{_quoted(view)}"
+        place = f"{quoted(schema)}.{quoted(view)}"
         columns = {column for (column,) in session.text(_COLUMNS, [place])}
         if not columns or not {grant.column} <= columns | {None}:
             continue
-        what = grant.privilege + (f" ({_quoted(grant.column)})" if grant.column else "")
-        whom = "PUBLIC" if grant.role is None else _quoted(grant.role)
+        what = grant.privilege + (f" ({quoted(grant.column)})" if grant.column else "")
+        whom = "PUBLIC" if grant.role is None else quoted(grant.role)
         more = " WITH GRANT OPTION" if grant.is_grantable else ""
         session.text(f"GRANT {what} ON {place} TO {whom}{more}")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL spells it, exactly."""
     return '"' + name.replace('"', '""') + '"'

@@ -132,7 +132,7 @@ def _drop_readers(session: PostgresSession, catalog: CatalogSnapshot, name: Tabl
     gone = {name.key}
     readers: list[View] = []
     for view in _in_order(catalog):
-        if _reads(view) & gone:
+        if reads(view) & gone:
             gone.add(view.name.key)
             readers.append(view)
     for view in reversed(readers):
@@ -143,7 +143,7 @@ def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
     """Make every client's view that PostgreSQL can answer, those that others read first."""
     made = _table_names(catalog)
     for view in _in_order(catalog):
-        readable = _reads(view) <= made
+        readable = reads(view) <= made
         if readable and _made(session, view):
             made.add(view.name.key)
             continue
@@ -165,7 +165,7 @@ def _in_order(catalog: CatalogSnapshot) -> list[View]:
     known = _table_names(catalog)
     ordered: list[View] = []
     while pending:
-        ready = [v for v in pending if _reads(v) <= known]
+        ready = [v for v in pending if reads(v) <= known]
         if not ready:
             break
         ordered += ready
@@ -196,7 +196,7 @@ def _made(session: PostgresSession, view: View) -> bool:
     return True
 
 
-def _reads(view: View) -> set[tuple[str, str]]:
+def reads(view: View) -> set[tuple[str, str]]:
     """Relations a view names; its text has schemas on all of them, and on nothing else."""
     query = dialects.stored(view.query)
     return {TableName(t.db, t.name).key for t in query.find_all(exp.Table) if t.db}

@@ -18,6 +18,7 @@ _READERS = (
     " JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class"
     " WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY(?::bigint[])"
     " AND d.classid = 'pg_rewrite'::regclass AND v.relkind = 'v'"
+    " AND v.oid <> d.refobjid"
     " AND v.relnamespace <> '_palimpsest'::regnamespace"
 )
 

@@ -12,7 +12,8 @@ from journal.stores.postgres_types import is_known, stored_type
 
 _COLUMNS = (
     "SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity <> '',"
-    " pg_get_expr(d.adbin, d.adrelid), format_type(a.atttypid, a.atttypmod)"
+    " pg_get_expr(d.adbin, d.adrelid), format_type(a.atttypid, a.atttypmod),"
+    " col_description(a.attrelid, a.attnum)"
     " FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
     " WHERE a.attrelid = ?::bigint AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
 )
@@ -21,6 +22,10 @@ _CONSTRAINTS = (
     " ARRAY(SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY AS k(n, i)"
     " JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.i)"
     " FROM pg_constraint c WHERE c.conrelid = ?::bigint ORDER BY c.conname"
+)
+_ABOUT = (
+    "SELECT pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class') FROM pg_class c"
+    " WHERE c.oid = ?::bigint"
 )
 _HANGING = (
     "SELECT 'the foreign key ' || conname FROM pg_constraint WHERE confrelid = ?::bigint"
@@ -47,6 +52,7 @@ class FoundColumn:
     not_null: bool
     generated: bool
     default: str | None
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ class FoundTable:
     columns: tuple[FoundColumn, ...]
     constraints: tuple[FoundConstraint, ...]
     hanging: tuple[str, ...]
+    owner: str
+    comment: str | None
 
     @property
     def primary_key(self) -> tuple[str, ...]:
@@ -94,15 +102,17 @@ def find(session: PostgresSession, schema: str, name: str) -> FoundTable | None:
             nn,
             ident or (default or "").startswith("nextval("),
             default,
+            comment,
         )
-        for n, t, m, nn, ident, default, spelt in session.text(_COLUMNS, [oid])
+        for n, t, m, nn, ident, default, spelt, comment in session.text(_COLUMNS, [oid])
     ]
     constraints = [
         FoundConstraint(n, k, text, tuple(cols))
         for n, k, text, cols in session.text(_CONSTRAINTS, [oid])
     ]
     hanging = [row[0] for row in session.text(_HANGING, [oid, oid])]
-    return FoundTable(oid, tuple(columns), tuple(constraints), tuple(hanging))
+    ((owner, comment),) = session.text(_ABOUT, [oid])
+    return FoundTable(oid, tuple(columns), tuple(constraints), tuple(hanging), owner, comment)
 
 
 def distribution_in(session: PostgresSession, oid: int) -> tuple[str, ...]:
