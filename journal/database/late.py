@@ -6,25 +6,17 @@ any more. Decides nothing about which copies are searched.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
-from typing import Any
-
-import pyarrow as pa
 
 from journal.database import copied, masks, replacing
 from journal.database.journal import DatabaseJournal
 from journal.database.replacing import Changed, publish
-from journal.erasure import audit
 from journal.erasure.late import Late, Settled
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import Request, Target, looked_for
+from journal.erasure.requests import Request, looked_for
 from journal.erasure.secret import lasting_secret
-from journal.erasure.sought import lost
 from journal.erasure.suppressing import Suppressor
-from journal.erasure.wanted import Aim, Wanted
-from journal.jobs.backups import Backup
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
 from journal.stores import postgres_layout as layout
@@ -36,19 +28,16 @@ def side(journal: DatabaseJournal) -> Late:
     """The late search of a database."""
     return Late(
         journal,
-        partial(_kept, journal),
-        partial(_find, journal),
-        partial(_settle, journal),
+        partial(_sought, journal),
+        partial(copied.search_one, journal),
+        partial(_hide, journal),
         partial(forget, journal),
     )
 
 
-def _kept(journal: DatabaseJournal, request_id: str) -> Any:
+def _sought(journal: DatabaseJournal, request_id: str) -> str | None:
     with journal.reading_session() as session:
-        found = postgres_sought.kept(session, request_id)
-    if found is None:
-        raise lost(request_id)
-    return json.loads(found)
+        return postgres_sought.kept(session, request_id)
 
 
 def forget(journal: DatabaseJournal) -> None:
@@ -64,20 +53,9 @@ def forget(journal: DatabaseJournal) -> None:
         session.commit()
 
 
-def _find(
-    journal: DatabaseJournal, aim: Aim, wanted: Wanted, backup: Backup, target: Target
-) -> tuple[list[pa.Table], Target]:
-    found = copied.search_one(journal, aim, wanted, backup)
-    return found.keys, replace(found.told(target), bytes_searched=found.bytes)
-
-
-def _settle(journal: DatabaseJournal, settled: Settled) -> Request:
+def _hide(journal: DatabaseJournal, settled: Settled) -> Request:
     keys = distinct_keys(settled.keys)
-    if keys is None:
-        with journal.exclusive_session() as session:
-            moved = _record(journal, session, settled, settled.done)
-            session.commit()
-        return moved
+    assert keys is not None
     found: list[Request] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
@@ -90,17 +68,8 @@ def _settle(journal: DatabaseJournal, settled: Settled) -> Request:
         entries = Suppressor(session, request.id, now, request.expires, secret)
         entries.keys(table, layout.masked_keys(table, [mask]))
         done = replace(settled.done, mask=mask, keys=keys.num_rows)
-        found[:] = [_record(journal, session, settled, done)]
+        found[:] = [settled.record(journal, session, done, journal.clock.now())]
         return Changed({table.id: state}, committed.fence.extended(entries.kinds, now))
 
     publish(journal, change)
     return found[0]
-
-
-def _record(
-    journal: DatabaseJournal, session: PostgresSession, settled: Settled, done: Target
-) -> Request:
-    moved = settled.moved(session, done, journal.clock.now())
-    rows_of.put_erasure(session, moved.to_row())
-    audit.searched(journal, session, settled.by, moved, done)
-    return moved

@@ -46,7 +46,7 @@ def look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
 
 @dataclass(slots=True)
 class Copied:
-    """What was found in copies of a table's backups, and how many of their files were read.
+    """What was found in copies of a table's backups, and how much of them was read, or skipped.
 
     ``left`` are those that could not be searched.
     """
@@ -54,6 +54,8 @@ class Copied:
     keys: list[pa.Table] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
+    files_skipped: int = 0
+    bytes_skipped: int = 0
     warns: str = ""
     left: list[Unsearched] = field(default_factory=list)
 
@@ -61,6 +63,8 @@ class Copied:
         """Count what was found in more of them."""
         self.keys += more.keys
         self.files, self.bytes = self.files + more.files, self.bytes + more.bytes
+        self.files_skipped += more.files_skipped
+        self.bytes_skipped += more.bytes_skipped
         self.warns, self.left = self.warns or more.warns, self.left + more.left
 
     def told(self, target: Target) -> Target:
@@ -69,7 +73,9 @@ class Copied:
             target,
             why=target.why or self.warns,
             copies_searched=self.files,
+            copies_skipped=self.files_skipped,
             bytes_searched=target.bytes_searched + self.bytes,
+            bytes_skipped=target.bytes_skipped + self.bytes_skipped,
         )
 
     def unsearched(self, table: Table) -> list[Target]:

@@ -10,6 +10,7 @@ how rows are hidden, is the store's: ``Late``. Removes no row.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,10 +18,13 @@ from typing import Any
 import pyarrow as pa
 
 from journal.catalog import change_from_json
+from journal.erasure import audit
+from journal.erasure.copied import Copied
 from journal.erasure.descriptor import ever_described
 from journal.erasure.reach import OUT_OF_REACH, out_of_reach
 from journal.erasure.requests import OPEN, Outcome, Request, Target
 from journal.erasure.seam import ErasureJournal
+from journal.erasure.sought import lost
 from journal.erasure.wanted import Aim, FindAmong, Wanted, requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
@@ -45,11 +49,20 @@ class Settled:
     keys: Sequence[pa.Table]
     by: str
 
-    def moved(self, session: StoreSession, done: Target, now: Version) -> Request:
-        """The request as it is on record, with what became of the receipt.
+    def record(
+        self, journal: ErasureJournal, session: StoreSession, done: Target, now: Version
+    ) -> Request:
+        """Write down that the receipt has become ``done``, in the request and the audit log.
 
-        Raises ERASURE if it is not open any more, or another process was faster.
+        Gives the request as it is then. Raises ERASURE if it is not open any more, or another
+        process was faster. Commits nothing.
         """
+        moved = self._moved(session, done, now)
+        rows_of.put_erasure(session, moved.to_row())
+        audit.searched(journal, session, self.by, moved, done)
+        return moved
+
+    def _moved(self, session: StoreSession, done: Target, now: Version) -> Request:
         found = map(Request.of_row, rows_of.load_erasures(session))
         current = next(r for r in found if r.id == self.request.id)
         if current.state not in OPEN or self.target not in current.targets:
@@ -67,15 +80,15 @@ class Settled:
 class Late:
     """What a store does for a late search.
 
-    ``kept`` gives what a request looks for, and raises ERASURE if that is lost; ``find`` searches
-    one copy: the keys, and the receipt with what was read; ``settle`` records what was found,
-    hidden and fenced from the same commit on; ``forget`` removes what no request looks for.
+    ``sought`` gives what a request looks for, as text, or None if that is lost; ``find`` searches
+    one copy; ``hide`` records keys that were found, hidden and fenced from the same commit on;
+    ``forget`` removes what no request looks for.
     """
 
     journal: ErasureJournal
-    kept: Callable[[str], Any]
-    find: Callable[[Aim, Wanted, Backup, Target], tuple[list[pa.Table], Target]]
-    settle: Callable[[Settled], Request]
+    sought: Callable[[str], str | None]
+    find: Callable[[Aim, Wanted, Backup], Copied]
+    hide: Callable[[Settled], Request]
     forget: Callable[[], None]
 
 
@@ -114,27 +127,37 @@ def _search(
         if backup is None:
             why = f"copy {target.copy} was given up before it could be searched"
             gone = replace(target, copy=None, why=why)
-            request = late.settle(Settled(request, target, gone, (), by))
+            request = _settle(late, Settled(request, target, gone, (), by))
             continue
         try:
-            keys, told = late.find(*_asked(late, request, target, ask_again), backup, target)
+            found = late.find(*_asked(late, request, target, ask_again), backup)
         except PalimpsestError as error:
             if error.code not in OUT_OF_REACH:
                 raise
             failures[target.table] = out_of_reach(backup, error)
             continue
-        keys = [k for k in keys if k.num_rows]
+        keys = [k for k in found.keys if k.num_rows]
         outcome = Outcome.PENDING if keys else Outcome.SEARCHED_NONE
-        done = replace(told, outcome=outcome, why=f"copy {target.copy}")
-        request = late.settle(Settled(request, target, done, keys, by))
+        done = replace(found.told(target), outcome=outcome, why=f"copy {target.copy}")
+        request = _settle(late, Settled(request, target, done, keys, by))
     return request, failures
+
+
+def _settle(late: Late, settled: Settled) -> Request:
+    if settled.keys:
+        return late.hide(settled)
+    journal = late.journal
+    with journal.exclusive_session() as session:
+        moved = settled.record(journal, session, settled.done, journal.clock.now())
+        session.commit()
+    return moved
 
 
 def _asked(
     late: Late, request: Request, target: Target, ask_again: AskAgain | None
 ) -> tuple[Aim, Wanted]:
     """What is looked for, as it was asked when the request was accepted."""
-    kept = late.kept(request.id)
+    kept = _sought(late, request.id)
     with late.journal.statement(late.journal.begin(read_only=True)) as statement:
         committed = statement.committed
     state = committed.tables[target.table_id]
@@ -152,6 +175,17 @@ def _asked(
     assert isinstance(change.relation, Table)
     among = {table.id: ask_again(change.relation, kept["again"])}
     return Aim(table, ()), Wanted(rows={table.id: _live}, among=among)
+
+
+def _sought(late: Late, request_id: str) -> Any:
+    """The plain structure that ``to_keep`` made; raises ERASURE if it is lost."""
+    text = late.sought(request_id)
+    if text is None:
+        raise lost(request_id)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise lost(request_id) from error
 
 
 def _live() -> pa.Table:

@@ -12,7 +12,8 @@ from functools import partial
 
 import pyarrow as pa
 
-from journal.erasure import audit, sought
+from journal.erasure import sought
+from journal.erasure.copied import Copied
 from journal.erasure.kept import rows_of_copy, search_copy
 from journal.erasure.late import Late, Settled
 from journal.erasure.locate import Locator, Search
@@ -24,7 +25,6 @@ from journal.jobs.backups import Backup
 from journal.journal import Journal
 from journal.state import TableState
 from journal.stores import duckdb_layout as layout
-from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_keys import write_keys
 
@@ -35,14 +35,12 @@ def side(journal: Journal) -> Late:
         journal,
         partial(sought.kept, journal.root),
         partial(_find, journal),
-        partial(_settle, journal),
+        partial(_hide, journal),
         lambda: sought.forget_stale(journal.root, requests(journal)),
     )
 
 
-def _find(
-    journal: Journal, aim: Aim, wanted: Wanted, backup: Backup, target: Target
-) -> tuple[list[pa.Table], Target]:
+def _find(journal: Journal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
     search = Search()
     if wanted.rows:
         find = wanted.among[aim.table.id]
@@ -52,44 +50,33 @@ def _find(
             given = (session, journal.root, aim.table, aim.identities, wanted.subjects, search)
             search_copy(journal, Locator(*given), backup)
         keys = search.keys
-    told = replace(
-        target,
-        copies_searched=search.copies.read,
-        copies_skipped=search.copies.skipped,
-        bytes_searched=search.copies.bytes_read,
-        bytes_skipped=search.copies.bytes_skipped,
+    return Copied(
+        keys,
+        search.copies.read,
+        search.copies.bytes_read,
+        search.copies.skipped,
+        search.copies.bytes_skipped,
     )
-    return keys, told
 
 
-def _settle(journal: Journal, settled: Settled) -> Request:
-    target, done = settled.target, settled.done
+def _hide(journal: Journal, settled: Settled) -> Request:
+    request, target = settled.request, settled.target
     with journal.exclusive_session() as session:
-        now, fence, mask = journal.clock.next(), None, None
-        if settled.keys:
-            entries = Suppressor(
-                *(session, settled.request.id, now, settled.request.expires),
-                lasting_secret(journal, session),
-            )
-            mask, keys = _hidden(journal, session, settled.request, target, settled.keys, entries)
-            fence = journal.state.fence.extended(entries.kinds, now)
-            done = replace(done, mask=mask, keys=keys)
-        moved = settled.moved(session, done, now)
-        rows_of.put_erasure(session, moved.to_row())
-        audit.searched(journal, session, settled.by, moved, done)
-        if mask is None:
-            session.commit()
-        else:
-            name = mask
+        now, secret = journal.clock.next(), lasting_secret(journal, session)
+        entries = Suppressor(session, request.id, now, request.expires, secret)
+        mask, keys = _mask(journal, session, request, target, settled.keys, entries)
+        done = replace(settled.done, mask=mask, keys=keys)
+        moved = settled.record(journal, session, done, now)
 
-            def masked(state: TableState) -> TableState:
-                return replace(state, manifest=state.manifest.with_mask(name))
+        def masked(state: TableState) -> TableState:
+            return replace(state, manifest=state.manifest.with_mask(mask))
 
-            journal.swap_all(session, {target.table_id: masked}, fenced=fence)
+        fence = journal.state.fence.extended(entries.kinds, now)
+        journal.swap_all(session, {target.table_id: masked}, fenced=fence)
     return moved
 
 
-def _hidden(
+def _mask(
     journal: Journal,
     session: DuckDBSession,
     request: Request,

@@ -36,12 +36,12 @@ def keep(root: Path, request_id: str, sought: Any) -> None:
     sync_folder(path.parent)
 
 
-def kept(root: Path, request_id: str) -> Any:
-    """What a request looks for; raises ERASURE if that is lost."""
+def kept(root: Path, request_id: str) -> str | None:
+    """What a request looks for, as JSON; None if that is lost."""
     try:
-        return json.loads(_path(root, request_id).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise lost(request_id) from error
+        return _path(root, request_id).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def lost(request_id: str) -> PalimpsestError:

@@ -6,32 +6,25 @@ looks any more. Decides nothing about which copies are searched.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure import audit
 from journal.erasure.guard import load_fence
 from journal.erasure.late import Late, Settled
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import Request, Target, looked_for
+from journal.erasure.requests import Request, looked_for
 from journal.erasure.secret import lasting_secret
-from journal.erasure.sought import lost
 from journal.erasure.suppressing import Suppressor
-from journal.erasure.wanted import Aim, Wanted
 from journal.hive import accepting, copied, masks
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.rewriting import staging
-from journal.jobs.backups import Backup
 from journal.schema import Table
 from journal.stores import erasure_rows, sql_sought
 from journal.stores import sql_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
 
 _KEYS = "late_keys"
 
@@ -40,19 +33,16 @@ def side(journal: HiveJournal) -> Late:
     """The late search of a Hive store."""
     return Late(
         journal,
-        partial(_kept, journal),
-        partial(_find, journal),
-        partial(_settle, journal),
+        partial(_sought, journal),
+        partial(copied.search_one, journal),
+        partial(_hide, journal),
         partial(_forget, journal),
     )
 
 
-def _kept(journal: HiveJournal, request_id: str) -> Any:
+def _sought(journal: HiveJournal, request_id: str) -> str | None:
     with journal.catalog.reading() as connection:
-        found = sql_sought.kept(connection, request_id)
-    if found is None:
-        raise lost(request_id)
-    return json.loads(found)
+        return sql_sought.kept(connection, request_id)
 
 
 def _forget(journal: HiveJournal) -> None:
@@ -69,20 +59,9 @@ def _forget(journal: HiveJournal) -> None:
     journal.catalog.scrub()
 
 
-def _find(
-    journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup, target: Target
-) -> tuple[list[pa.Table], Target]:
-    found = copied.search_one(journal, aim, wanted, backup)
-    return found.keys, replace(found.told(target), bytes_searched=found.bytes)
-
-
-def _settle(journal: HiveJournal, settled: Settled) -> Request:
+def _hide(journal: HiveJournal, settled: Settled) -> Request:
     keys = distinct_keys(settled.keys)
-    if keys is None:
-        with journal.exclusive_session() as session:
-            moved = _record(journal, session, settled, settled.done)
-            session.commit()
-        return moved
+    assert keys is not None
     table_id = settled.target.table_id
     with (
         journal.leases.holding([f"table:{table_id}"]) as held,
@@ -116,18 +95,9 @@ def _hidden(
             entries = Suppressor(session, request.id, journal.clock.next(), request.expires, secret)
             session.show_arrow(_KEYS, keys)
             entries.keys(table, exp.select("*").from_(_KEYS))
-            moved = _record(journal, session, settled, settled.done)
+            moved = settled.record(journal, session, settled.done, journal.clock.now())
             fence = load_fence(session)
             session.commit()
         rows_of.put_state(connection, following)
     journal.keep(following, committed.with_tables({table.id: state}, fence))
-    return moved
-
-
-def _record(
-    journal: HiveJournal, session: DuckDBSession, settled: Settled, done: Target
-) -> Request:
-    moved = settled.moved(session, done, journal.clock.now())
-    erasure_rows.put_erasure(session, moved.to_row())
-    audit.searched(journal, session, settled.by, moved, done)
     return moved
