@@ -26,7 +26,7 @@ from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_before import indexes_in, remembered
+from journal.stores.postgres_before import indexes_in, length_checks, remembered, texts_in
 from journal.stores.postgres_flat import index_of
 from journal.stores.postgres_partitions import partitioning_in
 from journal.stores.postgres_sequences import sequences
@@ -183,6 +183,7 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         for c in found.constraints
         if c.kind == "c"
     )
+    texts = texts_in(found, fold(name))
     indexes = indexes_in(session, found.oid)
     kept = [index for index in indexes if index.fits([n for n, f in folded.items() if n == f])]
     table = Table(
@@ -194,21 +195,23 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
             (c.name for c in found.constraints if c.kind == "p" and c.columns == key), None
         ),
         uniques=uniques,
-        checks=checks,
+        checks=(*checks, *length_checks(texts)),
         format=asked.format,
         properties=(
             (TAKEN, f"{schema}.{name}"),
             *_partitions(session, found),
             *_distribution(session, found, key),
-            *remembered(found.owner, kept),
+            *remembered(found.owner, kept, texts),
         ),
         comment=found.comment,
         physical_names=tuple(folded.values()),
     )
+    watched = [f"{t.check} watches over {t.column}, {t.type}" for t in texts if t.check]
     steps = (
         f"{schema}.{name} moves to schema _palimpsest as the journal's base; no row is copied",
         f"its rows become the first versions, key {', '.join(table.key)}",
         f"the views {asked.name} and {table.journal_name} take its place",
+        *watched,
         *(
             f"index {i.name} does not come back by eject: its columns' names are folded"
             for i in indexes

@@ -1,19 +1,27 @@
-"""What an adopted table was before, apart from its definition: its owner, its indexes.
+"""What an adopted table was before, apart from its definition: owner, indexes, types of texts.
 
-The gateway has no use for them, but they are kept as properties, so that the table gets them back
-when it leaves. Reads the server's own catalog in the session it is given; changes nothing.
+They are kept as properties, so that the table gets them back when it leaves. The gateway has one
+type of text: a column of another one is read as that, and a CHECK watches over its length
+meanwhile. Reads the server's own catalog in the session it is given; changes nothing.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from journal.schema import Table, fold
-from journal.stores.postgres import PostgresSession
+from sqlglot import exp
 
-_OWNER, _INDEXES = "taken_owner", "taken_indexes"
+from journal.schema import Check, Table, fold
+from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_survey import FoundTable
+
+_OWNER, _INDEXES, _TEXTS = "taken_owner", "taken_indexes", "taken_texts"
+_LENGTH = re.compile(r"character(?: varying)?\((\d+)\)$")
+_TEXT_TYPES = {1042, 1043, 1014, 1015}
+"""Of ``character`` and ``character varying``, and of arrays of them."""
 _FOUND = (
     "SELECT i.relname, substr(x.def, position(' USING ' IN x.def) + 1), ARRAY(SELECT DISTINCT"
     " a.attname::text FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid"
@@ -43,10 +51,58 @@ def indexes_in(session: PostgresSession, oid: int) -> list[Index]:
     return [Index(name, body, tuple(names)) for name, body, names in session.text(_FOUND, [oid])]
 
 
-def remembered(owner: str, indexes: Iterable[Index]) -> tuple[tuple[str, str], ...]:
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A column of texts: its type before, and the CHECK that watches over its length, if one."""
+
+    column: str
+    type: str
+    check: str | None = None
+
+
+def texts_in(found: FoundTable, name: str) -> list[Text]:
+    """The columns of a table whose texts are of a type that the gateway does not have."""
+    texts: list[Text] = []
+    taken = {fold(c.name) for c in found.constraints}
+    for column in found.columns:
+        if column.oid not in _TEXT_TYPES:
+            continue
+        check = None
+        if _LENGTH.match(column.spelt):
+            base = check = fold(f"{name}_{column.name}_length")
+            number = 1
+            while check in taken:
+                check, number = f"{base}{number}", number + 1
+        texts.append(Text(fold(column.name), column.spelt, check))
+    return texts
+
+
+def length_checks(texts: Iterable[Text]) -> tuple[Check, ...]:
+    """What keeps texts as short as their types did."""
+    checks = []
+    for text in texts:
+        length = _LENGTH.match(text.type)
+        if length is not None and text.check is not None:
+            measured = exp.Length(this=exp.column(text.column, quoted=True))
+            limit = exp.LTE(this=measured, expression=exp.Literal.number(length[1]))
+            checks.append(Check(text.check, limit.sql(dialect="duckdb")))
+    return tuple(checks)
+
+
+def remembered(
+    owner: str, indexes: Iterable[Index], texts: Iterable[Text]
+) -> tuple[tuple[str, str], ...]:
     """Properties that keep what is not part of a definition."""
-    found = [[i.name, i.body, *i.columns] for i in indexes]
-    return ((_OWNER, owner), *([(_INDEXES, json.dumps(found))] if found else []))
+    lists = {
+        _INDEXES: [[i.name, i.body, *i.columns] for i in indexes],
+        _TEXTS: [[t.column, t.type, t.check] for t in texts],
+    }
+    return ((_OWNER, owner), *((name, json.dumps(found)) for name, found in lists.items() if found))
+
+
+def texts_before(table: Table) -> list[Text]:
+    """The columns of texts an adopted table had of other types."""
+    return [Text(*found) for found in json.loads(dict(table.properties).get(_TEXTS, "[]"))]
 
 
 def owner_before(table: Table) -> str | None:

@@ -20,6 +20,7 @@ from journal.segment import Fields, Head, Manifest, RowCounts, Tier
 from journal.sql import data_type
 from journal.stores import postgres_flat as flat
 from journal.stores.postgres import PostgresSession
+from journal.stores.postgres_before import texts_before
 from journal.stores.postgres_masks import mask_table, masked_keys, segment_table, unmasked
 from journal.stores.postgres_server import RANDOMLY, distributed_by
 from journal.stores.postgres_text import rendered
@@ -109,12 +110,23 @@ def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) ->
         name = physical(table.id, tier, table.layout)
         if sources:
             bodies = [
-                unmasked(table, rows_in_layout(table, source, fields), manifest.masks)
+                unmasked(table, _rows(table, source, fields), manifest.masks)
                 for source, fields in sources
             ]
             create_view(session, name, union_all(bodies))
             views.append(name)
     return views
+
+
+def _rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+    """Rows of a table of ours; texts of an adopted one have the type that all others have."""
+    rows = rows_in_layout(table, source, fields)
+    texts = {text.column for text in texts_before(table)}
+    for output in rows.selects if texts else ():
+        if output.alias in texts and isinstance(output.this, exp.Column):
+            kind = table.by_physical(output.alias).type
+            output.set("this", exp.Cast(this=output.this, to=data_type(kind)))
+    return rows
 
 
 def drop_views(session: PostgresSession, views: Iterable[exp.Table]) -> None:

@@ -6,7 +6,7 @@ or a statement of its own, which nothing of the gateway's must be left in. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -16,7 +16,7 @@ from journal.errors import PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import ident
 from journal.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
-from journal.stores.postgres_before import indexes_before, same_columns
+from journal.stores.postgres_before import Text, indexes_before, same_columns, texts_before
 from journal.stores.postgres_text import rendered
 
 _WHOLE_NUMBERS = {"SMALLINT", "INT", "INTEGER", "BIGINT"}
@@ -66,6 +66,9 @@ class Plain:
 def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Iterator[Clause | Lost]:
     """What makes a table of a logical table's rows like it, in order."""
     table = plain.table
+    texts = {t.column: t for t in texts_before(table)}
+    watched = {t.check for t in texts.values()}
+    yield from _texts(plain, texts)
     for column in table.columns:
         if column.not_null:
             yield _altered(plain, f"NOT NULL of {column.name}", column, "SET NOT NULL")
@@ -77,6 +80,8 @@ def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Itera
         what = f'constraint "{unique.name}"'
         yield _key(plain, what, unique.name, kind, unique.columns)
     for check in table.checks:
+        if check.name in watched:
+            continue
         start = f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(check.name)} CHECK"
         found = _named(table, check.expression)
         yield _expression(f'constraint "{check.name}"', found, start, exp.Paren(this=found))
@@ -84,6 +89,17 @@ def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Itera
         yield _reference(plain, key, catalog)
     yield from _comments(plain)
     yield from _indexes(plain)
+
+
+def _texts(plain: Plain, texts: Mapping[str, Text]) -> Iterator[Clause]:
+    """Types of texts as they were, unless their length has been given up, or their type."""
+    checks = {check.name for check in plain.table.checks}
+    for column in plain.table.columns:
+        text = texts.get(column.physical)
+        if text is None or column.earlier_types or not {text.check} <= {None, *checks}:
+            continue
+        action = f"TYPE {text.type}"
+        yield _altered(plain, f"the type {text.type} of {column.name}", column, action)
 
 
 def _altered(plain: Plain, what: str, column: Column, action: str) -> Clause:

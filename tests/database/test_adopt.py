@@ -205,3 +205,42 @@ def test_a_classic_journal_is_ejected(con: Connection, admin: Any, journal: str)
     eject(con.session, "hr.depts", run=True)
     assert admin.execute("SELECT * FROM hr.depts").fetchall() == [(2, "Ops")]
     assert admin.execute(CLASSIC_READ).fetchall() == [(2, "Ops")]
+
+
+def test_texts_of_a_length_stay_so(con: Connection, admin: Any) -> None:
+    admin.execute(
+        "CREATE TABLE plain (a int PRIMARY KEY, b varchar(5) NOT NULL, c char(3), d varchar,"
+        " e varchar(2)[])"
+    )
+    admin.execute("INSERT INTO plain VALUES (1, 'one', 'x', 'y', '{p}')")
+    adopt(con.session, "plain", (), CLASSIC, run=True)
+    admin.execute("CREATE VIEW theirs AS SELECT * FROM plain")
+    con.execute("INSERT INTO plain VALUES (2, 'zwei', 'y', 'z', ['q'])")
+    rows = [(1, "one", "x", "y", ["p"]), (2, "zwei", "y", "z", ["q"])]
+    assert con.execute("SELECT * FROM plain ORDER BY a").fetchall() == rows
+    assert con.execute("SELECT a FROM plain WHERE c = 'x' AND b = 'one'").fetchall() == [(1,)]
+    con.execute("OPTIMIZE plain")
+    assert admin.execute("SELECT * FROM theirs ORDER BY a").fetchall() == rows
+    for sql in (
+        "UPDATE plain SET b = 'vierzehn'",
+        "INSERT INTO plain VALUES (3, '', 'four', '', [])",
+    ):
+        with pytest.raises(gateway.IntegrityError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "23514"
+    con.execute("ALTER TABLE plain DROP CONSTRAINT plain_b_length")
+    con.execute("UPDATE plain SET b = 'vierzehn' WHERE a = 2")
+    admin.execute("DROP VIEW theirs")
+    eject(con.session, "plain", run=True)
+    found = admin.execute(
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
+        " WHERE attrelid = 'plain'::regclass AND attnum > 1 ORDER BY attnum"
+    ).fetchall()
+    assert found == [
+        ("b", "text"),
+        ("c", "character(3)"),
+        ("d", "character varying"),
+        ("e", "character varying(2)[]"),
+    ]
+    checks = "SELECT conname FROM pg_constraint WHERE conrelid = 'plain'::regclass"
+    assert admin.execute(checks).fetchall() == [("plain_pkey",)]
