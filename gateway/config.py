@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from gateway.search_path import schemas_of
 from journal.errors import Code, PalimpsestError
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
 from rewriter.limits import Limits
@@ -41,6 +42,8 @@ class Settings:
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
     home: str = DEFAULT_SCHEMA
     """The default schema of the store; not a setting."""
+    path: tuple[str, ...] = ()
+    """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
 
     def at_home(self, schema: str) -> Settings:
         """These settings in a store with another default schema."""
@@ -51,6 +54,15 @@ class Settings:
     def limits(self) -> Limits:
         """The limits of a statement."""
         return Limits(self.max_statement_chars, self.max_nesting_depth, self.max_list_items)
+
+    @property
+    def search_path(self) -> tuple[str, ...]:
+        """The schemas in which names are looked up that give none, in order."""
+        return self.path or (self.schema,)
+
+    def looking_in(self, schemas: tuple[str, ...]) -> Settings:
+        """These settings with another ``search_path``."""
+        return replace(self, schema=schemas[0], path=schemas)
 
     def changed(self, name: str, value: Any) -> Settings:
         """A copy with one setting changed; None sets its default."""
@@ -82,6 +94,8 @@ class Settings:
 
     def _with(self, key: str, value: Any) -> Settings:
         change: dict[str, Any] = {key: value}
+        if key == "schema":
+            change["path"] = ()
         return replace(self, **change)
 
     def rows(self) -> list[tuple[str, str | None, str]]:
@@ -117,6 +131,19 @@ _ALIASES = {
     "system_versioning_asof": "as_of",
     "time_zone": "timezone",
 }
+
+
+def after_set(
+    settings: Settings,
+    name: str,
+    value: exp.Expr | None,
+    catalog: CatalogSnapshot,
+    user: str | None,
+) -> Settings:
+    """Settings after a SET or USE of ``user``; None for the value sets the default."""
+    if value is not None and name.lower() == "search_path":
+        return settings.looking_in(schemas_of(value, user))
+    return settings.changed(name, None if value is None else setting_text(value, catalog))
 
 
 def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:

@@ -70,8 +70,8 @@ def diagnosed(error: PalimpsestError, asked: Asked, catalog: CatalogSnapshot) ->
         if position is not None:
             break
     if error.code is Code.UNKNOWN_COLUMN and node is not None:
-        schema, as_of = asked.settings.schema, asked.settings.as_of
-        context = RewriteContext(catalog, plain_sight, default_schema=schema, as_of=as_of)
+        path, as_of = asked.settings.search_path, asked.settings.as_of
+        context = RewriteContext(catalog, plain_sight, path=path, as_of=as_of)
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)

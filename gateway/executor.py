@@ -233,7 +233,7 @@ class Executor:
             transaction.catalog,
             sights,
             dialect=asked.dialect,
-            default_schema=settings.schema,
+            path=settings.search_path,
             times=find,
             as_of=settings.as_of,
             describe=describer(statement, asked.parameters),

@@ -115,7 +115,7 @@ def plan_key(
     ``own`` stands for the temporary relations that the session has, None for none.
     """
     how = (batch, swift, recalled, own)
-    return (parsed.text, dialect, settings.schema, settings.as_of, how, settings.limits)
+    return (parsed.text, dialect, settings.search_path, settings.as_of, how, settings.limits)
 
 
 def creates(parsed: Parsed) -> bool:

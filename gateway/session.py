@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from gateway.calls import call_procedure
 from gateway.cancellation import Cancellation
-from gateway.config import Settings, setting_text
+from gateway.config import Settings, after_set
 from gateway.copying import reads_elsewhere, with_file_here
 from gateway.erasing import erase_rows
 from gateway.executor import Executor
@@ -373,8 +373,7 @@ class Session:
         if isinstance(value, exp.Table) and self.transaction is None:
             # USE is to find what others have made since this session last looked.
             self.journal.rollback(self.journal.begin(explicit=True))
-        shown = None if value is None else setting_text(value, self.catalog)
-        settings = self.settings.changed(name, shown)
+        settings = after_set(self.settings, name, value, self.catalog, self.user)
         if settings.timezone is not None and settings.timezone != self.settings.timezone:
             with self.journal.reading_session() as session:
                 session.use_zone(settings.timezone)
@@ -384,6 +383,7 @@ class Session:
 
     def _show(self, name: str) -> Outcome:
         found = {row[0]: row[1] for row in self.settings.rows()}
+        found["search_path"] = ", ".join(self.settings.search_path)
         checked = replace(self.settings)
         checked.changed(name, None)
         key = name.lower() if name.lower() in found else "schema"

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import PointRequest
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName
+from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
 from journal.segment import Tier
 from journal.version import Version
 from rewriter.limits import DEFAULT_LIMITS, Limits
@@ -102,6 +102,8 @@ def none_dropped(name: TableName) -> Table | None:
 class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
 
+    ``path`` are the schemas in which names are looked up that give none, where there are several;
+    new relations go to ``default_schema``, the first of them that is there.
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
     ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
@@ -114,6 +116,7 @@ class RewriteContext:
     sights: Sights
     dialect: str = "duckdb"
     default_schema: str = DEFAULT_SCHEMA
+    path: tuple[str, ...] = ()
     session_schema: str = ""
     times: Times = no_times
     as_of: str | None = None
@@ -127,7 +130,12 @@ class RewriteContext:
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
 
+    def __post_init__(self) -> None:
+        if self.path:
+            there = (s for s in self.path if fold(s) in self.catalog.schemas)
+            object.__setattr__(self, "default_schema", next(there, self.path[0]))
+
     def inside(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""
         outer = self.session_schema or self.default_schema
-        return replace(self, default_schema=schema, session_schema=outer)
+        return replace(self, default_schema=schema, path=(), session_schema=outer)

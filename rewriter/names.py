@@ -62,7 +62,16 @@ def table_name(table: exp.Table, context: RewriteContext) -> TableName:
         if is_among_own(table) or (not table.db and context.catalog.get(name) is not None):
             return name
     check_database(table, context.catalog)
+    if not table.db and len(context.path) > 1:
+        names = (TableName(schema, table.name) for schema in context.path)
+        found = next((n for n in names if _is_there(n, context.catalog)), None)
+        if found is not None:
+            return found
     return TableName(table.db or context.default_schema, table.name)
+
+
+def _is_there(name: TableName, catalog: CatalogSnapshot) -> bool:
+    return catalog.get(name) is not None or catalog.by_journal(name) is not None
 
 
 def is_database(name: str, catalog: CatalogSnapshot) -> bool:

@@ -157,16 +157,22 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     value = rest[split + 1 :]
     if not value:
         raise _unexpected(tokens[-1], "SET needs a value")
-    return SetSetting(name, _setting_value(value, parse))
+    return SetSetting(name, _setting_value(value, parse, several=name.upper() == "SEARCH_PATH"))
 
 
-def _setting_value(value: list[Token], parse: ParseTokens) -> exp.Expr | None:
-    """The value of a setting; None for DEFAULT."""
+def _setting_value(
+    value: list[Token], parse: ParseTokens, *, several: bool = False
+) -> exp.Expr | None:
+    """The value of a setting; None for DEFAULT, a tuple where there may be ``several``."""
     if len(value) == 1 and value[0].text.upper() == "DEFAULT":
         return None
     select = _token_like(value[0], TokenType.SELECT, "SELECT")
-    found: exp.Expr = parse([select, *value]).expressions[0]
-    return found
+    values: list[exp.Expr] = parse([select, *value]).expressions
+    if several and len(values) > 1:
+        return exp.Tuple(expressions=values)
+    if len(values) > 1:
+        raise _unexpected(value[-1], "SET takes one value")
+    return values[0]
 
 
 def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:

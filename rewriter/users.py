@@ -5,9 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.plan import P_USER
+from journal.schema import fold
 from journal.sql import cast, expression
 from journal.trees import Nodes
 from rewriter.context import RewriteContext
+from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS
 
 USERS = (exp.CurrentUser, exp.SessionUser)
 OF_SESSION = (*USERS, exp.CurrentSchema)
@@ -22,9 +24,14 @@ def name_users(nodes: Nodes) -> None:
 
 
 def name_schema(nodes: Nodes, context: RewriteContext) -> None:
-    """Put the schema of names that give none in the place of each call among a query's nodes."""
+    """Put the schema of names that give none in the place of each call among a query's nodes.
+
+    It is NULL where there is no schema of the name that was set.
+    """
     for call in nodes.all(exp.CurrentSchema):
-        call.replace(exp.Literal.string(context.session_schema or context.default_schema))
+        name = context.session_schema or context.default_schema
+        is_there = fold(name) in {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
+        call.replace(exp.Literal.string(name) if is_there else cast(exp.Null(), "VARCHAR"))
 
 
 def stored_expression(text: str) -> exp.Expr:

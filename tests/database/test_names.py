@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import psycopg
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.postgres import Cluster
 
 _VIEW = (
     "CREATE VIEW {0}.public.both AS SELECT {0}.public.emps.k, d.name FROM {0}.public.emps"
@@ -84,3 +88,32 @@ def test_public_is_the_schema_of_names_without_one(depts: Connection, database: 
     depts.execute(f"USE {database}")
     assert depts.execute("SELECT count(*) FROM plain").fetchall() == [(1,)]
     depts.execute("CREATE SCHEMA IF NOT EXISTS public")
+
+
+def test_a_search_path_means_what_it_means_to_the_server(con: Connection, cluster: Cluster) -> None:
+    made = [
+        *("CREATE SCHEMA a", "CREATE SCHEMA b", "CREATE TABLE a.t (x VARCHAR)"),
+        *("CREATE TABLE b.t (x VARCHAR)", "CREATE TABLE b.u (x VARCHAR)"),
+        *(f"INSERT INTO {place} VALUES ('{place}')" for place in ("a.t", "b.t", "b.u")),
+    ]
+    paths = ["a, b", "b, a", "nowhere, a, b", "b", '"$user", public, b', "'b', 'a'", "nowhere"]
+    asked = ["SELECT x FROM t", "SELECT x FROM u", "SELECT current_schema()"]
+    asked += ["CREATE TABLE new (y INTEGER)", "SELECT count(*) FROM a.new", "DROP TABLE new"]
+    con.session.dialect = "postgres"
+    with psycopg.connect(cluster.conninfo(cluster.database()), autocommit=True) as plain:
+        for sql in made:
+            con.execute(sql)
+            plain.execute(sql)
+        for path in paths:
+            con.execute(f"SET search_path TO {path}")
+            plain.execute(f"SET search_path TO {path}")
+            for sql in asked:
+                assert _answer(con, sql) == _answer(plain, sql), (path, sql)
+
+
+def _answer(connection: Any, sql: str) -> Any:
+    try:
+        found = connection.execute(sql)
+    except (gateway.Error, psycopg.Error) as error:
+        return error.sqlstate
+    return found.fetchall() if found.description else "done"
