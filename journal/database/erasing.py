@@ -13,8 +13,6 @@ counts, never a key.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +36,8 @@ from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
 from journal.erasure.erased import Erased, Planned
-from journal.erasure.late import AskAgain, search_each
+from journal.erasure.late import AskAgain
+from journal.erasure.purged import Purged, targets_by_mask
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
@@ -76,16 +75,14 @@ def erase(
     With an ``engine`` Spark writes the rows that stay, but those of adopted journals. ``ask_again``
     looks for a condition in copies that were out of reach when it was accepted.
     """
-    definition = partial(_definition, journal)
     return Purging(
-        partial(requests, journal),
-        lambda found: search_each(late.side(journal), found, by, ask_again),
-        lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
-        definition,
+        late.side(journal),
+        partial(_definition, journal),
+        partial(_covers, journal),
         lambda table, accepted: _purge(journal, table, accepted, engine),
         lambda request: _purged(journal, request, by),
         lambda request: complete(journal, request, by),
-    ).run(only, progress)
+    ).run(only, by, ask_again, progress)
 
 
 def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -> Planned:
@@ -202,7 +199,7 @@ def _once(
     session.commit()
     read, written = staged.read + kept.read, staged.written + kept.written
     moved = (staged.moved, kept.moved)
-    done = _Purged(journal, table, masks, state, removed, away, read, written, *moved)
+    done = _Swapping(journal, table, masks, state, removed, away, read, written, *moved)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
         *(_why(accepted), done.record),
@@ -216,7 +213,7 @@ def _rewrite_adopted(
     """Write an adopted journal anew, under its name."""
     started = time.monotonic()
     masks = _masks(journal, table, accepted)
-    purged: list[_Purged] = []
+    purged: list[_Swapping] = []
 
     def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
         erased = pieces.show_keys(session, now, masks)
@@ -224,7 +221,7 @@ def _rewrite_adopted(
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
         kept = keeping.purge(session, now, state, erased, journal.state.version)
         read, written = staged.read + kept.read, staged.written + kept.written
-        done = _Purged(journal, now, masks, state, removed, away, read, written, {}, kept.moved)
+        done = _Swapping(journal, now, masks, state, removed, away, read, written, {}, kept.moved)
         purged[:] = [done]
         return staged
 
@@ -236,13 +233,7 @@ def _rewrite_adopted(
 
 
 def _masks(journal: DatabaseJournal, table: Table, accepted: set[str]) -> dict[str, Target]:
-    return {
-        t.mask: t
-        for r in requests(journal)
-        if r.id in accepted
-        for t in r.targets
-        if t.mask is not None and t.table_id == table.id
-    }
+    return targets_by_mask(requests(journal), accepted, table.id)
 
 
 def _why(accepted: set[str]) -> replacing.Why:
@@ -250,7 +241,7 @@ def _why(accepted: set[str]) -> replacing.Why:
 
 
 @dataclass(frozen=True, slots=True)
-class _Purged:
+class _Swapping:
     """What a purge of one table is about to do, for the receipts and the report."""
 
     journal: DatabaseJournal
@@ -268,30 +259,13 @@ class _Purged:
         """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
             raise replacing.Replan("a request was cancelled")
-        receipts = {mask: self._receipt(mask, following) for mask in self.masks}
-        for request in map(Request.of_row, rows_of.load_erasures(section)):
-            if receipts.keys() & set(request.masks):
-                targets = tuple(receipts.get(t.mask or "", t) for t in request.targets)
-                rows_of.put_erasure(section, replace(request, targets=targets).to_row())
+        done = Purged(self.before.manifest, following.manifest, self.read, self.written, self.away)
+        done.record(section, self.masks, self.removed)
         moved = {**self.moved, **self.moved_beside}
         keeping.follow(section, self.table, moved, self.moved_beside, self.journal.clock.now())
-        if self.away.error is not None:
+        if not done.is_over:
             return following
         return unmasked(self.journal, section, following, self.masks)
-
-    def _receipt(self, mask: str, following: TableState) -> Target:
-        target, is_over = self.masks[mask], self.away.error is None
-        return replace(
-            self.away.removed[mask].told(target),
-            mask=None if is_over else mask,
-            outcome=Outcome.ERASED if is_over else Outcome.PENDING,
-            files_rewritten=target.files_rewritten + self.written.files,
-            bytes_rewritten=target.bytes_rewritten + self.read.bytes,
-            versions_removed=target.versions_removed + self.removed[mask],
-            manifest_before=target.manifest_before or _digest(self.before),
-            manifest_after=_digest(following),
-            others=f"{self.written.rows} rows beside them are unchanged",
-        )
 
     def report(self, started: float) -> JobReport:
         """What was read and written."""
@@ -313,11 +287,6 @@ def _count(
         mask: sum(n for _, n in acceptance.holding(session, aim, state, layout.mask_table(mask)))
         for mask in masks
     }
-
-
-def _digest(state: TableState) -> str:
-    text = json.dumps(state.manifest.to_json(), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _purged(journal: DatabaseJournal, request: Request, by: str) -> Request:

@@ -1,16 +1,23 @@
-"""One run of purges in a store that purges by itself: holds, table after table, what is complete.
+"""One run of purges in a store that purges by itself.
 
-What a table's purge does and when a request is complete is the store's affair. A table that fails
-stops no other.
+    search     copies that were out of reach when a request was accepted
+    hold       what a legal hold keeps back waits for its release
+    purge      table after table; one that fails stops no other
+    complete   each request none of whose rows are left
+
+What a table's purge does, and when a request is complete, is the store's affair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from journal.erasure.erased import Erased
+from journal.erasure.held import Covers, settle_holds
+from journal.erasure.late import AskAgain, Late, search_each
 from journal.erasure.requests import Request, State
+from journal.erasure.wanted import requests
 from journal.errors import PalimpsestError
 from journal.jobs.contract import JobReport, Progress
 from journal.schema import Table
@@ -20,27 +27,30 @@ from journal.schema import Table
 class Purging:
     """What a store does for a run.
 
-    ``search`` looks at copies that were out of reach before, and gives the requests as they are
-    then, and what failed by table; ``settle`` gives requests as they stand after legal holds;
-    ``purge`` removes from a table the keys of all accepted requests; ``purged`` gives a request
-    none of whose rows are left in that state; ``complete`` ends it.
+    ``late`` searches copies; ``definition`` gives a table as it is now, or was last; ``covers``
+    says what a hold concerns; ``purge`` removes from a table the keys of all accepted requests;
+    ``purged`` gives a request none of whose rows are left in that state; ``complete`` ends it.
     """
 
-    requests: Callable[[], list[Request]]
-    search: Callable[[list[Request]], tuple[list[Request], dict[str, PalimpsestError]]]
-    settle: Callable[[Sequence[Request]], list[Request]]
+    late: Late
     definition: Callable[[int], Table]
+    covers: Covers
     purge: Callable[[Table, set[str]], JobReport]
     purged: Callable[[Request], Request]
     complete: Callable[[Request], object]
 
-    def run(self, only: Iterable[str] | None, progress: Progress) -> Erased:
-        """Purge what has been accepted (or ``only`` some requests), and complete what can be."""
-        run = Erased()
+    def run(
+        self, only: Iterable[str] | None, by: str, ask_again: AskAgain | None, progress: Progress
+    ) -> Erased:
+        """Purge what has been accepted (or ``only`` some requests), and complete what can be.
+
+        ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
+        """
+        run, journal = Erased(), self.late.journal
         wanted = None if only is None else set(only)
-        pending = [r for r in self.requests() if wanted is None or r.id in wanted]
-        pending, run.failures = self.search(pending)
-        settled = self.settle(pending)
+        pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
+        pending, run.failures = search_each(self.late, pending, by, ask_again)
+        settled = settle_holds(journal, pending, by, self.definition, self.covers)
         accepted = {r.id for r in settled if r.state is State.ACCEPTED}
         tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
         for done, table_id in enumerate(sorted(tables)):
@@ -50,11 +60,11 @@ class Purging:
             except PalimpsestError as error:
                 run.failures.setdefault(str(table.name), error)
             progress("purge", done + 1, len(tables))
-        for request in self.requests():
+        for request in requests(journal):
             if request.id in accepted and not request.masks and not request.unsearched:
                 self.complete(self.purged(request))
             elif request.state is State.PURGED and (wanted is None or request.id in wanted):
                 self.complete(request)
-        after = {r.id: r for r in self.requests()}
+        after = {r.id: r for r in requests(journal)}
         run.requests = [after[r.id] for r in pending]
         return run

@@ -12,11 +12,9 @@ happened; a later run does the rest.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
@@ -24,9 +22,10 @@ from sqlglot import exp
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
 from journal.erasure.erased import Erased, Planned
-from journal.erasure.late import AskAgain, search_each
+from journal.erasure.late import AskAgain
+from journal.erasure.purged import Purged, targets_by_mask
 from journal.erasure.purging import Purging
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning, copied, keeping, late, masks, rewriting
@@ -60,16 +59,14 @@ def erase(
 
     ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
     """
-    definition = partial(_definition, journal)
     return Purging(
-        partial(requests, journal),
-        lambda found: search_each(late.side(journal), found, by, ask_again),
-        lambda found: held.settle_holds(journal, found, by, definition, partial(_covers, journal)),
-        definition,
-        lambda table, accepted: _purge(journal, table, accepted),
+        late.side(journal),
+        partial(_definition, journal),
+        partial(_covers, journal),
+        partial(_purge, journal),
         lambda request: _purged(journal, request, by),
         lambda request: _complete(journal, request, by),
-    ).run(only, progress)
+    ).run(only, by, ask_again, progress)
 
 
 def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Planned:
@@ -152,6 +149,8 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
         if len(targets) > 1:
             searched = keeping.with_backups(session, table, state).manifest
             removed = {m: count(journal, session, table, searched, m) for m in targets}
+        read = Volume(len(staged.replaced), staged.removed + staged.kept)
+        written = Volume(len(staged.segments), staged.kept)
         with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
             turn.check(connection)
             row, committed = journal.look_in(connection)
@@ -172,29 +171,25 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
                     following = masks.shown(
                         *(journal, connection, row.generation, table.id, following, targets)
                     )
-                _record(records, targets, removed, _Receipts(now, following, staged, away))
+                done = Purged(now.manifest, following.manifest, read, written, away)
+                listed = len(now.manifest.segments)
+                told = {m: replace(t, files_searched=listed) for m, t in targets.items()}
+                done.record(records, told, removed)
                 records.commit()
             rows_of.put_state(connection, row)
         journal.keep(row, committed.with_tables({table.id: following}))
     journal.held.forget([s.files[0].path for s in staged.replaced])
     return JobReport(
         *("", "purge", str(table.name), "done"),
-        read=Volume(len(staged.replaced), staged.removed + staged.kept),
-        written=Volume(len(staged.segments), staged.kept),
+        read=read,
+        written=written,
         removed=Volume(0, staged.removed),
         seconds={"purge": round(time.monotonic() - started, 3)},
     )
 
 
 def _targets(journal: HiveJournal, table: Table, accepted: set[str]) -> dict[str, Target]:
-    """What requests are about in a table, by the lists of its keys."""
-    return {
-        t.mask: t
-        for r in requests(journal)
-        if r.id in accepted
-        for t in r.targets
-        if t.mask is not None and t.table_id == table.id
-    }
+    return targets_by_mask(requests(journal), accepted, table.id)
 
 
 def _swapped(
@@ -211,51 +206,6 @@ def _swapped(
     rewriting.swap(connection, generation, table, following, staged, Why("", now, now))
     keeping.follow(records, connection, table, staged, now)
     return following
-
-
-@dataclass(frozen=True, slots=True)
-class _Receipts:
-    """What a purge has done to a table."""
-
-    before: TableState
-    after: TableState
-    staged: Staged
-    away: Away
-
-    def of(self, target: Target, removed: int) -> Target:
-        """The receipt for one request."""
-        assert target.mask is not None
-        is_over = self.away.error is None
-        return replace(
-            self.away.removed[target.mask].told(target),
-            mask=None if is_over else target.mask,
-            outcome=Outcome.ERASED if is_over else Outcome.PENDING,
-            files_searched=len(self.before.manifest.segments),
-            files_rewritten=target.files_rewritten + len(self.staged.segments),
-            versions_removed=target.versions_removed + removed,
-            manifest_before=target.manifest_before or _digest(self.before),
-            manifest_after=_digest(self.after),
-            others=f"{self.staged.kept} rows beside them are unchanged",
-        )
-
-
-def _digest(state: TableState) -> str:
-    text = json.dumps(state.manifest.to_json(), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _record(
-    session: DuckDBSession,
-    targets: Mapping[str, Target],
-    removed: Mapping[str, int],
-    receipts: _Receipts,
-) -> None:
-    """Write the receipts into the requests they are for."""
-    done = {mask: receipts.of(target, removed[mask]) for mask, target in targets.items()}
-    for request in map(Request.of_row, erasure_rows.load_erasures(session)):
-        if done.keys() & set(request.masks):
-            listed = tuple(done.get(t.mask or "", t) for t in request.targets)
-            erasure_rows.put_erasure(session, replace(request, targets=listed).to_row())
 
 
 def _purged(journal: HiveJournal, request: Request, by: str) -> Request:
