@@ -22,6 +22,7 @@ from journal.erasure.copied import (
     Look,
     keys_in_copies,
     keys_in_copy,
+    looking,
     purge_each,
 )
 from journal.erasure.matching import Matcher
@@ -50,11 +51,7 @@ def search_one(journal: DatabaseJournal, aim: Aim, wanted: Wanted, backup: Backu
 
 
 def _look(journal: DatabaseJournal, aim: Aim, wanted: Wanted) -> Look:
-    def look(here: Backup) -> list[pa.Table]:
-        segments = keeping.tables_of(here)
-        if wanted.rows:
-            find = wanted.among.get(aim.table.id)
-            return [] if find is None else [find(segments)]
+    def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
         # In a transaction of its own: an earlier snapshot would not show what was loaded.
         with journal.reading_session() as session:
             session.begin()
@@ -63,7 +60,7 @@ def _look(journal: DatabaseJournal, aim: Aim, wanted: Wanted) -> Look:
                 matcher.rows(layout.segment_table(segment), segment.fields)
             return matcher.keys
 
-    return look
+    return looking(aim, wanted, keeping.tables_of, match)
 
 
 def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> Away:

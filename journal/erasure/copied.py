@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from journal.erasure.reach import MOVED, OUT_OF_REACH, Unsearched, receipts
 from journal.erasure.requests import Target
+from journal.erasure.wanted import Aim, Wanted
 from journal.errors import Code, PalimpsestError
 from journal.jobs import carried, copies
 from journal.jobs.backups import Backup
 from journal.jobs.carried import Carrier
 from journal.jobs.contract import silent
 from journal.schema import Table
+from journal.segment import Segment
 
 NOT_LOOKED_AT = "backups were not searched: the condition reads more than the table's rows"
 """What a receipt says of a condition that cannot be looked at in what is kept."""
@@ -85,6 +87,26 @@ class Copied:
 
 Look = Callable[[Backup], list[pa.Table]]
 """Finds keys in a copy whose pieces are here."""
+
+
+def looking(
+    aim: Aim,
+    wanted: Wanted,
+    pieces: Callable[[Backup], tuple[Segment, ...]],
+    match: Callable[[tuple[Segment, ...]], list[pa.Table]],
+) -> Look:
+    """How a copy is looked at: by the request's condition if it has one, else by identifiers.
+
+    ``pieces`` are those of a copy as they lie here, in which ``match`` finds identifiers.
+    """
+
+    def look(here: Backup) -> list[pa.Table]:
+        if not wanted.rows:
+            return match(pieces(here))
+        find = wanted.among.get(aim.table.id)
+        return [] if find is None else [find(pieces(here))]
+
+    return look
 
 
 def keys_in_copies(carrier: Carrier, table: Table, look: Look, *, tidies: bool) -> Copied:

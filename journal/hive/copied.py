@@ -21,6 +21,7 @@ from journal.erasure.copied import (
     Look,
     keys_in_copies,
     keys_in_copy,
+    looking,
     purge_each,
 )
 from journal.erasure.wanted import Aim, Wanted
@@ -54,15 +55,11 @@ def search_one(journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup) -
 
 
 def _look(journal: HiveJournal, aim: Aim, wanted: Wanted) -> Look:
-    def look(here: Backup) -> list[pa.Table]:
-        segments = keeping.segments_of(here)
-        if wanted.rows:
-            find = wanted.among.get(aim.table.id)
-            return [] if find is None else [find(segments)]
+    def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
         with journal.statement(journal.begin(read_only=True)) as statement:
             return erased_rows.keys_among(statement, aim, wanted.subjects, segments)
 
-    return look
+    return looking(aim, wanted, keeping.segments_of, match)
 
 
 def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> Away:
