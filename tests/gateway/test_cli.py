@@ -166,6 +166,10 @@ def test_no_connection_is_3(tmp_path: Path) -> None:
     wrong = call("query", "-w", "mysql://host/db", "SELECT 1", "--json")
     assert wrong.exit_code == 3
     assert json.loads(wrong.stderr)["error"]["code"] == "PAL-603"
+    nobody = "palimpsest+postgresql://nobody@127.0.0.1:1/none"
+    unreachable = call("query", "-w", nobody, "SELECT 1", "--json")
+    assert json.loads(unreachable.stderr)["error"]["code"] == "PAL-520"
+    assert unreachable.exit_code == 3
 
 
 def test_import_and_export_round_trip(warehouse: str, tmp_path: Path) -> None:
