@@ -19,9 +19,9 @@ from journal.plan import PointRequest, StatementPlan
 from journal.stores.duckdb import render
 from journal.transaction import Transaction
 from rewriter.context import RewriteContext, Sight, TimePoint
-from rewriter.parsing import parse
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import parse
 
 _COLD_MS, _CACHED_MS = 1.0, 0.05
 _BATCH = 50

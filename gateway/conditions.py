@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.errors import Code, PalimpsestError
-from rewriter.parsing import DIALECTS
+from rewriter.syntax.parsing import DIALECTS
 
 if TYPE_CHECKING:
     from gateway.session import Session

@@ -16,8 +16,8 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Export
 from journal.protocol import OpenStatement
 from journal.stores.elsewhere import fetched, is_elsewhere, local_path, written
-from rewriter.parsing import Parsed
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 
 def reads_elsewhere(parsed: Parsed) -> bool:

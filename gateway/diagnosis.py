@@ -20,9 +20,9 @@ from journal.refusal import meant
 from journal.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
-from rewriter.parsing import Parsed, find_text
-from rewriter.reach import columns_in_reach
+from rewriter.reading.reach import columns_in_reach
 from rewriter.supposed import plain_sight
+from rewriter.syntax.parsing import Parsed, find_text
 
 _FOUND = frozenset(
     {

@@ -29,8 +29,8 @@ from journal.relations_flat import FLAT
 from journal.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.segment import Manifest, Segment
 from journal.transaction import Transaction
-from rewriter.parsing import Parsed, parse
 from rewriter.statement import Erase, SqlStatement
+from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
     from gateway.config import Settings

@@ -52,9 +52,9 @@ from journal.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.temporary import Temporary
 from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
-from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain
+from rewriter.syntax.parsing import Parsed
 
 
 class Executor:

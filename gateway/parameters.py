@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import USER_PARAMETER
-from rewriter.parsing import Parsed
+from rewriter.syntax.parsing import Parsed
 
 Given = Sequence[Any] | Mapping[str, Any] | None
 _EXACT_IN_DOUBLE = 2**53

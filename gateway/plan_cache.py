@@ -16,8 +16,8 @@ from gateway.config import Settings
 from journal.plan import Keyed, StatementPlan
 from journal.schema import CatalogSnapshot
 from rewriter.context import Sight, Sights, Times
-from rewriter.parsing import Parsed
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
 _PLANS_MAX = 8

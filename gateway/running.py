@@ -15,7 +15,7 @@ from journal.plan import CatalogChange, PutRelation, StatementPlan
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.stores.base import RowSet, StagedRows
-from rewriter.parsing import Parsed
+from rewriter.syntax.parsing import Parsed
 
 
 @dataclass(slots=True)

@@ -34,7 +34,6 @@ from journal.protocol import OpenJournal
 from journal.schema import CatalogSnapshot
 from journal.temporary import Temporary
 from journal.transaction import Status, Transaction
-from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.statement import (
     Begin,
     Call,
@@ -46,6 +45,7 @@ from rewriter.statement import (
     SetSetting,
     ShowSetting,
 )
+from rewriter.syntax.parsing import DIALECTS, Parsed, parse
 
 _BACKOFF_S = 0.002
 _BATCH_MARK = "\0batch"

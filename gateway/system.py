@@ -17,7 +17,7 @@ from journal import policy
 from journal.schema import CatalogSnapshot, Column, Table, View
 from journal.segment import Tier
 from journal.state import JournalState
-from rewriter.descriptions import (
+from rewriter.definitions.descriptions import (
     constraints,
     generation,
     referenced_default,

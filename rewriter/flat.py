@@ -22,7 +22,7 @@ from journal.schema import Table, TableName, View
 from journal.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.names import find_relation, find_table, is_cte, position_of
-from rewriter.target import distinct_columns, find_column
+from rewriter.writing.target import distinct_columns, find_column
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between)
 _NEW, _OLD = "n", "o"

@@ -23,6 +23,10 @@ from journal.schema import (
 from journal.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
 
+INTERNAL = "_palimpsest_"
+"""With this begin the names of columns that the gateway adds to a query for its own use."""
+VERSION = f"{INTERNAL}version"
+"""The column in which a statement that writes sees which version of a row it changes."""
 _RECURRING = "recurring"
 """``recurring.t`` is all that a recursive CTE t has made so far."""
 _DATABASES = frozenset({DATABASE, "spark_catalog"})

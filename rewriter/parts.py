@@ -13,15 +13,15 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Count, Query, Stage, StatementPlan, Step
-from rewriter.changes import BEGINS
 from rewriter.context import RewriteContext
-from rewriter.reads import Reads
+from rewriter.reading.reads import Reads
 from rewriter.rules.delete import write_delete
 from rewriter.rules.insert import write_insert
 from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
-from rewriter.written import Part, Written, plan_of, staged
+from rewriter.writing.changes import BEGINS
+from rewriter.writing.written import Part, Written, plan_of, staged
 
 Writer = Callable[[Any, Reads, Part], Written]
 

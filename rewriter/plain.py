@@ -16,11 +16,11 @@ from sqlglot import exp
 from journal.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
 from journal.schema import ROW_ID, Column, Table
 from journal.sql import expression
-from rewriter.computed import reads
 from rewriter.context import RewriteContext
-from rewriter.key_lookup import keys_in
+from rewriter.definitions.computed import reads
 from rewriter.names import table_name
-from rewriter.target import default_value, is_default
+from rewriter.reading.key_lookup import keys_in
+from rewriter.writing.target import default_value, is_default
 
 _SELECT = frozenset({"expressions", "from_", "where"})
 _UPDATE = frozenset({"this", "expressions", "where"})

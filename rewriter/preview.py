@@ -22,10 +22,10 @@ from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight
 from rewriter.flat import FlatRewrite
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import DIALECTS, Parsed, parse
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
 from rewriter.supposed import UNKNOWN_TYPE, described, plain_sight
+from rewriter.syntax.parsing import DIALECTS, Parsed, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from journal.schema import OWN_SCHEMA, CatalogSnapshot, Column, Table, TableName
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight
 from rewriter.names import is_cte, position_of
-from rewriter.parsing import Parsed
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 UNKNOWN_TYPE = "UNKNOWN"
 """Type of columns of which only the name is known; conversions to it are not shown."""

@@ -20,7 +20,7 @@ from gateway.dbapi.connection import Connection
 from gateway.warehouses import parse_url
 from journal.errors import Code, PalimpsestError
 from journal.warehouse import DATABASE_FILE
-from rewriter.parsing import DIALECTS
+from rewriter.syntax.parsing import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT = "warehouse"

@@ -24,7 +24,6 @@ from gateway.shell.splitting import Piece, split
 from journal.relations_flat import FlatShape
 from journal.schema import CatalogSnapshot
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import DIALECTS, parse
 from rewriter.preview import (
     Assumptions,
     Preview,
@@ -32,6 +31,7 @@ from rewriter.preview import (
     without_store,
 )
 from rewriter.supposed import catalog_of, keyed_catalog
+from rewriter.syntax.parsing import DIALECTS, parse
 
 
 @click.command("preview")

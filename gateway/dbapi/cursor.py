@@ -17,8 +17,8 @@ from gateway.errors import mapping
 from gateway.parameters import batch_table
 from gateway.results import HeldRows, Outcome, Row, StreamedRows
 from journal.errors import Code, PalimpsestError
-from rewriter.parsing import Parsed
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 if TYPE_CHECKING:
     from gateway.dbapi.connection import Connection

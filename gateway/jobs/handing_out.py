@@ -40,9 +40,9 @@ from journal.statement import Statement
 from journal.stores.base import StagedRows
 from journal.stores.duckdb_layout import fields_of, segment_rows
 from journal.transaction import StatementWrites, Transaction
-from rewriter.changes import new_name, old_name
-from rewriter.parsing import Parsed
-from rewriter.scopes import INTERNAL
+from rewriter.names import INTERNAL
+from rewriter.syntax.parsing import Parsed
+from rewriter.writing.changes import new_name, old_name
 from spark_compaction.restored import UNIT
 
 _OWN = {P_VERSION, P_SNAPSHOT}

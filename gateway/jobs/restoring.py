@@ -26,8 +26,8 @@ from journal.relations import ident
 from journal.schema import Table
 from journal.segment import Manifest
 from journal.transaction import Transaction
-from rewriter.parsing import Parsed
 from rewriter.statement import Restore, Source
+from rewriter.syntax.parsing import Parsed
 
 _TRASH = Duration(30, Unit.DAYS)
 

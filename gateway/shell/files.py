@@ -22,8 +22,8 @@ from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table, TableName, fold
-from rewriter.parsing import parse
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import parse
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv"}
 WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected
 from journal.schema import CatalogSnapshot, Column, Table, View, fold
-from rewriter.descriptions import generation
+from rewriter.definitions.descriptions import generation
 
 
 def column_info(table: Table, column: Column) -> dict[str, Any]:

@@ -19,8 +19,24 @@ from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage,
 from journal.relations import Output, column
 from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
 from journal.sql import cast
-from rewriter.alteration import Alteration, changed_layout, columns_of
-from rewriter.changes import (
+from rewriter.context import RewriteContext
+from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
+from rewriter.definitions.computed import reads as reads_of
+from rewriter.definitions.computed import with_generated
+from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
+from rewriter.definitions.new_relations import (
+    check_journal_name,
+    ddl_plan,
+    exists_already,
+    placed,
+    validated,
+    wrong_kind,
+)
+from rewriter.definitions.policies import check_properties, held_steps
+from rewriter.definitions.temporary import new_own
+from rewriter.names import find_table, position_of, table_name, unknown_table
+from rewriter.reading.reads import Reads
+from rewriter.writing.changes import (
     OLD_VERSION,
     ChangeSet,
     append_step,
@@ -29,23 +45,7 @@ from rewriter.changes import (
     old_name,
     unique_constraints,
 )
-from rewriter.computed import reads as reads_of
-from rewriter.computed import with_generated
-from rewriter.context import RewriteContext
-from rewriter.foreign_keys import check_still_fits, with_foreign_keys
-from rewriter.names import find_table, position_of, table_name, unknown_table
-from rewriter.new_relations import (
-    check_journal_name,
-    ddl_plan,
-    exists_already,
-    placed,
-    validated,
-    wrong_kind,
-)
-from rewriter.policies import check_properties, held_steps
-from rewriter.reads import Reads
-from rewriter.references import parents_of
-from rewriter.temporary import new_own
+from rewriter.writing.references import parents_of
 
 STAGE = "altered"
 

@@ -10,9 +10,9 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Change, PutRelation, StatementPlan
 from journal.schema import Relation, fold
 from rewriter.context import RewriteContext
+from rewriter.definitions.new_relations import ddl_plan
 from rewriter.names import find_relation, find_table, position_of, table_name
-from rewriter.new_relations import ddl_plan
-from rewriter.target import find_column
+from rewriter.writing.target import find_column
 
 
 def rewrite_comment(ast: exp.Comment, context: RewriteContext) -> StatementPlan:

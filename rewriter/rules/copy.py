@@ -12,7 +12,10 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Export, Kind, Query, StatementPlan
 from rewriter.context import RewriteContext
-from rewriter.copy_options import (
+from rewriter.names import position_of
+from rewriter.parts import WRITERS, rewrite_parts
+from rewriter.reading.reads import Reads
+from rewriter.writing.copy_options import (
     READ,
     WRITTEN,
     Options,
@@ -22,9 +25,6 @@ from rewriter.copy_options import (
     known_options,
     makes_folder,
 )
-from rewriter.names import position_of
-from rewriter.parts import WRITERS, rewrite_parts
-from rewriter.reads import Reads
 
 _FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
 

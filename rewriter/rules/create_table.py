@@ -27,25 +27,25 @@ from journal.plan import (
 from journal.policy import placed
 from journal.relations import column, ident
 from journal.schema import ROW_ID, Column, Relation, Table, fold
-from rewriter.changes import ChangeSet, append_step, new_name
 from rewriter.context import RewriteContext
-from rewriter.definition import LIKE_PARTS, Draft, type_text
-from rewriter.foreign_keys import check_unreferenced, with_foreign_keys
-from rewriter.generated import settle_generated
-from rewriter.names import find_table, position_of
-from rewriter.new_relations import (
+from rewriter.definitions.definition import LIKE_PARTS, Draft, type_text
+from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
+from rewriter.definitions.generated import settle_generated
+from rewriter.definitions.new_relations import (
     check_journal_name,
     ddl_plan,
     exists_already,
     validated,
     wrong_kind,
 )
-from rewriter.new_relations import new_name as new_relation
-from rewriter.policies import check_properties
-from rewriter.reads import Reads
-from rewriter.table_options import TableOptions, read_options
-from rewriter.target import typed
-from rewriter.temporary import is_temporary, new_own
+from rewriter.definitions.new_relations import new_name as new_relation
+from rewriter.definitions.policies import check_properties
+from rewriter.definitions.table_options import TableOptions, read_options
+from rewriter.definitions.temporary import is_temporary, new_own
+from rewriter.names import find_table, position_of
+from rewriter.reading.reads import Reads
+from rewriter.writing.changes import ChangeSet, append_step, new_name
+from rewriter.writing.target import typed
 
 STAGE = "changed"
 _ROW_IDS = 1 << 32

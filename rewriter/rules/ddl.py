@@ -8,9 +8,9 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
 from journal.schema import TableName, View, fold
 from rewriter.context import RewriteContext
-from rewriter.foreign_keys import check_unreferenced
+from rewriter.definitions.foreign_keys import check_unreferenced
+from rewriter.definitions.new_relations import check_schema_name, ddl_plan
 from rewriter.names import check_database, position_of, table_name, unknown_table
-from rewriter.new_relations import check_schema_name, ddl_plan
 
 
 def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> StatementPlan:

@@ -11,8 +11,8 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, Stage, Step
 from rewriter.names import position_of
-from rewriter.reads import Reads
-from rewriter.written import Part, staged
+from rewriter.reading.reads import Reads
+from rewriter.writing.written import Part, staged
 
 
 def branches_of(

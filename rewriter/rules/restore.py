@@ -16,15 +16,22 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
 from journal.relations import Reader, column, ident
 from journal.schema import Column, Table
-from rewriter.changes import OLD_VERSION, ChangeSet, append_step, guard_steps, new_name, old_name
 from rewriter.context import RewriteContext
-from rewriter.history import Past
-from rewriter.names import find_table, position_of
-from rewriter.reads import Moment, Reads
-from rewriter.references import reference_guards
+from rewriter.names import VERSION, find_table, position_of
+from rewriter.reading.history import Past
+from rewriter.reading.reads import Moment, Reads
+from rewriter.reading.time_travel import check_versioned, request
 from rewriter.statement import Restore, Source
-from rewriter.target import VERSION, physical_rows, readable
-from rewriter.time_travel import check_versioned, request
+from rewriter.writing.changes import (
+    OLD_VERSION,
+    ChangeSet,
+    append_step,
+    guard_steps,
+    new_name,
+    old_name,
+)
+from rewriter.writing.references import reference_guards
+from rewriter.writing.target import physical_rows, readable
 
 STAGE = "changed"
 PICKED = "picked"

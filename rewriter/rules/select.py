@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from journal.plan import Fetch, Kind, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
-from rewriter.pivots import source_query
-from rewriter.reads import Reads
-from rewriter.sources import check_pivot
+from rewriter.reading.pivots import source_query
+from rewriter.reading.reads import Reads
+from rewriter.reading.sources import check_pivot
 
 _PIVOTED = "pivoted"
 

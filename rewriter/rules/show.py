@@ -16,12 +16,12 @@ from journal.plan import Fetch, Kind, Query, StatementPlan
 from journal.relations import column, ident
 from journal.schema import Relation, Table, View, fold
 from rewriter.context import RewriteContext
-from rewriter.descriptions import create_table, create_view, described
+from rewriter.definitions.descriptions import create_table, create_view, described
+from rewriter.definitions.new_relations import wrong_kind
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
-from rewriter.new_relations import wrong_kind
-from rewriter.reads import Reads
+from rewriter.reading.reads import Reads
+from rewriter.reading.system import STORED
 from rewriter.statement import Show
-from rewriter.system import STORED
 
 Values = Sequence[str | bool | None]
 _DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")

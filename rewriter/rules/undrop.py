@@ -16,11 +16,11 @@ from journal.relations import column
 from journal.schema import ForeignKey, Reference, Table
 from journal.segment import Tier
 from rewriter.context import RewriteContext
+from rewriter.definitions.new_relations import check_journal_name, exists_already, new_name
 from rewriter.names import position_of
-from rewriter.new_relations import check_journal_name, exists_already, new_name
-from rewriter.reads import Reads
-from rewriter.references import dangling
+from rewriter.reading.reads import Reads
 from rewriter.statement import Undrop
+from rewriter.writing.references import dangling
 
 
 def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:

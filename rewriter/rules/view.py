@@ -10,11 +10,11 @@ from journal.relations import ident
 from journal.schema import View
 from journal.trees import Nodes
 from rewriter.context import RewriteContext
+from rewriter.definitions.new_relations import ddl_plan, exists_already, new_name, wrong_kind
+from rewriter.definitions.temporary import check_lasting, is_temporary, new_own
 from rewriter.names import position_of, table_name
-from rewriter.new_relations import ddl_plan, exists_already, new_name, wrong_kind
-from rewriter.reads import Reads
-from rewriter.scopes import Scopes, is_named
-from rewriter.temporary import check_lasting, is_temporary, new_own
+from rewriter.reading.reads import Reads
+from rewriter.reading.scopes import Scopes, is_named
 
 
 def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPlan:

@@ -18,9 +18,9 @@ from journal.errors import PalimpsestError
 from journal.schema import CatalogSnapshot
 from rewriter.context import RewriteContext
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import parse
 from rewriter.rewriter import rewrite_statement
 from rewriter.supposed import plain_sight
+from rewriter.syntax.parsing import parse
 from tests.support.client import Client
 
 

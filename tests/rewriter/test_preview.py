@@ -9,7 +9,6 @@ from journal.errors import Code, PalimpsestError
 from journal.relations_flat import FlatShape
 from journal.schema import CatalogSnapshot
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import DIALECTS, parse
 from rewriter.preview import (
     Assumptions,
     Preview,
@@ -17,6 +16,7 @@ from rewriter.preview import (
     without_store,
 )
 from rewriter.supposed import catalog_of, keyed_catalog
+from rewriter.syntax.parsing import DIALECTS, parse
 
 SCHEMA = """CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name TEXT NOT NULL, budget INTEGER);
 CREATE VIEW rich AS SELECT deptno, name FROM hr.depts WHERE budget > 100;"""

@@ -15,9 +15,9 @@ import pytest
 
 from journal.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import parse
 from rewriter.preview import Assumptions, parse_one, without_store
 from rewriter.supposed import catalog_of
+from rewriter.syntax.parsing import parse
 
 TABLE = """CREATE TABLE depts (deptno INTEGER, region VARCHAR, name VARCHAR, budget INTEGER,
   PRIMARY KEY (deptno, region))"""

@@ -6,7 +6,7 @@ import pytest
 
 from journal.errors import Code, PalimpsestError
 from rewriter.limits import Limits
-from rewriter.parsing import parse
+from rewriter.syntax.parsing import parse
 
 LIMITS = Limits(16_000_000, 100, 100_000)
 

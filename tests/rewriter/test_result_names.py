@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import gateway
-from rewriter.keywords import KEYWORDS
+from rewriter.reading.keywords import KEYWORDS
 
 SETUP = (
     "CREATE SCHEMA s",

@@ -29,10 +29,10 @@ from journal.schema import CatalogSnapshot
 from journal.segment import Tier
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.parsing import parse
 from rewriter.preview import of_plan
 from rewriter.rewriter import rewrite_statement
 from rewriter.supposed import catalog_of, described
+from rewriter.syntax.parsing import parse
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "rewriter"
 MARKED = re.compile(r"(\w+)\.(\w+)/\*@(\w+)\*/")

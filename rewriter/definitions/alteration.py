@@ -1,0 +1,331 @@
+"""What the actions of an ALTER TABLE do to a definition, one by one. Pure.
+
+``Alteration`` starts from a table's definition. Besides the new one it remembers which columns get
+their values from an expression over the old ones, and which must be checked in the rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from journal import dialects
+from journal.errors import Code, PalimpsestError
+from journal.relations import column
+from journal.schema import Column, Table, Unique, fold
+from journal.sql import cast
+from rewriter.definitions.definition import Draft, canonical, constant, type_text
+from rewriter.definitions.generated import check_free
+from rewriter.definitions.policies import changed_properties
+from rewriter.definitions.row_columns import own_parts, with_fields
+from rewriter.names import position_of, unknown_column
+from rewriter.users import stored_expression
+
+_PLAIN = (
+    exp.Literal,
+    exp.Null,
+    exp.Boolean,
+    exp.Cast,
+    exp.Neg,
+    exp.Paren,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Array,
+    exp.Identifier,
+    exp.Interval,
+    exp.Var,
+)
+
+
+@dataclass(slots=True)
+class Alteration:
+    """A definition under change.
+
+    ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
+    the columns whose values every row must be given anew, ``concerned`` those the rows are checked
+    for.
+    """
+
+    table: Table
+    draft: Draft
+    values: dict[str, exp.Expr] = field(default_factory=dict)
+    rewritten: set[str] = field(default_factory=set)
+    concerned: set[str] = field(default_factory=set)
+    uniques: list[Unique] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(table: Table) -> Alteration:
+        """An alteration that has changed nothing yet."""
+        return Alteration(table, Draft.of(table), properties=dict(table.properties))
+
+    def set_property(self, name: str, value: str | None) -> None:
+        """Set one of the table's properties, or take it away."""
+        self.properties = changed_properties(self.properties, name, value, self.draft.columns)
+
+    def find(self, name: str, node: exp.Expr) -> int:
+        """Place of the column of that name."""
+        for index, stored in enumerate(self.draft.columns):
+            if fold(stored.name) == fold(name):
+                return index
+        columns = tuple(self.draft.columns)
+        raise unknown_column(name, replace(self.table, columns=columns), node)
+
+    def has(self, name: str) -> bool:
+        """True if there is a column of that name."""
+        return any(fold(c.name) == fold(name) for c in self.draft.columns)
+
+    def add_column(self, node: exp.ColumnDef) -> None:
+        """ADD COLUMN: rows there are get the default."""
+        if node.args.get("exists") and self.has(node.name):
+            return
+        before = len(self.draft.uniques), len(self.draft.checks)
+        had_key = bool(self.draft.key)
+        stored = self.draft.add_column(node)
+        if stored.identity is not None or stored.generated is not None:
+            raise self._refused(
+                f'column "{stored.name}" cannot be added with generated values',
+                "add a plain column and fill it with UPDATE, or create the table anew",
+                node,
+            )
+        if self.draft.key and not had_key:
+            self._late_key(node)
+        self.uniques += self.draft.uniques[before[0] :]
+        for check in self.draft.checks[before[1] :]:
+            self._concern_check(check.expression)
+        self.concerned |= {p for u in self.draft.uniques[before[0] :] for p in u.columns}
+        stored = self.draft.columns[-1]
+        if stored.not_null:
+            self.concerned.add(stored.physical)
+        default: exp.Expr = exp.Null()
+        if stored.default is not None:
+            default = stored_expression(stored.default)
+            if _is_plain(default):
+                self._replace(len(self.draft.columns) - 1, initial=stored.default)
+            else:
+                self.rewritten.add(stored.physical)
+        self.values[stored.physical] = cast(default, stored.type)
+
+    def drop_column(self, name: str, node: exp.Drop) -> None:
+        """DROP COLUMN: its values stay readable in the past."""
+        if node.args.get("exists") and not self.has(name):
+            return
+        index = self.find(name, node)
+        physical = self.draft.columns[index].physical
+        check_free(self.draft.columns, physical, f'column "{name}" cannot be dropped')
+        keys = [u for u in self.draft.uniques if physical in u.columns]
+        checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
+        references = [k for k in self.draft.foreign_keys if physical in k.columns]
+        needing = [u.name for u in keys] + [c.name for c in checks]
+        needing += [k.name for k in references]
+        if physical in self.draft.key:
+            needing = [self.draft.key_name or "the primary key"]
+        if needing and (physical in self.draft.key or not node.args.get("cascade")):
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f'column "{name}" of {self.table.name} cannot be dropped: {needing[0]} needs it',
+                advice="use CASCADE to drop constraints too; a key column cannot be dropped",
+                position=position_of(node),
+            )
+        self.draft.uniques = [u for u in self.draft.uniques if u not in keys]
+        self.draft.checks = [c for c in self.draft.checks if c not in checks]
+        self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
+        del self.draft.columns[index]
+        self._forget(physical)
+
+    def rename_column(self, old: str, new: str, node: exp.Expr) -> None:
+        """RENAME COLUMN: the physical name stays."""
+        index = self.find(old, node)
+        kept = self.draft.columns.pop(index)
+        self.draft.check_new_column(new, node)
+        self.draft.columns.insert(index, replace(kept, name=new))
+
+    def change_type(
+        self, name: str, kind: exp.Expr, using: exp.Expr | None, node: exp.Expr
+    ) -> None:
+        """ALTER TYPE: by a cast that all present values survive, or by an expression."""
+        index = self.find(name, node)
+        stored = self.draft.columns[index]
+        wanted = type_text(kind)
+        if wanted == stored.type and using is None:
+            return
+        what = f'the type of "{name}" cannot be changed'
+        check_free(self.draft.columns, stored.physical, what)
+        if stored.generated is not None:
+            raise self._refused(f"{what}: it is generated", "create the table anew", node)
+        if stored.physical in self.draft.key:
+            raise self._refused(
+                f'the type of key column "{name}" cannot be changed',
+                "create a table with the other type and INSERT INTO it .. SELECT",
+                node,
+            )
+        known_type = wanted in stored.earlier_types or wanted == stored.type
+        if using is None and not known_type:
+            earlier = (*stored.earlier_types, stored.type)
+            self._replace(index, type=wanted, earlier_types=earlier)
+            before = self.values.get(stored.physical, column(stored.physical, "t"))
+            self.values[stored.physical] = cast(before.copy(), wanted)
+            self.concerned.add(stored.physical)
+            return
+        physical = self.draft.new_physical(stored.name)
+        value = self._over_old_row(using or exp.column(stored.name, quoted=True), node)
+        self._replace(index, type=wanted, physical=physical, initial=None, earlier_types=())
+        self._forget(stored.physical)
+        self._rename_physical(stored.physical, physical)
+        self.values[physical] = cast(exp.paren(value), wanted)
+        self.rewritten.add(physical)
+        self.concerned.add(physical)
+
+    def set_default(self, name: str, value: exp.Expr | None, node: exp.Expr) -> None:
+        """SET DEFAULT, DROP DEFAULT: for rows to come."""
+        index = self.find(name, node)
+        stored = self.draft.columns[index]
+        if stored.identity is not None or stored.generated is not None:
+            raise self._refused(
+                f'column "{name}" has generated values', "leave its default alone", node
+            )
+        text = None if value is None else constant(value, f'the DEFAULT of "{name}"')
+        self._replace(index, default=text)
+
+    def set_not_null(self, name: str, *, required: bool, node: exp.Expr) -> None:
+        """SET NOT NULL, DROP NOT NULL."""
+        index = self.find(name, node)
+        stored = self.draft.columns[index]
+        primary = {p for u in self.draft.uniques if u.primary for p in u.columns}
+        if not required and stored.physical in {*self.draft.key, *primary}:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'column "{name}" is in the primary key, so it cannot be NULL',
+                advice="leave it NOT NULL",
+                position=position_of(node),
+            )
+        self._replace(index, not_null=required)
+        if required:
+            self.concerned.add(stored.physical)
+
+    def set_comment(self, name: str, text: str | None, node: exp.Expr) -> None:
+        """A column's comment."""
+        self._replace(self.find(name, node), comment=text or None)
+
+    def add_constraint(self, node: exp.Expr, name: str | None = None) -> None:
+        """ADD CONSTRAINT: the rows there are must keep it."""
+        uniques, checks = len(self.draft.uniques), len(self.draft.checks)
+        had_key = bool(self.draft.key)
+        self.draft.add_constraint(node, name)
+        if self.draft.key and not had_key:
+            self._late_key(node)
+        self.uniques += self.draft.uniques[uniques:]
+        self.concerned |= {p for u in self.draft.uniques[uniques:] for p in u.columns}
+        for check in self.draft.checks[checks:]:
+            self._concern_check(check.expression)
+
+    def drop_constraint(self, name: str, node: exp.Expr, *, exists: bool) -> None:
+        """DROP CONSTRAINT."""
+        key_name = self.draft.key_name or f"{self.table.name.name}_pkey"
+        if self.draft.key and fold(name) == fold(key_name):
+            raise self._refused(
+                f"the primary key of {self.table.name} cannot be dropped",
+                "journals find rows by it; CREATE TABLE .. AS makes a table without it",
+                node,
+            )
+        kept = [u for u in self.draft.uniques if fold(u.name) != fold(name)]
+        checks = [c for c in self.draft.checks if fold(c.name) != fold(name)]
+        references = [k for k in self.draft.foreign_keys if fold(k.name) != fold(name)]
+        found = len(kept) + len(checks) + len(references) < len(self.draft.constraints)
+        if not found and not exists:
+            names = [k.name for k in self.draft.constraints]
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'{self.table.name} has no constraint "{name}"',
+                advice="it has " + (", ".join(names) or "none that can be dropped"),
+                position=position_of(node),
+            )
+        self.draft.uniques, self.draft.checks = kept, checks
+        self.draft.foreign_keys = references
+        self.uniques = [u for u in self.uniques if u in kept]
+
+    def _late_key(self, node: exp.Expr) -> None:
+        """A key that comes late is a UNIQUE constraint; rows keep the hidden key they have."""
+        columns, name = self.draft.key, self.draft.key_name
+        self.draft.key, self.draft.key_name = (), None
+        if any(u.primary for u in self.draft.uniques):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"{self.table.name} has a primary key already",
+                advice="drop that constraint first",
+                position=position_of(node),
+            )
+        unique = Unique(name or f"{self.table.name.name}_pkey", columns, primary=True)
+        self.draft.uniques.append(unique)
+        for index, stored in enumerate(self.draft.columns):
+            if stored.physical in columns:
+                self._replace(index, not_null=True)
+
+    def _replace(self, index: int, **changes: object) -> None:
+        self.draft.columns[index] = replace(self.draft.columns[index], **changes)  # type: ignore[arg-type]
+
+    def _forget(self, physical: str) -> None:
+        self.values.pop(physical, None)
+        self.rewritten.discard(physical)
+        self.concerned.discard(physical)
+
+    def _rename_physical(self, old: str, new: str) -> None:
+        def renamed(names: Sequence[str]) -> tuple[str, ...]:
+            return tuple(new if n == old else n for n in names)
+
+        self.draft.uniques = [replace(u, columns=renamed(u.columns)) for u in self.draft.uniques]
+        self.uniques = [replace(u, columns=renamed(u.columns)) for u in self.uniques]
+        self.uniques += [
+            u for u in self.draft.uniques if new in u.columns and u not in self.uniques
+        ]
+        for index, check in enumerate(self.draft.checks):
+            condition = dialects.stored(check.expression)
+            for used in condition.find_all(exp.Column):
+                if used.name == old:
+                    used.set("this", exp.to_identifier(new, quoted=True))
+            self.draft.checks[index] = replace(check, expression=canonical(condition))
+
+    def _concern_check(self, expression: str) -> None:
+        self.concerned |= columns_of(expression)
+
+    def _over_old_row(self, using: exp.Expr, node: exp.Expr) -> exp.Expr:
+        value = using.copy()
+        for part in value.find_all(exp.Query):
+            raise self._refused(
+                "USING takes no subquery", "compute it from the row's columns", part
+            )
+        root = exp.paren(value)
+        for used in list(root.find_all(exp.Column)):
+            names = {fold(c.name) for c in self.draft.columns}
+            name, *fields = own_parts(used, self.table.name, names) or [used.name]
+            stored = self.draft.columns[self.find(name, node)]
+            known = self.values.get(stored.physical)
+            value = known.copy() if known is not None else column(stored.physical, "t")
+            used.replace(with_fields(value, fields))
+        return root
+
+    def _refused(self, message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+        return PalimpsestError(
+            Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node)
+        )
+
+
+def changed_layout(old: Table, new: Table) -> bool:
+    """True if journal rows of the two have different columns or types."""
+    return _fields(old.columns) != _fields(new.columns)
+
+
+def _fields(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    return [(c.physical, c.type) for c in columns]
+
+
+def columns_of(expression: str) -> set[str]:
+    """Physical columns that a CHECK names."""
+    condition = dialects.stored(expression)
+    return {c.name for c in condition.find_all(exp.Column)}
+
+
+def _is_plain(default: exp.Expr) -> bool:
+    return all(isinstance(part, _PLAIN) for part in default.walk())

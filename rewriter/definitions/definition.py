@@ -1,0 +1,395 @@
+"""A table's definition from a CREATE TABLE's column list: columns, keys, constraints. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from journal import dialects
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import (
+    ROW_ID,
+    Check,
+    Column,
+    Constraint,
+    ForeignKey,
+    Identity,
+    JournalFormat,
+    Table,
+    TableName,
+    Unique,
+    fold,
+)
+from rewriter.definitions.made import computed, identity, is_identity
+from rewriter.definitions.row_columns import own_parts, with_fields
+from rewriter.names import VERSION, position_of
+
+_SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
+_ADVICE = (
+    "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT and identity"
+)
+_GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
+LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
+"""What INCLUDING ALL means."""
+
+
+def canonical(node: exp.Expr) -> str:
+    """An expression or type as text in the canonical dialect."""
+    return node.sql(dialect="duckdb")
+
+
+def type_text(node: exp.Expr) -> str:
+    """A column's type as canonical text; raises for types nobody knows."""
+    text = canonical(node)
+    kinds = {part.this for part in node.find_all(exp.DataType)}
+    if exp.DType.UNION in kinds:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"columns of type {text} are not supported",
+            advice="use a STRUCT with one field for each alternative",
+            position=position_of(node),
+        )
+    try:
+        exp.DataType.build(text if text.upper() not in _SERIAL else "INT", dialect="duckdb")
+    except SqlglotError:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"there is no type {text}",
+            advice="check the spelling, and that the connection has the dialect it is written in",
+            position=position_of(node),
+        ) from None
+    return text
+
+
+def constant(node: exp.Expr, what: str) -> str:
+    """A DEFAULT as canonical text; it may call functions, but name no column and no parameter."""
+    for part in node.find_all(exp.Column, exp.Query, exp.Placeholder, exp.AggFunc, exp.Window):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"{what} cannot contain {canonical(part)}",
+            advice="use constants and functions of constants",
+            position=position_of(part) or position_of(node),
+        )
+    return canonical(node)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedKey:
+    """A foreign key as written: physical columns, its name if it has one, what it refers to."""
+
+    columns: tuple[str, ...]
+    name: str | None
+    reference: exp.Reference
+    node: exp.Expr
+
+
+@dataclass(slots=True)
+class Draft:
+    """A definition as it is read, piece by piece. ``used`` are physical names that are taken.
+
+    ``wanted`` are foreign keys whose parents are still to be found.
+    """
+
+    name: TableName
+    format: JournalFormat
+    columns: list[Column] = field(default_factory=list)
+    key: tuple[str, ...] = ()
+    key_name: str | None = None
+    uniques: list[Unique] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    wanted: list[WantedKey] = field(default_factory=list)
+    _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
+
+    @staticmethod
+    def of(table: Table) -> Draft:
+        """The definition of a table, to be changed."""
+        return Draft(
+            table.name,
+            table.format,
+            list(table.columns),
+            () if table.hidden_key else table.key,
+            table.key_name,
+            list(table.uniques),
+            list(table.checks),
+            list(table.physical_names),
+            list(table.foreign_keys),
+        )
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All constraints so far but the primary key."""
+        return (*self.uniques, *self.checks, *self.foreign_keys)
+
+    def read(self, nodes: Sequence[exp.Expr]) -> None:
+        """Take in the elements of a column list."""
+        for node in nodes:
+            if isinstance(node, exp.ColumnDef):
+                self._take_column(node)
+        self._check_waiting()
+        for node in nodes:
+            if not isinstance(node, exp.ColumnDef):
+                self.add_constraint(node)
+
+    def add_column(self, node: exp.ColumnDef) -> Column:
+        """Take in one column with its constraints."""
+        self._take_column(node)
+        self._check_waiting()
+        return self.columns[-1]
+
+    def _check_waiting(self) -> None:
+        """Take in the checks of columns, which may name columns behind their own."""
+        for condition, name in self._waiting:
+            self.add_check(condition, name)
+        self._waiting.clear()
+
+    @property
+    def _known(self) -> set[str]:
+        return {fold(c.name) for c in self.columns}
+
+    def _take_column(self, node: exp.ColumnDef) -> None:
+        self.check_new_column(node.name, node)
+        made = [c for c in node.args.get("constraints") or [] if computed(c) is not None]
+        # Without a type, whatever follows the parentheses would be taken for part of them.
+        alone = len(made) == 1 and isinstance(computed(made[0]), exp.Paren)
+        if node.args.get("kind") is None and not alone:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f'column "{node.name}" has no type',
+                advice="write a type behind the name",
+                position=position_of(node),
+            )
+        if node.args.get("position") is not None:
+            self._refuse(node, "columns are added at the end")
+        # The type of a generated column may be left to its expression.
+        kind = type_text(node.args["kind"]) if node.args.get("kind") is not None else ""
+        column = Column(node.name, self.new_physical(node.name), kind)
+        if kind.upper() in _SERIAL:
+            column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
+        self.columns.append(column)
+        for constraint in node.args.get("constraints") or []:
+            self._column_constraint(constraint)
+
+    def new_physical(self, name: str) -> str:
+        """A physical name that no column of the table ever had."""
+        taken = {fold(used) for used in self.used}
+        taken |= {fold(n) for n in (ROW_ID, self.format.version_column)}
+        taken.add(fold(self.format.subsequent_column))
+        found, number = name, 1
+        while fold(found) in taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.used.append(found)
+        return found
+
+    def table(self, table_id: int) -> Table:
+        """The finished definition."""
+        if not self.columns:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION, f"{self.name} has no columns", advice="name at least one"
+            )
+        key = self.key or (ROW_ID,)
+        columns = [replace(c, not_null=True) if c.physical in self.key else c for c in self.columns]
+        return Table(
+            table_id,
+            self.name,
+            tuple(columns),
+            key,
+            self.key_name,
+            tuple(self.uniques),
+            tuple(self.checks),
+            self.format,
+            physical_names=tuple(self.used),
+            foreign_keys=tuple(self.foreign_keys),
+        )
+
+    def check_new_column(self, name: str, node: exp.Expr) -> None:
+        """Raise if no column can be given this name."""
+        own = {ROW_ID, VERSION, self.format.version_column, self.format.subsequent_column}
+        if fold(name) in {fold(n) for n in own}:
+            raise PalimpsestError(
+                Code.RESERVED_NAME,
+                f'the column name "{name}" is the journal\'s own',
+                advice="use another name, or rename the journal's: WITH (version_column = '..')",
+                position=position_of(node),
+            )
+        if any(fold(c.name) == fold(name) for c in self.columns):
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'column "{name}" is named twice',
+                advice="name each column once",
+                position=position_of(node),
+            )
+
+    def like(self, source: Table, parts: Collection[str]) -> None:
+        """Take in the columns of another table, and as much of the rest as ``parts`` names."""
+        names: dict[str, str] = {}
+        for stored in source.columns:
+            self.check_new_column(stored.name, ident(stored.name))
+            names[stored.physical] = self.new_physical(stored.name)
+            self.columns.append(
+                replace(
+                    stored,
+                    physical=names[stored.physical],
+                    default=stored.default if "defaults" in parts else None,
+                    identity=stored.identity if "identity" in parts else None,
+                    comment=stored.comment if "comments" in parts else None,
+                    generated=stored.generated if "generated" in parts else None,
+                    initial=None,
+                )
+            )
+        if "indexes" in parts:
+            if not source.hidden_key:
+                self.key = tuple(names[p] for p in source.key)
+            for unique in source.uniques:
+                columns = tuple(names[p] for p in unique.columns)
+                self.uniques.append(replace(unique, columns=columns))
+        if "constraints" in parts:
+            for check in source.checks:
+                condition = dialects.stored(check.expression)
+                for used in condition.find_all(exp.Column):
+                    used.set("this", ident(names[used.name]))
+                self.checks.append(Check(check.name, canonical(condition)))
+
+    def _column_constraint(self, node: exp.ColumnConstraint) -> None:
+        column = self.columns[-1]
+        match node.args["kind"]:
+            case exp.PrimaryKeyColumnConstraint():
+                self.set_key([column.name], node.name or None, node)
+            case exp.NotNullColumnConstraint() as kind:
+                self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
+            case exp.DefaultColumnConstraint() as kind:
+                text = constant(kind.this, f'the DEFAULT of "{column.name}"')
+                self.columns[-1] = replace(column, default=text)
+            case exp.UniqueColumnConstraint():
+                self.add_unique([column.name], node.name or None, node)
+            case exp.CheckColumnConstraint() as kind:
+                self._waiting.append((kind.this, node.name or None))
+            case exp.CommentColumnConstraint() as kind:
+                self.columns[-1] = replace(column, comment=kind.this.name or None)
+            case exp.GeneratedAsIdentityColumnConstraint() as kind if is_identity(kind):
+                self.columns[-1] = replace(column, identity=identity(kind), not_null=True)
+            case exp.AutoIncrementColumnConstraint():
+                self.columns[-1] = replace(column, identity=Identity(), not_null=True)
+            case exp.Reference() as kind:
+                self.want([column.name], node.name or None, kind, node)
+            case kind if (made := computed(node)) is not None:
+                self.columns[-1] = replace(column, generated=canonical(made.unnest()))
+            case exp.GeneratedAsIdentityColumnConstraint():
+                self._refuse(node, _GENERATED)
+            case _:
+                self._refuse(node, _ADVICE)
+
+    def add_constraint(self, node: exp.Expr, name: str | None = None) -> None:
+        """Take in one constraint of the table."""
+        match node:
+            case exp.Constraint():
+                for inner in node.expressions:
+                    self.add_constraint(inner, node.name)
+            case exp.PrimaryKey():
+                named = [e.this if isinstance(e, exp.Ordered) else e for e in node.expressions]
+                self.set_key([e.name for e in named], name, node)
+            case exp.UniqueColumnConstraint():
+                names = [e.name for e in node.this.expressions]
+                self.add_unique(names, name or node.this.name or None, node)
+            case exp.CheckColumnConstraint():
+                self.add_check(node.this, name)
+            case exp.IndexColumnConstraint():
+                # An index changes no answer, and journals have none.
+                return
+            case exp.ForeignKey() if isinstance(node.args.get("reference"), exp.Reference):
+                names = [e.name for e in node.expressions]
+                self.want(names, name, node.args["reference"], node)
+            case _:
+                self._refuse(node, _ADVICE)
+
+    def set_key(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
+        """Take in the primary key."""
+        if self.key:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"{self.name} has two primary keys",
+                advice="declare one, over several columns if need be",
+                position=position_of(node),
+            )
+        self.key = self.physical(names, node)
+        self.key_name = name
+
+    def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> Unique:
+        """Take in a UNIQUE constraint."""
+        columns = self.physical(names, node)
+        shown = name or "_".join([self.name.name, *names, "key"])
+        self._check_constraint_name(shown, node)
+        self.uniques.append(Unique(shown, columns))
+        return self.uniques[-1]
+
+    def add_check(self, condition: exp.Expr, name: str | None) -> Check:
+        """Take in a CHECK constraint."""
+        bare = condition.copy()
+        for part in bare.find_all(exp.Query, exp.Placeholder):
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"a CHECK of {self.name} cannot contain {canonical(part)}",
+                advice="a check looks at one row only",
+                position=position_of(condition),
+            )
+        holder = exp.Paren(this=bare)
+        for used in list(bare.find_all(exp.Column)):
+            column, *fields = own_parts(used, self.name, self._known) or [used.sql()]
+            physical = self.physical([column], used)[0]
+            used.replace(with_fields(exp.Column(this=ident(physical)), fields))
+        bare = holder.this
+        number = len(self.checks) + 1
+        while name is None and any(
+            c.name == f"{self.name.name}_check{number}" for c in self.checks
+        ):
+            number += 1
+        shown = name or f"{self.name.name}_check{number}"
+        self._check_constraint_name(shown, condition)
+        self.checks.append(Check(shown, canonical(bare)))
+        return self.checks[-1]
+
+    def want(
+        self, names: Sequence[str], name: str | None, reference: exp.Reference, node: exp.Expr
+    ) -> None:
+        """Take in a foreign key, whose parent is found when all else is known."""
+        if name is not None:
+            self._check_constraint_name(name, node)
+        self.wanted.append(WantedKey(self.physical(names, node), name, reference, node))
+
+    def _check_constraint_name(self, name: str, node: exp.Expr) -> None:
+        taken = [k.name for k in self.constraints]
+        taken += [w.name for w in self.wanted if w.name is not None]
+        if fold(name) in {fold(n) for n in taken}:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f'{self.name} has two constraints "{name}"',
+                advice="give each constraint its own name",
+                position=position_of(node),
+            )
+
+    def physical(self, names: Sequence[str], node: exp.Expr) -> tuple[str, ...]:
+        """Physical names of columns that a constraint names."""
+        known = {fold(c.name): c.physical for c in self.columns}
+        for name in names:
+            if fold(name) not in known:
+                raise PalimpsestError(
+                    Code.UNKNOWN_COLUMN,
+                    f'a constraint of {self.name} names "{name}", which is no column',
+                    advice=f"its columns are {', '.join(c.name for c in self.columns)}",
+                    position=position_of(node),
+                )
+        return tuple(dict.fromkeys(known[fold(name)] for name in names))
+
+    def _refuse(self, node: exp.Expr, advice: str) -> None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{canonical(node)} in a table definition is not supported",
+            advice=advice,
+            position=position_of(node),
+        )

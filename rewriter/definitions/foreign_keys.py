@@ -1,0 +1,219 @@
+"""FOREIGN KEY and REFERENCES of a table's definition, and what definitions they hold in place.
+
+A reference is resolved when the rest of the definition is known, because it may name the table
+itself. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import count
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import CatalogSnapshot, ForeignKey, Table, TableName, fold
+from journal.sql import data_type
+from rewriter.context import RewriteContext
+from rewriter.definitions.definition import Draft, WantedKey
+from rewriter.definitions.descriptions import shown_type
+from rewriter.names import find_table, position_of, table_name
+
+_PLAIN = frozenset(
+    {
+        *("ON DELETE NO ACTION", "ON DELETE RESTRICT", "ON UPDATE NO ACTION", "ON UPDATE RESTRICT"),
+        *("MATCH SIMPLE", "NOT DEFERRABLE", "INITIALLY IMMEDIATE"),
+    }
+)
+"""What a foreign key does anyway."""
+_ADVICE = {
+    "ON": "leave it out, and change the rows that refer to a row before the row itself,"
+    " in one transaction",
+    "MATCH": "leave it out: a NULL in any of the columns refers to nothing",
+    "DEFERRABLE": "leave it out: foreign keys are checked at the end of each statement",
+    "INITIALLY": "leave it out: foreign keys are checked at the end of each statement",
+}
+NOT_ENFORCED = (
+    "leave it out: foreign keys are not enforced; check the reference with a query, or in the"
+    " application"
+)
+
+
+def with_foreign_keys(draft: Draft, table: Table, context: RewriteContext) -> Table:
+    """The finished definition with the foreign keys that the draft wants; raises if one cannot be.
+
+    ``table`` is what the draft gives, and what a reference to itself means.
+    """
+    for wanted in draft.wanted:
+        key = _resolved(wanted, table, context)
+        table = replace(table, foreign_keys=(*table.foreign_keys, key))
+    return table
+
+
+def check_unreferenced(
+    catalog: CatalogSnapshot, gone: Collection[TableName], node: exp.Expr | None
+) -> None:
+    """Raise DEPENDENT_OBJECTS if tables that stay refer to one that shall go."""
+    going = {name.key for name in gone}
+    for name in gone:
+        table = catalog.get(name)
+        references = catalog.references.get(table.id, ()) if isinstance(table, Table) else ()
+        for reference in references:
+            if reference.parent is table and reference.child.name.key not in going:
+                child, key = reference.child, reference.key
+                raise PalimpsestError(
+                    Code.DEPENDENT_OBJECTS,
+                    f'{name} cannot be dropped: "{key.name}" of {child.name} refers to it',
+                    advice=f'ALTER TABLE {child.name} DROP CONSTRAINT "{key.name}", or drop'
+                    f" {child.name} too",
+                    position=position_of(node),
+                )
+
+
+def check_still_fits(old: Table, new: Table, catalog: CatalogSnapshot) -> None:
+    """Raise DEPENDENT_OBJECTS if a table's new definition takes from a foreign key what it needs.
+
+    Those are its columns and their types at both ends, and what makes the parent's columns unique.
+    """
+    for reference in catalog.references.get(old.id, ()):
+        key, child = reference.key, reference.child
+        if child.id == new.id:
+            if key not in new.foreign_keys:
+                continue
+            _check_columns(old, new, key, key.columns)
+        if reference.parent.id == new.id:
+            _check_columns(old, new, key, key.parent_columns)
+            if not new.has_unique(key.parent_columns):
+                raise PalimpsestError(
+                    Code.DEPENDENT_OBJECTS,
+                    f'"{key.name}" of {child.name} needs the constraint that would go',
+                    advice=f'ALTER TABLE {child.name} DROP CONSTRAINT "{key.name}" first',
+                )
+
+
+def _check_columns(old: Table, new: Table, key: ForeignKey, columns: Sequence[str]) -> None:
+    kinds = {c.physical: c.type for c in new.columns}
+    for physical in columns:
+        stored = old.by_physical(physical)
+        if kinds.get(physical) != stored.type:
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f'column "{stored.name}" of {old.name} cannot be dropped or given another type:'
+                f' foreign key "{key.name}" needs it',
+                advice=f'drop the constraint "{key.name}" first',
+            )
+
+
+def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> ForeignKey:
+    node, where = wanted.reference, position_of(wanted.node)
+    if not context.references:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{wanted.node.sql(dialect='duckdb')} in a table definition is not supported",
+            advice=NOT_ENFORCED,
+            position=where,
+        )
+    _check_options(wanted)
+    target = node.this
+    named = target.expressions if isinstance(target, exp.Schema) else []
+    target = target.this if isinstance(target, exp.Schema) else target
+    assert isinstance(target, exp.Table)
+    parent = table
+    if not _is_itself(target, table, context):
+        parent = find_table(target, context)
+        parent = table if parent.id == table.id else parent
+    if context.catalog.is_own(parent.name) != context.catalog.is_own(table.name):
+        raise _invalid(
+            f"{table.name} and {parent.name} are not both temporary, or both not",
+            "temporary tables refer to temporary tables, others to others",
+            wanted,
+        )
+    if named:
+        columns = Draft.of(parent).physical([n.name for n in named], wanted.node)
+    else:
+        columns = _key_of(parent, wanted)
+    if len(columns) != len(wanted.columns) or len(named) not in {0, len(columns)}:
+        raise _invalid(
+            f"a foreign key of {table.name} has {len(wanted.columns)} columns, but refers to"
+            f" {len(named) or len(columns)} of {parent.name}",
+            "name as many columns of the parent, each once",
+            wanted,
+        )
+    if not parent.has_unique(columns):
+        shown = ", ".join(parent.by_physical(c).name for c in columns)
+        raise _invalid(
+            f"({shown}) of {parent.name} is neither its primary key nor UNIQUE",
+            "refer to columns that are, or add a UNIQUE constraint to the parent",
+            wanted,
+        )
+    for mine, theirs in zip(wanted.columns, columns, strict=True):
+        mine_column, their_column = table.by_physical(mine), parent.by_physical(theirs)
+        if not _are_alike(mine_column.type, their_column.type):
+            raise PalimpsestError(
+                Code.TYPE_MISMATCH,
+                f'column "{mine_column.name}" is {shown_type(mine_column.type)}, but refers to'
+                f' "{their_column.name}" of {parent.name}, which is'
+                f" {shown_type(their_column.type)}",
+                advice="give both columns the same type",
+                position=where,
+            )
+    name = wanted.name or _free_name(table, wanted.columns)
+    return ForeignKey(name, wanted.columns, parent.id, columns)
+
+
+def _is_itself(target: exp.Table, table: Table, context: RewriteContext) -> bool:
+    """True if a reference means the table that is being defined, which may not be there yet."""
+    if not target.db and fold(target.name) == table.name.key[1]:
+        seen = {context.catalog.own, fold(context.default_schema)}
+        return table.name.key[0] in seen
+    return table_name(target, context).key == table.name.key
+
+
+def _check_options(wanted: WantedKey) -> None:
+    """Raise NOT_SUPPORTED for anything but the plain kind of foreign key."""
+    options = [" ".join(str(o).upper().split()) for o in wanted.reference.args.get("options") or []]
+    for action in ("delete", "update"):
+        if wanted.node.args.get(action):
+            options.append(f"ON {action} {wanted.node.args[action]}".upper())
+    options += [str(o).upper() for o in wanted.node.args.get("options") or []]
+    for option in options:
+        if option not in _PLAIN:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"a foreign key with {option} is not supported",
+                advice=_ADVICE.get(option.split()[0], "leave it out"),
+                position=position_of(wanted.node),
+            )
+
+
+def _key_of(parent: Table, wanted: WantedKey) -> tuple[str, ...]:
+    """The columns of the parent's primary key."""
+    late = next((u.columns for u in parent.uniques if u.primary), None)
+    found = late if parent.hidden_key else parent.key
+    if found is None:
+        raise _invalid(
+            f"{parent.name} has no primary key to refer to",
+            "name columns of it that are UNIQUE",
+            wanted,
+        )
+    return found
+
+
+def _are_alike(mine: str, theirs: str) -> bool:
+    """True for the same type; how long a text may be makes no difference."""
+    kinds = [data_type(text) for text in (mine, theirs)]
+    if all(kind.is_type(*exp.DataType.TEXT_TYPES) for kind in kinds):
+        return True
+    return kinds[0] == kinds[1]
+
+
+def _free_name(table: Table, columns: Sequence[str]) -> str:
+    taken = {fold(k.name) for k in table.constraints}
+    base = "_".join([table.name.name, *(table.by_physical(c).name for c in columns), "fkey"])
+    return next(n for n in (f"{base}{i or ''}" for i in count()) if fold(n) not in taken)
+
+
+def _invalid(message: str, advice: str, wanted: WantedKey) -> PalimpsestError:
+    where = position_of(wanted.node)
+    return PalimpsestError(Code.INVALID_DEFINITION, message, advice=advice, position=where)

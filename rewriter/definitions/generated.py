@@ -1,0 +1,119 @@
+"""Generated columns: expressions over the other columns of a row, computed when the row is written.
+
+The expression stands in the column's definition as canonical text over physical names. Checks it
+when it is defined, and says it for rows that begin. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import Column, fold
+from journal.sql import cast, expression
+from rewriter.context import Describe
+from rewriter.definitions.computed import reads
+from rewriter.definitions.definition import Draft, canonical, type_text
+from rewriter.functions import check_functions
+from rewriter.names import position_of
+
+_CHANGING = frozenset(
+    (
+        "age current_catalog current_connection_id current_database current_date current_query"
+        " current_query_id current_role current_schema current_schemas current_time"
+        " current_timestamp current_transaction_id current_user currval error gen_random_uuid"
+        " get_current_time get_current_timestamp in_search_path localtime localtimestamp nextval"
+        " now rand randn random session_user setseed stats today transaction_timestamp"
+        " txid_current user uuid uuidv4 uuidv7 version"
+    ).split()
+)
+"""Functions that may give another value the next time; ``age`` with one argument does."""
+
+
+def settle_generated(draft: Draft, describe: Describe) -> None:
+    """Check the generated columns of a draft, name physical columns in them, give them types."""
+    waiting = [i for i, c in enumerate(draft.columns) if c.generated is not None]
+    if not waiting:
+        return
+    if len(waiting) == len(draft.columns):
+        raise _invalid(f"{draft.name} has no columns but generated ones", "name one that is not")
+    physical = {fold(c.name): c.physical for c in draft.columns}
+    for index in waiting:
+        draft.columns[index] = _checked(draft, draft.columns[index], physical)
+    known = {c.physical for i, c in enumerate(draft.columns) if i not in waiting}
+    while waiting:
+        ready = [i for i in waiting if reads(draft.columns[i]) <= known]
+        if not ready:
+            names = ", ".join(draft.columns[i].name for i in waiting)
+            raise _invalid(
+                f"the generated columns {names} of {draft.name} are computed from one another",
+                "compute one of them from other columns",
+            )
+        for index in ready:
+            if not draft.columns[index].type:
+                kind = _type_of(draft, draft.columns[index], known, describe)
+                draft.columns[index] = replace(draft.columns[index], type=kind)
+            known.add(draft.columns[index].physical)
+            waiting.remove(index)
+
+
+def _checked(draft: Draft, stored: Column, physical: dict[str, str]) -> Column:
+    assert stored.generated is not None
+    held = exp.Paren(this=expression(stored.generated))
+    what = f'the generated column "{stored.name}" of {draft.name}'
+    if stored.default is not None or stored.identity is not None:
+        raise _invalid(f"{what} has a DEFAULT or an identity", "leave that out")
+    keys = {*draft.key, *(c for k in draft.wanted for c in k.columns)}
+    if stored.physical in keys:
+        raise _invalid(f"{what} is in a key", "declare it UNIQUE, and make other columns the key")
+    for part in held.find_all(exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star):
+        raise _invalid(f"{what} cannot contain {canonical(part)}", "use columns of the same row")
+    for call in held.find_all(exp.Func):
+        name = call.sql(dialect="duckdb").partition("(")[0].casefold()
+        if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
+            raise _invalid(
+                f"{what} calls {name}, which may give another value the next time",
+                "use functions whose value their arguments alone decide",
+            )
+    check_functions(held)
+    for used in held.find_all(exp.Column):
+        found = physical.get(fold(used.name))
+        if found is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'{what} names "{used.name}", which is no column',
+                advice=f"its columns are {', '.join(c.name for c in draft.columns)}",
+                position=position_of(used),
+            )
+        used.set("table", None)
+        used.set("this", ident(found))
+    return replace(stored, generated=canonical(held.this))
+
+
+def _type_of(draft: Draft, stored: Column, known: set[str], describe: Describe) -> str:
+    assert stored.generated is not None
+    kinds = {c.physical: c.type for c in draft.columns if c.physical in known}
+    nulls = [exp.alias_(cast(exp.Null(), kind), ident(name)) for name, kind in kinds.items()]
+    value = exp.alias_(expression(stored.generated), "value")
+    query = exp.select(value).from_(exp.select(*nulls).subquery("t"))
+    ((_, kind),) = describe(query, frozenset())
+    return type_text(exp.DataType.build(kind.replace('"NULL"', "INTEGER"), dialect="duckdb"))
+
+
+def _invalid(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.INVALID_DEFINITION, message, advice=advice)
+
+
+def check_free(columns: Iterable[Column], physical: str, what: str) -> None:
+    """Raise DEPENDENT_OBJECTS if a generated column is computed from one that shall change."""
+    for stored in columns:
+        if physical in reads(stored):
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f'{what}: generated column "{stored.name}" is computed from it',
+                advice=f'drop column "{stored.name}" first',
+            )

@@ -1,0 +1,128 @@
+"""Setting a table's properties, those of its policy among them, and what a legal hold forbids.
+
+What holds there are is known to the store alone, so a change that would remove rows carries a guard
+that looks. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from journal.dependents import dependents_of
+from journal.erasure.descriptor import descriptor_of
+from journal.errors import Code, PalimpsestError
+from journal.limits import Slo
+from journal.plan import STORE_SCHEMA, Guard, Query
+from journal.policy import check_policy, is_policy, placed, policy_of
+from journal.relations import column, ident
+from journal.schema import Column, Table, fold
+from rewriter.context import RewriteContext
+from rewriter.definitions.table_options import JOURNAL_OPTIONS
+from rewriter.syntax.properties import EVERYTHING
+
+
+def changed_properties(
+    properties: Mapping[str, str], name: str, value: str | None, columns: Sequence[Column]
+) -> dict[str, str]:
+    """Properties with one set, or taken away where there is no value."""
+    if name == EVERYTHING:
+        return {n: v for n, v in properties.items() if not is_policy(n)}
+    if fold(name) in JOURNAL_OPTIONS:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the journal option {name} cannot be changed once there is a journal",
+            advice="give it when the table is created",
+        )
+    kept = {n: v for n, v in properties.items() if fold(n) != fold(name)}
+    if value is None:
+        return kept
+    shown = fold(name) if is_policy(name) else name
+    changed = placed({shown: value}, columns) if is_policy(name) else {shown: value}
+    return kept | changed
+
+
+def check_properties(new: Table, old: Table | None, context: RewriteContext) -> None:
+    """Raise for policies, limits and schedules that mean nothing: nobody would notice later."""
+    check_policy(new)
+    Slo.of(new)
+    dependents_of(new)
+    before = () if old is None else policy_of(old).schedules
+    for kind, line in policy_of(new).schedules:
+        known = context.job_kinds()
+        if known and kind not in known and (kind, line) not in before:
+            raise PalimpsestError(
+                Code.POLICY,
+                f"there is no job {kind} to be scheduled",
+                advice="there are " + ", ".join(known),
+            )
+
+
+def held_steps(old: Table | None, new: Table) -> list[Guard]:
+    """Guards against removing rows that a legal hold covers, and against a hold that goes blind."""
+    return [*_removing(old, new), *([] if old is None else _blinding(old, new))]
+
+
+def _removing(old: Table | None, new: Table) -> list[Guard]:
+    """A guard against removing rows of a table that is held as a whole."""
+    now = policy_of(new)
+    before = None if old is None else policy_of(old)
+    same = before is not None and (before.retention, before.history, before.versions) == (
+        now.retention,
+        now.history,
+        now.versions,
+    )
+    if same or not now.removes:
+        return []
+    whole = exp.and_(_about(new), _scope("table"))
+    message = f"{new.name} is under a legal hold by {{0}} ({{1}}), and the policy would remove rows"
+    return [_unheld(whole, message, "release the hold first; SELECT * FROM system.holds shows it")]
+
+
+def _blinding(old: Table, new: Table) -> list[Guard]:
+    """A guard against changing what a hold finds its rows by: it would end without a word."""
+    kept = {c.physical: c for c in new.columns}
+    lost = [c for c in old.columns if c.physical not in kept]
+    retyped = [c for c in old.columns if c.physical in kept and kept[c.physical].type != c.type]
+    renamed = [c for c in old.columns if c.physical in kept and kept[c.physical].name != c.name]
+    names = {fold(c.name) for c in (*lost, *retyped, *renamed)}
+    names |= {i.type for i in set(descriptor_of(old)) - set(descriptor_of(new))}
+    if not names:
+        return []
+    texts = [exp.Literal.string(name) for name in sorted(names)]
+    person = exp.and_(
+        _scope("subject"),
+        exp.In(this=exp.Lower(this=column("subject_column")), expressions=texts),
+        exp.or_(_about(new), exp.Is(this=column("table_id"), expression=exp.Null())),
+    )
+    read = [
+        exp.Like(
+            this=column("predicate"),
+            expression=exp.Literal.string(f"%{ident(c.physical).sql(dialect='duckdb')}%"),
+        )
+        for c in (*lost, *retyped)
+    ]
+    rows = exp.and_(_scope("predicate"), _about(new), exp.or_(*read) if read else exp.false())
+    message = (
+        f"a legal hold by {{0}} ({{1}}) finds its rows in {new.name} by what is to be changed or"
+        " dropped"
+    )
+    advice = "hold the whole table, release that hold, change the table, and place the hold anew"
+    return [_unheld(exp.or_(person, rows), message, advice)]
+
+
+def _about(table: Table) -> exp.Expr:
+    return exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
+
+
+def _scope(name: str) -> exp.Expr:
+    return exp.EQ(this=column("scope"), expression=exp.Literal.string(name))
+
+
+def _unheld(condition: exp.Expr, message: str, advice: str) -> Guard:
+    who = exp.Coalesce(this=column("placed_by"), expressions=[exp.Literal.string("somebody")])
+    found = exp.select(exp.alias_(who, ident("who")), column("reason"))
+    in_force = exp.Is(this=column("released_at"), expression=exp.Null())
+    found = found.from_(exp.table_("holds", db=STORE_SCHEMA)).where(condition, in_force)
+    return Guard(Query.of(found), Code.HELD, message, advice)

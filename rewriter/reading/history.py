@@ -1,0 +1,200 @@
+"""The past of a table as relations: its state at a point, its row versions, its changes.
+
+Points and row versions come from the same journal rows as the current view, so nothing is kept
+twice. A row's own uncommitted changes are never part of its history. Pure: AST in, AST out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.plan import STORE_SCHEMA
+from journal.relations import (
+    Output,
+    Reader,
+    business_outputs,
+    column,
+    ident,
+    version_type,
+    version_value,
+)
+from journal.schema import Table, fold
+from journal.segment import Tier
+from journal.sql import cast
+from journal.version import VersionType
+from rewriter.reading.time_travel import Span
+
+_START, _END = "_from", "_until"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The committed journal of a table as it is known to a transaction that reads at ``limit``.
+
+    ``limit`` (a version, or None) hides what others committed later.
+    """
+
+    table: Table
+    tiers: frozenset[Tier]
+    limit: exp.Expr | None = None
+
+    def at(self, point: exp.Expr, outputs: Sequence[Output]) -> exp.Query:
+        """The state at a version."""
+        reader = Reader(self.table, self.tiers - {Tier.BUFFER})
+        return reader.as_of(outputs, version_value(self.table, point))
+
+    def span(self, span: Span, points: Sequence[exp.Expr], versioned: bool) -> exp.Query:
+        """One row per row version that was current in the span; business columns, perhaps ends."""
+        outputs = business_outputs(self.table.columns)
+        if versioned:
+            outputs += version_outputs(self.table)
+        rows = self._intervals()
+        ends = [version_value(self.table, p) for p in points]
+        start, end = column(_START, "i"), column(_END, "i")
+        query = exp.select(*[_named(e, name) for e, name in outputs]).from_(rows.subquery("i"))
+        match span:
+            case Span.FROM | Span.BETWEEN:
+                compare = exp.LT if span is Span.FROM else exp.LTE
+                query = query.where(
+                    compare(this=start, expression=ends[1]),
+                    exp.or_(_is_null(end), exp.GT(this=end.copy(), expression=ends[0])),
+                )
+            case Span.CONTAINED:
+                query = query.where(
+                    exp.GTE(this=start, expression=ends[0]),
+                    exp.LTE(this=end, expression=ends[1]),
+                )
+            case _:
+                pass
+        return query
+
+    def lives(self) -> exp.Query:
+        """Business columns, the time each row version was current, and who wrote it."""
+        taken = {fold(c.name) for c in self.table.columns}
+        moments: list[Output] = [
+            (_moment(self.table, column(_START, "i")), "valid_from"),
+            (_moment(self.table, column(_END, "i")), "valid_to"),
+            (column("user_name", "w"), "user"),
+            (column("application", "w"), "application"),
+            (column("statement_digest", "w"), "statement_digest"),
+            (column("message", "w"), "message"),
+        ]
+        outputs = [(e, _free(name, taken)) for e, name in moments]
+        business = [(column(c.physical, "i"), c.name) for c in self.table.columns]
+        query = exp.select(*[_named(e, name) for e, name in (*business, *outputs)])
+        query = query.from_(self._intervals().subquery("i"))
+        query = _with_writer(query, _number(self.table, column(_START, "i")))
+        keys = [column(k, "i") for k in self.table.key]
+        return query.order_by(*keys, column(_START, "i"))
+
+    def changes(self, first: exp.Expr, last: exp.Expr) -> exp.Query:
+        """Business columns of each change between two versions, both included, and its kind."""
+        table = self.table
+        begins = self._events(_START, "begin", first, last)
+        ends = self._events(_END, "end", first, last)
+        events = exp.union(begins, ends, distinct=False, copy=False).subquery("e")
+        same = [column(k, "e") for k in table.key] + [column("_at", "e")]
+        pair = exp.Window(this=exp.Count(this=exp.Star()), partition_by=same)
+        counted = exp.select("*", exp.alias_(pair, "_pair")).from_(events)
+        begun = exp.EQ(this=column("_edge", "e"), expression=exp.Literal.string("begin"))
+        paired = exp.GT(this=column("_pair", "e"), expression=exp.Literal.number(1))
+        kind = exp.Case().when(exp.and_(begun, paired), exp.Literal.string("update_postimage"))
+        kind = kind.when(begun.copy(), exp.Literal.string("insert"))
+        kind = kind.when(paired.copy(), exp.Literal.string("update_preimage"))
+        kind = kind.else_(exp.Literal.string("delete"))
+        outputs = [_named(column(c.physical, "e"), c.name) for c in table.columns]
+        outputs += [
+            _named(kind, "_change_type"),
+            _named(column("version", "w"), "_version"),
+            _named(column("committed_at", "w"), "_committed_at"),
+        ]
+        query = exp.select(*outputs).from_(counted.subquery("e"))
+        query = _with_writer(query, _number(table, column("_at", "e")))
+        keys = [column(k, "e") for k in table.key]
+        descending = exp.Ordered(this=column("_edge", "e"), desc=True)
+        return query.order_by(column("_at", "e"), *keys, descending)
+
+    def _events(self, edge: str, label: str, first: exp.Expr, last: exp.Expr) -> exp.Select:
+        names = [c.physical for c in self.table.stored]
+        at = column(edge, "i")
+        outputs = [column(n, "i") for n in names]
+        query = exp.select(
+            *outputs, exp.alias_(at, "_at"), exp.alias_(exp.Literal.string(label), "_edge")
+        )
+        query = query.from_(self._intervals().subquery("i"))
+        return query.where(
+            exp.GTE(this=at.copy(), expression=version_value(self.table, first.copy())),
+            exp.LTE(this=at.copy(), expression=version_value(self.table, last.copy())),
+        )
+
+    def _intervals(self) -> exp.Query:
+        """Stored columns with the start and end of each row version, up to the limit."""
+        table = self.table
+        reader = Reader(table, self.tiers - {Tier.BUFFER})
+        start, end = column(table.format.version_column), column(table.format.subsequent_column)
+        outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
+        outputs += [(start, _START), (end, _END)]
+        rows = reader.intervals(outputs)
+        if self.limit is None:
+            return rows
+        limit = version_value(table, self.limit)
+        known = exp.LTE(this=column(_END, "l"), expression=limit)
+        shown = exp.Case().when(known, column(_END, "l"))
+        names = [column(c.physical, "l") for c in table.stored]
+        query = exp.select(*names, column(_START, "l"), exp.alias_(shown, _END))
+        query = query.from_(rows.subquery("l"))
+        return query.where(exp.LTE(this=column(_START, "l"), expression=limit.copy()))
+
+
+def version_outputs(table: Table) -> list[Output]:
+    """The interval of a row version under the journal's own column names."""
+    return [
+        (column(_START, "i"), table.format.version_column),
+        (column(_END, "i"), table.format.subsequent_column),
+    ]
+
+
+def current_versions(table: Table) -> list[Output]:
+    """The version columns of current rows: when they were written, and no end yet."""
+    return [
+        (column(table.format.version_column), table.format.version_column),
+        (cast(exp.Null(), version_type(table)), table.format.subsequent_column),
+    ]
+
+
+def _with_writer(query: exp.Select, number: exp.Expr) -> exp.Select:
+    """Join each row with the transaction whose versions span ``number``."""
+    writer = exp.alias_(exp.table_("transactions", db=STORE_SCHEMA), "w", table=True)
+    on = exp.GTE(this=column("version", "w"), expression=number)
+    join = exp.Join(this=writer, method="ASOF", side="LEFT", on=on)
+    query.append("joins", join)
+    return query
+
+
+def _number(table: Table, version: exp.Expr) -> exp.Expr:
+    if table.format.version_type is VersionType.BIGINT:
+        return version
+    return exp.Anonymous(this="epoch_us", expressions=[version])
+
+
+def _moment(table: Table, version: exp.Expr) -> exp.Expr:
+    if table.format.version_type is VersionType.BIGINT:
+        return exp.Anonymous(this="make_timestamptz", expressions=[version])
+    return version
+
+
+def _named(expression: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(expression.copy(), ident(name))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while fold(name) in taken:
+        name = f"_{name}"
+    return name
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=value.copy(), expression=exp.Null())

@@ -1,0 +1,88 @@
+"""Finding the predicates that pin a table's whole key to one value, so that one row is looked up.
+
+``WHERE k = 5`` on a table's key means at most one current row; the relation for it can be found by
+key in each tier instead of by joining tiers. The predicate itself stays in the query. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sqlglot import exp
+
+from journal.schema import Table, fold
+from journal.trees import copied
+from rewriter.definitions.table_options import PARTITIONED
+
+Keys = dict[str, exp.Expr]
+"""Constant expressions by physical column, usually of the key."""
+NOTHING: Keys = {}
+"""No column's value is known."""
+
+
+def pinned_keys(node: exp.Table, table: Table) -> Keys | None:
+    """The key values that the SELECT around a table reference demands, or None."""
+    if table.hidden_key:
+        return None
+    found = _demanded(node, table, table.key)
+    return found if len(found) == len(table.key) else None
+
+
+def pinned_partitions(node: exp.Table, table: Table) -> Keys:
+    """The values that it demands of columns by which the table's rows lie apart."""
+    apart = dict(table.properties).get(PARTITIONED, "").split(",")
+    columns = [c.physical for c in table.columns if c.physical in apart]
+    return _demanded(node, table, columns) if columns else {}
+
+
+def _demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
+    holder = node.parent
+    select = holder.parent if isinstance(holder, exp.From | exp.Join) else None
+    where = select.args.get("where") if isinstance(select, exp.Select) else None
+    if where is None:
+        return {}
+    assert select is not None
+    alone = not select.args.get("joins") and not select.args.get("laterals")
+    wanted = {fold(table.by_physical(p).name): p for p in columns}
+    return _values_in(where.this, wanted, node.alias_or_name, alone=alone)
+
+
+def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Keys | None:
+    """The key values a condition demands of ``alias``; ``alone``: bare names mean it too."""
+    if table.hidden_key:
+        return None
+    wanted = {fold(table.by_physical(p).name): p for p in table.key}
+    found = _values_in(condition, wanted, alias, alone=alone)
+    return found if len(found) == len(wanted) else None
+
+
+def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, alone: bool) -> Keys:
+    """The constants that a condition demands of columns, which are given by their folded names."""
+    found: Keys = {}
+    for part in _conjuncts(condition):
+        if not isinstance(part, exp.EQ):
+            continue
+        for left, right in ((part.this, part.expression), (part.expression, part.this)):
+            if not isinstance(left, exp.Column) or not is_constant(right):
+                continue
+            of = left.table
+            if (fold(of) == fold(alias) if of else alone) and fold(left.name) in wanted:
+                found.setdefault(wanted[fold(left.name)], copied(right))
+    return found
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    while isinstance(condition, exp.Paren):
+        condition = condition.this
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.this)
+        yield from _conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def is_constant(node: exp.Expr) -> bool:
+    """True for a value that the statement itself gives."""
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        return is_constant(node.this)
+    return isinstance(node, exp.Literal | exp.Placeholder)

@@ -1,0 +1,395 @@
+"""Reading: every logical table of a query becomes the relation that shows what it shall show.
+
+``Reads`` collects what was read and through which shape. The relation projects just the business
+columns under their logical names, so stars need no expansion. Pure: AST in, AST out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from journal import dialects
+from journal.errors import Code, PalimpsestError
+from journal.plan import (
+    P_FILES,
+    P_SNAPSHOT,
+    P_TIME,
+    PHYSICAL,
+    Keyed,
+    Kind,
+    Lookup,
+    PointRequest,
+    Shape,
+    StatementPlan,
+    Step,
+)
+from journal.relations import (
+    Output,
+    Reader,
+    business_outputs,
+    ident,
+    version_value,
+)
+from journal.schema import CatalogSnapshot, Table, TableName, View, fold
+from journal.segment import Tier
+from journal.trees import Nodes
+from rewriter.context import RewriteContext, Sight, TimePoint
+from rewriter.functions import check_table_function, function_name
+from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.reading.history import Past, current_versions
+from rewriter.reading.key_lookup import NOTHING, Keys, pinned_keys, pinned_partitions
+from rewriter.reading.linear import split_aggregate
+from rewriter.reading.pivots import move_sources_out
+from rewriter.reading.result_names import name_changed
+from rewriter.reading.scopes import Scopes, is_named
+from rewriter.reading.sources import check_shape, file_function, refused, source_name
+from rewriter.reading.system import system_relation
+from rewriter.reading.time_travel import (
+    HISTORY_FUNCTIONS,
+    Clause,
+    Span,
+    check_versioned,
+    clause_of,
+    history_call,
+    session_point,
+)
+from rewriter.syntax.parsing import DIALECTS
+from rewriter.users import name_schema, name_users
+
+SETTLED = "settled"
+"""Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
+_VIEW_DEPTH_MAX = 32
+_TABLE_PARTS = frozenset(
+    {
+        *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
+        *("version", "when", "hints", "indexed", "only", "rows_from"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time of the statement, and the parameter that holds its version."""
+
+    point: TimePoint
+    parameter: str
+
+    @property
+    def version(self) -> exp.Placeholder:
+        """The version, a BIGINT."""
+        return exp.Placeholder(this=self.parameter)
+
+
+@dataclass(slots=True)
+class Reads:
+    """Rewrites queries under one context and remembers what they read."""
+
+    context: RewriteContext
+    several: bool = False
+    """Whether they belong to a statement that changes more than one table."""
+    tables: dict[int, Table] = field(default_factory=dict)
+    names: set[TableName] = field(default_factory=set)
+    shapes: list[Shape] = field(default_factory=list)
+    system: set[str] = field(default_factory=set)
+    scans: set[int] = field(default_factory=set)
+    lookups: list[Lookup] = field(default_factory=list)
+    keyed: list[Keyed] = field(default_factory=list)
+    points: list[PointRequest] = field(default_factory=list)
+    _moment: Moment | None = None
+    _session_moment: Moment | None = None
+    _scopes: Scopes | None = None
+    _depth: int = 0
+
+    def rewrite(self, query: exp.Expr) -> exp.Expr:
+        """``query`` with every logical table replaced; the AST given is changed in place."""
+        moment = self._moment or self._of_session()
+        nodes = Nodes.of(query)
+        if moment is None and self._split_aggregates(nodes):
+            nodes = Nodes.of(query)
+        if check_shape(nodes):
+            move_sources_out(query)
+            nodes = Nodes.of(query)
+        name_changed(nodes)
+        name_users(nodes)
+        name_schema(nodes, self.context)
+        outer = self._scopes
+        with self._looking_back(moment):
+            self._scopes = Scopes.of(nodes, self.context)
+            self._scopes.resolve()
+            for table in self._scopes.tables:
+                self._replace(table)
+        self._scopes = outer
+        return query
+
+    def point(self, request: PointRequest) -> Moment:
+        """A point in time as a parameter of the plan."""
+        found = self.context.times(request)
+        self.points.append(request)
+        return Moment(found, f"{P_TIME}{len(self.points) - 1}")
+
+    def _of_session(self) -> Moment | None:
+        if self._session_moment is None and self.context.as_of is not None:
+            found = session_point(self.context.as_of, DIALECTS[self.context.dialect])
+            self._session_moment = self.point(found)
+        return self._session_moment
+
+    def seen_catalog(self) -> CatalogSnapshot:
+        """The catalog that the session looks at: the present one, or that of its point in time."""
+        moment = self._of_session()
+        return self.context.catalog if moment is None else moment.point.catalog
+
+    @contextmanager
+    def at_session(self) -> Iterator[None]:
+        """Let names mean what they mean to the session."""
+        with self._looking_back(self._of_session()):
+            yield
+
+    @contextmanager
+    def _looking_back(self, moment: Moment | None) -> Iterator[None]:
+        """Let names mean what they meant at a moment; None leaves things as they are."""
+        before, context = self._moment, self.context
+        if moment is not None:
+            self._moment = moment
+            catalog = moment.point.catalog.with_own(context.catalog.own_relations())
+            self.context = replace(context, catalog=catalog)
+        try:
+            yield
+        finally:
+            self._moment, self.context = before, context
+
+    def _split_aggregates(self, nodes: Nodes) -> bool:
+        """Split what can be split; True if that was anything."""
+        some = False
+        for select in nodes.all(exp.Select) if nodes.all(exp.AggFunc) else []:
+            if select.parent is None or select.find(exp.AggFunc) is None:
+                continue
+            found = split_aggregate(select, self.context)
+            if found is not None:
+                some = True
+                replacement, table = found
+                select.replace(replacement)
+                self.tables[table.id] = table
+                self.names.add(table.name)
+                self._shape(table, "split aggregate", "base as it is, changes with a sign")
+        return some
+
+    def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
+        """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
+        place = query.args["from_"].this
+        place.replace(exp.Placeholder(this="target"))
+        self.rewrite(query)
+        query.args["from_"].set("this", target)
+
+    def plan(
+        self,
+        kind: Kind,
+        steps: Sequence[Step],
+        written: Table | None,
+        tag: str,
+        *,
+        bounded: bool = False,
+    ) -> StatementPlan:
+        """A plan of these steps with everything that was read so far."""
+        writes = frozenset() if written is None else frozenset({written.name})
+        return StatementPlan(
+            kind,
+            tuple(steps),
+            frozenset(self.names),
+            writes,
+            tuple(dict.fromkeys(self.shapes)),
+            tag,
+            frozenset(self.tables),
+            frozenset(self.system),
+            bounded and not self.points,
+            points=tuple(self.points),
+            lookups=tuple(self.lookups),
+            keyed=tuple(self.keyed),
+            scans=frozenset(self.scans),
+        )
+
+    def relation(
+        self, table: Table, outputs: list[Output], keys: Keys | None = None, apart: Keys = NOTHING
+    ) -> exp.Query:
+        """The current state of a table; with ``keys`` at least that row, if it is ``apart``."""
+        self.names.add(table.name)
+        if keys is not None:
+            self.keyed.append(Keyed.of(table, keys, len(self.keyed)))
+            if self.context.recalled:
+                return Reader(table, frozenset()).recalled(outputs, self.keyed[-1].name)
+        sight = self.context.sights(table.id)
+        self.tables[table.id] = table
+        reader = Reader(table, sight.tiers, sight.placed)
+        point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if sight.pinned else None
+        if keys is not None:
+            as_of = "" if point is None else ", as of the transaction's snapshot"
+            self._shape(table, "key lookup", f"the whole key is given{as_of}")
+            files = self._lookups(table, sight, keys)
+            return reader.by_key(outputs, keys, files, point, apart)
+        if point is not None:
+            self._shape(table, "as of", "others committed to it since this transaction began")
+            return reader.as_of(outputs, point)
+        if not reader.is_plain():
+            self.scans.add(table.id)
+        self._shape(table, *reader.way)
+        return reader.current(outputs)
+
+    def _lookups(self, table: Table, sight: Sight, keys: Keys) -> dict[Tier, str]:
+        names: dict[Tier, str] = {}
+        for tier in sorted(sight.by_file):
+            name = f"{P_FILES}{len(self.lookups)}"
+            self.lookups.append(Lookup(table.id, tier, name, keys[table.key[0]]))
+            names[tier] = name
+        return names
+
+    def _shape(self, table: Table, shape: str, reason: str) -> None:
+        self.shapes.append(Shape(table.name, shape, reason))
+
+    def _replace(self, table: exp.Table) -> None:
+        if table.meta.get(PHYSICAL) or table.meta.get(SETTLED) or table.args.get("rows_from"):
+            return
+        unknown = [a for a, v in table.args.items() if v and a not in _TABLE_PARTS]
+        if unknown:
+            raise refused(f"{unknown[0].upper()} behind a table", table)
+        if not is_named(table):
+            self._function(table)
+            return
+        clause = clause_of(table)
+        name = table_name(table, self.context)
+        if self._scopes is not None and id(table) in self._scopes.ctes:
+            if clause is not None:
+                raise refused("time travel on a CTE", table)
+        elif fold(name.schema) in SYSTEM_SCHEMAS:
+            if clause is not None:
+                raise refused("time travel on a system relation", table)
+            self._put(table, self._system(name, table))
+        elif clause is None:
+            self._put(table, self._relation(table))
+        elif clause.span is Span.AS_OF:
+            with self._looking_back(self.point(clause.points[0])):
+                self._put(table, self._relation(table))
+        else:
+            self._put(table, self._versions(table, clause))
+
+    def _relation(self, table: exp.Table) -> exp.Query:
+        """The relation a name stands for at the moment that is looked at."""
+        name = table_name(table, self.context)
+        catalog = self.context.catalog
+        found = catalog.get(name) or self._present_view(name)
+        if found is None:
+            journal = catalog.by_journal(name)
+            if journal is not None:
+                return self._journal(journal)
+            file = file_function(table)
+            if file is not None:
+                return exp.select("*").from_(file)
+            point = None if self._moment is None else self._moment.point
+            found = find_relation(table, self.context, point)
+        if isinstance(found, View):
+            return self._view(found, table)
+        return self._table(found, table)
+
+    def _present_view(self, name: TableName) -> View | None:
+        """A view that did not exist at the moment is used as it is now, over the tables of then."""
+        if self._moment is None or not self._moment.point.history:
+            return None
+        found = self._moment.point.history[-1][1].get(name)
+        return found if isinstance(found, View) else None
+
+    def _journal(self, journal: Table) -> exp.Query:
+        if self._moment is not None:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{journal.journal_name} is a journal, which holds all of its past already",
+                advice="read it without a point in time, and compare its version columns",
+            )
+        sight = self.context.sights(journal.id)
+        self.tables[journal.id] = journal
+        self.names.add(journal.journal_name)
+        self._shape(journal, "journal", "the journal itself was named")
+        return Reader(journal, sight.tiers).journal()
+
+    def _system(self, name: TableName, node: exp.Table) -> exp.Query:
+        relation, query = system_relation(name, node)
+        if relation is not None:
+            self.system.add(relation)
+        return query
+
+    def _table(self, table: Table, node: exp.Table) -> exp.Query:
+        outputs = business_outputs(table.columns)
+        if self._scopes is not None and self._scopes.names_version(node, table):
+            outputs += current_versions(table)
+        if self.context.catalog.is_own(table.name):
+            if clause_of(node) is not None:
+                check_versioned(table, node, self.context.catalog)
+        elif self._moment is not None:
+            self._shape(table, "as of", "a point in time was named")
+            return self._past(table).at(self._moment.version, outputs)
+        keys, apart = pinned_keys(node, table), pinned_partitions(node, table)
+        return self.relation(table, outputs, keys, apart)
+
+    def _past(self, table: Table) -> Past:
+        sight = self.context.sights(table.id)
+        self.tables[table.id] = table
+        self.names.add(table.name)
+        limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
+        return Past(table, sight.tiers, limit)
+
+    def _versions(self, node: exp.Table, clause: Clause) -> exp.Query:
+        """The row versions of a table in a span of time, under the schema of the span's end."""
+        moments = [self.point(p) for p in clause.points]
+        with self._looking_back(moments[-1] if moments else None):
+            found = find_relation(node, self.context, moments[-1].point if moments else None)
+        found = check_versioned(found, node, self.context.catalog)
+        self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
+        versioned = self._scopes is not None and self._scopes.names_version(node, found)
+        return self._past(found).span(clause.span, [m.version for m in moments], versioned)
+
+    def _function(self, node: exp.Table) -> None:
+        name = function_name(node.this)
+        if name not in HISTORY_FUNCTIONS:
+            check_table_function(node.this)
+            return
+        call = history_call(node.this)
+        moments = [self.point(p) for p in call.points]
+        with self._looking_back(moments[-1] if moments else None):
+            found = find_relation(call.table, self.context, moments[-1].point if moments else None)
+        found = check_versioned(found, node, self.context.catalog)
+        self._shape(found, "row versions", name)
+        past = self._past(found)
+        query = past.changes(*(m.version for m in moments)) if moments else past.lives()
+        self._put(node, query, name)
+
+    def _view(self, view: View, node: exp.Table) -> exp.Query:
+        if self._depth >= _VIEW_DEPTH_MAX:
+            raise PalimpsestError(
+                Code.NESTING_TOO_DEEP,
+                f"views are nested more than {_VIEW_DEPTH_MAX} deep at {view.name}",
+                advice="define the view over fewer layers",
+                position=position_of(node),
+            )
+        query = dialects.stored(view.query)
+        assert isinstance(query, exp.Query)
+        root = exp.Subquery(this=query)
+        outer, self._depth = self.context, self._depth + 1
+        self.context = outer.inside(view.name.schema)
+        self.rewrite(root)
+        self.context, self._depth = outer, self._depth - 1
+        query = root.this
+        assert isinstance(query, exp.Query)
+        self.names.add(view.name)
+        if view.columns:
+            alias = exp.TableAlias(this=ident("v"), columns=[ident(c) for c in view.columns])
+            return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
+        return query
+
+    def _put(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
+        alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
+        subquery = exp.Subquery(this=query, alias=alias)
+        for arg in ("joins", "laterals", "pivots", "sample"):
+            if table.args.get(arg):
+                subquery.set(arg, table.args[arg])
+        table.replace(subquery)

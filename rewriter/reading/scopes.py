@@ -1,0 +1,192 @@
+"""What names mean inside a query: schema-qualified columns, equal table names, version columns.
+
+The relations that stand for tables are known by alias alone, so ``a.t.x`` becomes the column of the
+alias of ``a.t``. Works on the query before its tables are replaced. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import Table, fold
+from journal.trees import Nodes
+from rewriter.context import RewriteContext
+from rewriter.names import INTERNAL, is_cte, is_database, position_of, table_name
+
+Key = tuple[str, str]
+"""How columns begin that the rewriter adds for itself."""
+
+
+@dataclass(slots=True)
+class Scopes:
+    """The sources of each SELECT in a query, by schema and name, and the columns of the query."""
+
+    context: RewriteContext
+    tables: list[exp.Table]
+    columns: list[exp.Column]
+    ctes: frozenset[int]
+    _sources: dict[int, dict[Key, exp.Table]] = field(default_factory=dict)
+    _doubled: dict[int, set[str]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(nodes: Nodes, context: RewriteContext) -> Scopes:
+        """The scopes of a query, given by its nodes, whose tables are still logical."""
+        tables, columns = nodes.all(exp.Table), nodes.all(exp.Column)
+        for column in columns:
+            if column.name.startswith(INTERNAL):
+                _refuse_internal(column)
+        ctes = frozenset(id(t) for t in tables if is_named(t) and is_cte(t))
+        return Scopes(context, tables, columns, ctes)
+
+    def resolve(self) -> None:
+        """Give equal table names in one FROM aliases of their own, and take schemas off columns."""
+        qualified = [c for c in self.columns if c.args.get("db") is not None]
+        if not qualified and not self._may_double():
+            return
+        for table in self.tables:
+            select = table.find_ancestor(exp.Select)
+            if select is not None and is_named(table) and id(table) not in self.ctes:
+                if not table.alias:
+                    name = table_name(table, self.context)
+                    self._sources.setdefault(id(select), {})[name.key] = table
+        for found in self._sources.values():
+            self._rename_doubled(found)
+        for column in self.columns:
+            if column.args.get("db") is not None:
+                self._unqualify(column)
+            elif column.table:
+                self._check_doubled(column)
+
+    def _may_double(self) -> bool:
+        names = [fold(t.name) for t in self.tables if t.args.get("db") is not None and not t.alias]
+        if not names:
+            return False
+        every = [fold(t.name) for t in self.tables if not t.alias]
+        return any(every.count(name) > 1 for name in names)
+
+    def _rename_doubled(self, found: dict[Key, exp.Table]) -> None:
+        names = [name for _, name in found]
+        for (schema, name), table in found.items():
+            if names.count(name) > 1:
+                alias = exp.TableAlias(this=ident(f"{schema}.{name}"))
+                table.set("alias", alias)
+                select = table.find_ancestor(exp.Select)
+                self._doubled.setdefault(id(select), set()).add(name)
+
+    def _unqualify(self, column: exp.Column) -> None:
+        parts = [p for p in ("catalog", "db", "table") if column.args.get(p) is not None]
+        if len(parts) == 3 and is_database(column.args["catalog"].name, self.context.catalog):
+            column.set("catalog", None)
+            parts = parts[1:]
+        schema, name = (fold(column.args[p].name) for p in parts[:2])
+        select = column.find_ancestor(exp.Select)
+        while select is not None:
+            table = self._sources.get(id(select), {}).get((schema, name))
+            if table is not None:
+                alias = exp.to_identifier(table.alias_or_name, quoted=True)
+                rest = [alias, *[column.args[p] for p in parts[2:]]]
+                for part in ("catalog", "db", "table"):
+                    column.set(part, None)
+                for part, value in zip(("table", "db")[: len(rest)][::-1], rest, strict=True):
+                    column.set(part, value)
+                return
+            select = select.find_ancestor(exp.Select)
+        if schema in self.context.catalog.schemas and len(parts) == 2:
+            raise PalimpsestError(
+                Code.UNKNOWN_TABLE,
+                f'"{column.sql()}" names no table of this query',
+                advice="use the table's alias, or the schema under which FROM names it",
+                position=position_of(column),
+            )
+
+    def _check_doubled(self, column: exp.Column) -> None:
+        if not self._doubled:
+            return
+        select = column.find_ancestor(exp.Select)
+        if select is not None and fold(column.table) in self._doubled.get(id(select), set()):
+            raise PalimpsestError(
+                Code.AMBIGUOUS_COLUMN,
+                f'"{column.sql()}" may mean tables of several schemas',
+                advice="put the schema before the table's name, or give the tables aliases",
+                position=position_of(column),
+            )
+
+    def names_version(self, node: exp.Table, table: Table) -> bool:
+        """True when the query names a version column of this table reference.
+
+        ``*`` shows business columns only; if so, stars of the same SELECT are told to leave the
+        version columns out.
+        """
+        names = version_names(table)
+        mentioned = [c for c in self.columns if fold(c.name) in names]
+        if not mentioned:
+            return False
+        select = node.find_ancestor(exp.Select)
+        alias = node.alias_or_name
+        if select is None or not any(self._means(c, select, fold(alias)) for c in mentioned):
+            return False
+        _hide_in_stars(select, alias, table)
+        return True
+
+    def _means(self, column: exp.Column, select: exp.Select, alias: str) -> bool:
+        if column.table:
+            return fold(column.table) == alias and _is_inside(column, select)
+        return column.find_ancestor(exp.Select) is select and self._only_tables(select)
+
+    def _only_tables(self, select: exp.Select) -> bool:
+        """False when another source may well have a column of that name itself."""
+        sources = [select.args["from_"].this] if select.args.get("from_") else []
+        sources += [join.this for join in select.args.get("joins") or []]
+        return not select.args.get("laterals") and all(
+            isinstance(s, exp.Table) and is_named(s) and id(s) not in self.ctes for s in sources
+        )
+
+
+def _refuse_internal(column: exp.Column) -> None:
+    position = position_of(column)
+    if position is not None:
+        # Only what a client wrote has a position.
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'column "{column.name}" does not exist',
+            advice=f"names that begin with {INTERNAL} are the gateway's own",
+            position=position,
+        )
+
+
+def is_named(table: exp.Table) -> bool:
+    """True for a reference by name rather than a table function."""
+    return isinstance(table.this, exp.Identifier)
+
+
+def version_names(table: Table) -> set[str]:
+    """The folded names of the version columns, business columns of that name left out."""
+    names = (table.format.version_column, table.format.subsequent_column)
+    return {fold(n) for n in names if table.find(n) is None}
+
+
+def _is_inside(node: exp.Expr, select: exp.Select) -> bool:
+    parent: exp.Expr | None = node
+    while parent is not None and parent is not select:
+        parent = parent.parent
+    return parent is select
+
+
+def _hide_in_stars(select: exp.Select, alias: str, table: Table) -> None:
+    names = [table.format.version_column, table.format.subsequent_column]
+    for star in list(select.find_all(exp.Star)):
+        if isinstance(star.parent, exp.Count) or star.find_ancestor(exp.Select) is not select:
+            continue
+        owner = star.parent if isinstance(star.parent, exp.Column) else None
+        if owner is not None and fold(owner.table) != fold(alias):
+            continue
+        hidden: Sequence[exp.Expr] = star.args.get("except_") or []
+        known = {fold(e.name) for e in hidden if not isinstance(e, exp.Column) or not e.table}
+        of = None if owner is not None else ident(alias)
+        added = [exp.Column(this=ident(n), table=of) for n in names if fold(n) not in known]
+        star.set("except_", [*hidden, *added])

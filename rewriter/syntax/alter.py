@@ -1,0 +1,154 @@
+"""ALTER TABLE by its tokens: each action is parsed alone, so that they can be mixed freely.
+
+sqlglot takes some lists of actions and not others, and reads ``RENAME a TO b`` as a table's name.
+Here the list is cut at its commas and put together again as one ``exp.Alter``. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.errors import Code, PalimpsestError, Position
+from rewriter.statement import SqlStatement, Statement
+from rewriter.syntax.properties import properties_action
+
+ParseTokens = Callable[[list[Token]], exp.Expr]
+
+_CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
+_ACTIONS = frozenset(
+    {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"}
+)
+
+
+def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    """ALTER TABLE as one AST; None for other kinds of ALTER."""
+    if len(tokens) < 2 or tokens[1].text.upper() != "TABLE":
+        return None
+    start = _after_name(tokens)
+    if start >= len(tokens):
+        raise _error(tokens[-1], Code.SYNTAX, "ALTER TABLE needs an action")
+    header = tokens[:start]
+    found: exp.Alter | None = None
+    for part in _parts(tokens[start:]):
+        ast: exp.Expr | None = properties_action(part)
+        if ast is None:
+            ast = _schema_move(part) or _no_key(part) or _constraint(part, parse)
+        if ast is None:
+            ast = parse([*header, *_with_column(part)])
+        if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet | exp.DropPrimaryKey):
+            ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
+        if not isinstance(ast, exp.Alter) or ast.args.get("options"):
+            raise _error(
+                part[0], Code.NOT_SUPPORTED, f"ALTER TABLE .. {_shown(part)} is not supported"
+            )
+        if found is None:
+            found = ast
+        else:
+            found.set("actions", [*found.args["actions"], *ast.args["actions"]])
+    assert found is not None
+    return SqlStatement(found)
+
+
+def _after_name(tokens: list[Token]) -> int:
+    """Index of the first token behind ALTER TABLE [IF EXISTS] [ONLY] a.b."""
+    index = 2
+    if [t.text.upper() for t in tokens[index : index + 2]] == ["IF", "EXISTS"]:
+        index += 2
+    if index + 1 < len(tokens) and tokens[index].text.upper() == "ONLY":
+        index += 1
+    index += 1
+    while index + 1 < len(tokens) and tokens[index].token_type is TokenType.DOT:
+        index += 2
+    return index
+
+
+def _parts(tokens: list[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.text in {"(", "["}) - (token.text in {")", "]"})
+        after = tokens[index + 1].text.upper() if index + 1 < len(tokens) else ""
+        if depth == 0 and token.token_type is TokenType.COMMA and after in _ACTIONS:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _with_column(part: list[Token]) -> list[Token]:
+    """``RENAME a TO b`` with the word COLUMN, without which it would name a table."""
+    words = [t.text.upper() for t in part]
+    if len(part) == 4 and words[0] == "RENAME" and words[2] == "TO":
+        column = Token(TokenType.COLUMN, "COLUMN", part[0].line, part[0].col)
+        return [part[0], column, *part[1:]]
+    return part
+
+
+def _no_key(part: list[Token]) -> exp.DropPrimaryKey | None:
+    """MySQL's ``DROP PRIMARY KEY``, in every dialect."""
+    words = [t.text.upper() for t in part]
+    return exp.DropPrimaryKey() if " ".join(words) == "DROP PRIMARY KEY" else None
+
+
+def _schema_move(part: list[Token]) -> exp.AlterRename | None:
+    """``SET SCHEMA s`` as a rename to a table of which only the schema is given."""
+    words = [t.text.upper() for t in part]
+    if words[:2] != ["SET", "SCHEMA"] or len(part) != 3:
+        return None
+    token = part[2]
+    name = exp.to_identifier(token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+    name.update_positions(token)
+    return exp.AlterRename(this=exp.Table(db=name))
+
+
+def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | None:
+    """``ADD CHECK ..`` and its kin, read as the element of a CREATE TABLE that they could be."""
+    words = [t.text.upper() for t in part[:2]]
+    if len(part) < 3 or words[0] != "ADD" or words[1] not in _CONSTRAINTS:
+        return None
+    like = part[0]
+
+    def token(kind: TokenType, text: str) -> Token:
+        return Token(kind, text, like.line, like.col)
+
+    created = parse(
+        [
+            token(TokenType.CREATE, "CREATE"),
+            token(TokenType.TABLE, "TABLE"),
+            token(TokenType.VAR, "x"),
+            token(TokenType.L_PAREN, "("),
+            *part[1:],
+            token(TokenType.R_PAREN, ")"),
+        ]
+    )
+    found = created.this if isinstance(created, exp.Create) else None
+    if not isinstance(found, exp.Schema):
+        return None
+    return exp.AddConstraint(expressions=found.expressions)
+
+
+def _table_of(header: list[Token], parse: ParseTokens) -> exp.Expr:
+    """The table that the head of the statement names."""
+    like = header[-1]
+    words = (("DROP", TokenType.DROP), ("COLUMN", TokenType.COLUMN), ("x", TokenType.VAR))
+    action = [Token(kind, word, like.line, like.col) for word, kind in words]
+    found = parse([*header, *action])
+    assert isinstance(found, exp.Alter)
+    table: exp.Expr = found.this.pop()
+    return table
+
+
+def _shown(part: list[Token]) -> str:
+    return " ".join(t.text.upper() for t in part[:3])
+
+
+def _error(token: Token, code: Code, message: str) -> PalimpsestError:
+    return PalimpsestError(
+        code,
+        message,
+        advice="see docs/sql.md for the actions that are taken",
+        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+    )

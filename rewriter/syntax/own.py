@@ -1,0 +1,273 @@
+"""Statements that sqlglot does not parse, or parses as something else, recognised by their tokens.
+
+Transactions and savepoints, settings, CALL, RESTORE, UNDROP; and spellings that are normalised
+before sqlglot sees them. Each recogniser looks at whole tokens, never at text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.errors import Code, PalimpsestError, Position
+from rewriter.statement import (
+    Begin,
+    Call,
+    Commit,
+    Release,
+    Restore,
+    Rollback,
+    Savepoint,
+    SetSetting,
+    Statement,
+    Undrop,
+)
+from rewriter.syntax import show, upkeep
+from rewriter.syntax.alter import recognise_alter
+from rewriter.syntax.clause_order import aliases_last
+from rewriter.syntax.erase import recognise_erase
+
+
+class ParseTokens(Protocol):
+    """Parses part of a statement with sqlglot."""
+
+    def __call__(self, part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
+        """The AST of the tokens."""
+
+
+Recogniser = Callable[[list[Token], ParseTokens], Statement | None]
+
+
+def recognise(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    """The statement if it is one of this module's, else None."""
+    recogniser = _RECOGNISERS.get(tokens[0].text.upper())
+    return None if recogniser is None else recogniser(tokens, parse)
+
+
+def normalise(tokens: list[Token]) -> list[Token]:
+    """Spellings sqlglot does not know, put into ones it does: FOR SYSTEM_VERSION -> FOR VERSION."""
+    if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
+        tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
+    travels = False
+    for token in tokens:
+        if token.text[:7].upper() == "SYSTEM_":
+            travels = True
+            break
+    if not travels:
+        return tokens
+    tokens = aliases_last(tokens)
+    return [
+        _token_like(token, TokenType.VAR, "VERSION")
+        if token.text.upper() == "SYSTEM_VERSION" and i and tokens[i - 1].text.upper() == "FOR"
+        else token
+        for i, token in enumerate(tokens)
+    ]
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    return [t.text.upper() for t in tokens]
+
+
+def _name(tokens: Sequence[Token]) -> str:
+    if len(tokens) != 1:
+        raise _unexpected(tokens[1] if len(tokens) > 1 else None, "one name was expected")
+    return tokens[0].text
+
+
+def _unexpected(token: Token | None, message: str) -> PalimpsestError:
+    position = None
+    if token is not None:
+        position = Position(token.line, max(1, token.col - len(token.text) + 1))
+        message = f'{message} near "{token.text}"'
+    return PalimpsestError(
+        Code.SYNTAX, message, advice="check the statement at this place", position=position
+    )
+
+
+def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    words = _words(tokens)
+    rest = [w for w in words[1:] if w not in {"TRANSACTION", "WORK", ","}]
+    if words[0] == "START" and words[1:2] != ["TRANSACTION"]:
+        return None
+    text = " ".join(rest)
+    for level in (
+        "SERIALIZABLE",
+        "REPEATABLE READ",
+        "READ COMMITTED",
+        "READ UNCOMMITTED",
+        "SNAPSHOT",
+    ):
+        text = text.replace(f"ISOLATION LEVEL {level}", "")
+    text = " ".join(text.split())
+    if text in {"", "READ WRITE", "DEFERRED", "IMMEDIATE"}:
+        return Begin()
+    if text == "READ ONLY":
+        return Begin(read_only=True)
+    raise _unexpected(tokens[-1], "BEGIN takes READ ONLY or READ WRITE")
+
+
+def _commit(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    if all(w in {"TRANSACTION", "WORK"} for w in _words(tokens[1:])):
+        return Commit()
+    raise _unexpected(tokens[1], "COMMIT takes nothing else")
+
+
+def _rollback(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    rest = [t for t in tokens[1:] if t.text.upper() not in {"TRANSACTION", "WORK"}]
+    if not rest:
+        return Rollback()
+    if rest[0].text.upper() != "TO":
+        raise _unexpected(rest[0], "ROLLBACK takes TO and a savepoint")
+    after = rest[1:]
+    if len(after) > 1 and after[0].text.upper() == "SAVEPOINT":
+        after = after[1:]
+    return Rollback(_name(after))
+
+
+def _savepoint(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    return Savepoint(_name(tokens[1:])) if len(tokens) == 2 else None
+
+
+def _release(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    held = upkeep.release(tokens)
+    if held is not None:
+        return held
+    rest = tokens[1:]
+    if len(rest) > 1 and rest[0].text.upper() == "SAVEPOINT":
+        rest = rest[1:]
+    return Release(_name(rest))
+
+
+def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    rest = tokens[1:]
+    while rest and rest[0].text.upper() in {"SESSION", "LOCAL", "GLOBAL"} and len(rest) > 2:
+        rest = rest[1:]
+    words = _words(rest)
+    if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:
+        return SetSetting("timezone", _setting_value(rest[2:], parse))
+    if words[:1] == ["SCHEMA"] and len(rest) == 2 and words[1] != "=":
+        return SetSetting("schema", _setting_value(rest[1:], parse))
+    split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
+    if not split:
+        raise _unexpected(tokens[-1], "SET needs a name, = and a value")
+    name = "".join(t.text for t in rest[:split])
+    value = rest[split + 1 :]
+    if not value:
+        raise _unexpected(tokens[-1], "SET needs a value")
+    return SetSetting(name, _setting_value(value, parse, several=name.upper() == "SEARCH_PATH"))
+
+
+def _setting_value(
+    value: list[Token], parse: ParseTokens, *, several: bool = False
+) -> exp.Expr | None:
+    """The value of a setting; None for DEFAULT, a tuple where there may be ``several``."""
+    if len(value) == 1 and value[0].text.upper() == "DEFAULT":
+        return None
+    select = _token_like(value[0], TokenType.SELECT, "SELECT")
+    values: list[exp.Expr] = parse([select, *value]).expressions
+    if several and len(values) > 1:
+        return exp.Tuple(expressions=values)
+    if len(values) > 1:
+        raise _unexpected(value[-1], "SET takes one value")
+    return values[0]
+
+
+def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    rest = tokens[1:]
+    if len(rest) > 1 and rest[0].text.upper() in {"SCHEMA", "DATABASE"}:
+        rest = rest[1:]
+    return SetSetting("schema", _table(rest, parse)) if len(rest) in {1, 3} else None
+
+
+def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    return SetSetting("".join(t.text for t in tokens[1:]), None)
+
+
+def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    opening = next((i for i, t in enumerate(tokens) if t.text == "("), None)
+    if opening is None or tokens[-1].text != ")":
+        raise _unexpected(tokens[-1], "CALL needs a procedure and arguments in parentheses")
+    name = "".join(t.text for t in tokens[1:opening])
+    arguments: list[tuple[str, exp.Expr]] = []
+    for index, part in enumerate(_arguments(tokens[opening + 1 : -1])):
+        key = str(index)
+        if len(part) > 2 and part[1].text in {"=>", ":="}:
+            key, part = part[0].text.lower(), part[2:]
+        select = _token_like(part[0], TokenType.SELECT, "SELECT")
+        arguments.append((key, parse([select, *part]).expressions[0]))
+    return Call(name, tuple(arguments))
+
+
+def _arguments(tokens: list[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = []
+    depth = 0
+    for token in tokens:
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if depth == 0 and token.text == ",":
+            parts.append([])
+        else:
+            if not parts:
+                parts.append([])
+            parts[-1].append(token)
+    return parts
+
+
+def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    words = _words(tokens)
+    if words[1:2] != ["TABLE"] or "TO" not in words:
+        raise _unexpected(tokens[-1], "RESTORE TABLE needs a table, TO and a point in time")
+    to = words.index("TO")
+    kind = words[to + 1] if to + 1 < len(words) else ""
+    if kind not in {"VERSION", "TIMESTAMP"} or words[to + 2 : to + 4] != ["AS", "OF"]:
+        raise _unexpected(tokens[-1], "RESTORE TABLE needs TO VERSION|TIMESTAMP AS OF a point")
+    end = words.index("WHERE") if "WHERE" in words else len(words)
+    select = _token_like(tokens[0], TokenType.SELECT, "SELECT")
+    point = parse([select, *tokens[to + 4 : end]]).expressions[0]
+    where = parse([select, *tokens[end + 1 :]]).expressions[0] if end < len(words) else None
+    return Restore(_table(tokens[2:to], parse), kind, point, where)
+
+
+def _undrop(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    if _words(tokens)[1:2] != ["TABLE"] or len(tokens) < 3:
+        raise _unexpected(tokens[-1], "UNDROP TABLE needs a table")
+    return Undrop(_table(tokens[2:], parse))
+
+
+def _table(tokens: list[Token], parse: ParseTokens) -> exp.Table:
+    found = parse(list(tokens), exp.Table)
+    assert isinstance(found, exp.Table)
+    return found
+
+
+def _token_like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+_RECOGNISERS: dict[str, Recogniser] = {
+    "BEGIN": _begin,
+    "START": _begin,
+    "COMMIT": _commit,
+    "END": _commit,
+    "ROLLBACK": _rollback,
+    "ABORT": _rollback,
+    "SAVEPOINT": _savepoint,
+    "RELEASE": _release,
+    "SET": _set,
+    "RESET": _reset,
+    "SHOW": show.show,
+    "DESCRIBE": show.describe,
+    "DESC": show.describe,
+    "EXPLAIN": show.explain,
+    "CALL": _call,
+    "RESTORE": _restore,
+    "UNDROP": _undrop,
+    "USE": _use,
+    "ALTER": recognise_alter,
+    "ERASE": recognise_erase,
+    "OPTIMIZE": upkeep.optimize,
+    "VACUUM": upkeep.vacuum,
+    "PLACE": upkeep.place,
+}

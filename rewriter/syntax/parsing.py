@@ -1,0 +1,270 @@
+"""Text to statements: tokens, parameters in every style, own syntax, then sqlglot's AST.
+
+Parameters (``?``, ``%s``, ``%(n)s``, ``:n``, ``$n``) are renamed among the tokens, so positions
+stay those of the client's text and literals are never touched. Unknown syntax is an error here; the
+``exp.Command`` that sqlglot makes of it never leaves this module. Pure: no I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal import dialects
+from journal.errors import Code, PalimpsestError, Position
+from journal.plan import USER_PARAMETER
+from rewriter.allowed import check_some
+from rewriter.limits import Limits
+from rewriter.refusals import refusal
+from rewriter.statement import SqlStatement, Statement
+from rewriter.syntax import own
+from rewriter.syntax.generated import spelled_out
+from rewriter.syntax.insert import set_marks, without_marks
+from rewriter.syntax.nesting import check_nesting, too_deep
+from rewriter.syntax.temporary import set_on_commit, without_on_commit
+from rewriter.syntax.tokens import tokenize
+
+DIALECTS = {
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "spark": "spark",
+    "hive": "hive",
+    "ansi": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One statement: what it is, its text, and its parameters in the order of the text.
+
+    ``parameters`` holds positions (int, 0-based) or names, as the client must supply them.
+    """
+
+    statement: Statement
+    text: str
+    parameters: tuple[int | str, ...]
+
+
+def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True) -> list[Parsed]:
+    """All statements of ``text``; raises SYNTAX, NOT_SUPPORTED or a limit's error."""
+    if len(text) > limits.statement_chars:
+        raise PalimpsestError(
+            Code.STATEMENT_TOO_LONG,
+            f"the statement has {len(text):,} characters, at most {limits.statement_chars:,}"
+            " are taken",
+            advice="load bulk data with COPY or executemany, or raise max_statement_chars",
+        )
+    return [
+        _statement(text, part, dialect, limits, placeholders)
+        for part in _split(tokenize(text, DIALECTS[dialect]))
+        if part
+    ]
+
+
+def find_text(text: str, wanted: str, dialect: str) -> Position | None:
+    """Where a word, quoted name or literal first stands in a statement's text."""
+    for token in tokenize(text, DIALECTS[dialect]):
+        if token.text.casefold() == wanted.casefold():
+            # A literal's quotes are part of its place, though not of its text.
+            return Position(token.line, max(1, token.col - (token.end - token.start)))
+    return None
+
+
+_NO_PART = frozenset({TokenType.SEMICOLON, TokenType.HINT, TokenType.QDCOLON})
+
+
+def _split(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        kind = token.token_type
+        if kind not in _NO_PART:
+            parts[-1].append(token)
+        elif kind is TokenType.SEMICOLON:
+            parts.append([])
+        elif kind is TokenType.QDCOLON:
+            parts[-1] += _apart(token)
+        # A hint speaks to an engine that is not the store: a comment.
+    return parts
+
+
+def _apart(token: Token) -> tuple[Token, Token]:
+    """``?::``, which sqlglot takes for one operator, as a placeholder and the cast behind it."""
+    start, line, col = token.start, token.line, token.col
+    return (
+        Token(TokenType.PLACEHOLDER, "?", line, col - 2, start, start),
+        Token(TokenType.DCOLON, "::", line, col, start + 1, token.end),
+    )
+
+
+def _statement(
+    text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
+) -> Parsed:
+    check_nesting(tokens, limits)
+    own_text = text[tokens[0].start : tokens[-1].end + 1]
+    renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
+
+    def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
+        try:
+            found = dialects.parsed(part, text, DIALECTS[dialect], into)
+        except ParseError as error:
+            raise _syntax_error(error) from error
+        except RecursionError:
+            raise too_deep(limits) from None
+        if len(found) != 1 or found[0] is None:
+            raise PalimpsestError(Code.SYNTAX, "one statement was expected")
+        return found[0]
+
+    recognised = own.recognise(renamed, parse_tokens)
+    if recognised is not None:
+        return Parsed(recognised, own_text, parameters)
+    normal, marks = without_marks(own.normalise(renamed))
+    normal, drops = without_on_commit(spelled_out(normal))
+    try:
+        ast = set_marks(parse_tokens(normal), marks, tokens[0])
+        if drops:
+            ast = set_on_commit(ast)
+    except PalimpsestError as error:
+        raise refusal(tokens, None) or error from error
+    refused = refusal(tokens, ast)
+    if refused is not None:
+        raise refused
+    if isinstance(ast, exp.Update):
+        # Here, so that it comes before anything the state of the transaction has to say.
+        check_some(ast.expressions, ast.this)
+    return Parsed(SqlStatement(ast), own_text, parameters)
+
+
+def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int | str, ...]]:
+    result: list[Token] = []
+    names: dict[int | str, None] = {}
+    count = 0
+    index = 0
+    sigil = _SIGILS.get(dialect, (TokenType.COLON, ":"))
+    while index < len(tokens):
+        first = tokens[index]
+        found = _parameter(tokens, index) if first.text in _PARAMETER_BEGINS else None
+        if found is None:
+            result.append(first)
+            index += 1
+            continue
+        name, width = found
+        if name == "":
+            key: int | str = count
+            count += 1
+        else:
+            key = int(name) - 1 if name.isdigit() else name
+        names[key] = None
+        shown = f"{USER_PARAMETER}{key}"
+        result.append(_token(*sigil, first))
+        result.append(_token(TokenType.VAR, shown, first))
+        index += width
+    return result, tuple(names)
+
+
+_SIGILS = {"duckdb": (TokenType.PARAMETER, "$")}
+"""How a named parameter begins, where it is not with a colon."""
+
+
+def _token(kind: TokenType, text: str, at: Token) -> Token:
+    return Token(kind, text, at.line, at.col, at.start, at.end)
+
+
+_PARAMETER_BEGINS = frozenset("?$:%")
+
+
+def _parameter(tokens: list[Token], index: int) -> tuple[str, int] | None:
+    """Name and width in tokens of the parameter that starts here; "" when it has no name."""
+    token = tokens[index]
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    touching = after is not None and after.start == token.end + 1
+    if token.token_type is TokenType.PLACEHOLDER and token.text == "?":
+        return "", 1
+    if not touching or after is None:
+        return None
+    if token.text == "$" and token.token_type is TokenType.PARAMETER:
+        return after.text, 2
+    if token.text == ":" and _free_colon(tokens, index) and _is_name(after):
+        return after.text, 2
+    if token.text == "%" and after.text.lower() == "s" and _after_operator(tokens, index):
+        return "", 2
+    if token.text == "%" and after.text == "(" and index + 4 < len(tokens):
+        name, close, kind = tokens[index + 2 : index + 5]
+        if close.text == ")" and kind.text.lower() == "s" and kind.start == close.end + 1:
+            return name.text, 5
+    return None
+
+
+def _is_name(token: Token) -> bool:
+    return token.text.isidentifier() or token.text.isdigit()
+
+
+def _free_colon(tokens: list[Token], index: int) -> bool:
+    """False for the colon of a slice or a struct, which follows a value without a space."""
+    if index == 0:
+        return True
+    before = tokens[index - 1]
+    if before.end + 1 == tokens[index].start:
+        return before.text in {"(", ",", "=", "<", ">", "+", "-", "*", "/", "<=", ">=", "<>", "!="}
+    return True
+
+
+_VALUE_ENDS = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN, TokenType.R_BRACKET}
+)
+
+
+def _after_operator(tokens: list[Token], index: int) -> bool:
+    """True where ``%s`` cannot be a modulo: not behind a value."""
+    if index == 0:
+        return True
+    before = tokens[index - 1]
+    if before.token_type in _VALUE_ENDS:
+        return False
+    if before.token_type in {TokenType.VAR, TokenType.IDENTIFIER}:
+        return before.end + 1 != tokens[index].start
+    return True
+
+
+def position_of(token: Token) -> Position:
+    """Line and column at which a token starts."""
+    return Position(token.line, max(1, token.col - len(token.text) + 1))
+
+
+def _syntax_error(error: ParseError) -> PalimpsestError:
+    detail = error.errors[0] if error.errors else {}
+    line, col = detail.get("line"), detail.get("col")
+    near = str(detail.get("highlight") or "").strip()
+    position = None
+    if line is not None and col is not None:
+        position = Position(line, max(1, col - max(len(near), 1) + 1))
+    what = _plain(_first_line(str(detail.get("description") or error)))
+    message = f'{what} near "{near}"' if near else what
+    return PalimpsestError(
+        Code.SYNTAX, message, advice="check the statement at this place", position=position
+    )
+
+
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_EXPECTED = re.compile(r"Expected ([\w ]+) but got <Token .*")
+
+
+def _plain(description: str) -> str:
+    """A parser's message without the names of its classes."""
+    missing = _MISSING.search(description)
+    if missing is not None:
+        return f"something is missing in or behind {missing.group(1).upper()}"
+    expected = _EXPECTED.search(description)
+    if expected is not None:
+        return f"a {expected.group(1)} was expected"
+    return description.rstrip(".")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0]

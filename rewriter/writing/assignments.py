@@ -1,0 +1,123 @@
+"""Assignments of SET: single columns, rows, subqueries for rows, DEFAULT. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Column, Table, fold
+from journal.trees import copied
+from rewriter.allowed import check_some
+from rewriter.definitions.computed import check_writable
+from rewriter.names import position_of
+from rewriter.writing.target import default_value, find_column, is_default, typed
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Values by physical column name, in the order of the SET clause."""
+
+    values: dict[str, exp.Expr]
+
+
+def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Assigned:
+    """The assignments of a SET clause, each value converted to its column's type.
+
+    ``alias`` is the name of the target, by which columns may be qualified.
+    """
+    check_some(nodes, None)
+    values: dict[str, exp.Expr] = {}
+    for node in nodes:
+        if not isinstance(node, exp.EQ):
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "SET needs column = value",
+                advice="separate assignments by commas",
+                position=position_of(node),
+            )
+        _check_columns(table, node.this, alias)
+        for stored, value in _pairs(table, node):
+            if stored.physical in values:
+                raise PalimpsestError(
+                    Code.DUPLICATE_COLUMN,
+                    f'column "{stored.name}" is assigned twice',
+                    advice="assign each column once",
+                    position=position_of(node),
+                )
+            _check_assignable(table, stored, value, node)
+            chosen = default_value(stored) if is_default(value) else copied(value)
+            values[stored.physical] = typed(chosen, stored)
+    return Assigned(values)
+
+
+def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:
+    """Only plain columns of the target can be assigned: no fields, no elements, no other tables."""
+    nodes = left.expressions if isinstance(left, exp.Tuple) else [left]
+    for node in nodes:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if not isinstance(node, exp.Column | exp.Identifier):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "only whole columns can be assigned",
+                advice="assign the column a changed value, for example with struct_update",
+                position=position_of(node),
+            )
+        of = node.table if isinstance(node, exp.Column) else ""
+        if of and fold(of) not in {fold(alias), fold(table.name.name)}:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f'"{of}" is not the table that is updated',
+                advice="assign columns of one table only",
+                position=position_of(node),
+            )
+
+
+def _check_assignable(table: Table, stored: Column, value: exp.Expr, node: exp.Expr) -> None:
+    check_writable(table, [stored])
+    if stored.identity is not None and stored.identity.always and not is_default(value):
+        raise PalimpsestError(
+            Code.GENERATED_COLUMN,
+            f'column "{stored.name}" is generated and cannot be assigned',
+            advice="leave it out, or assign DEFAULT",
+            position=position_of(node),
+        )
+
+
+def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Paren):
+        left = exp.Tuple(expressions=[left.this])
+    if not isinstance(left, exp.Tuple):
+        return [(find_column(table, left), right)]
+    columns = [find_column(table, c) for c in left.expressions]
+    if isinstance(right, exp.Subquery):
+        return list(zip(columns, _fields(right, len(columns)), strict=True))
+    if isinstance(right, exp.Paren):
+        right = exp.Tuple(expressions=[right.this])
+    if isinstance(right, exp.Anonymous) and right.name.upper() == "ROW":
+        right = exp.Tuple(expressions=right.expressions)
+    if not isinstance(right, exp.Tuple) or len(right.expressions) != len(columns):
+        raise PalimpsestError(
+            Code.COLUMN_COUNT,
+            f"{len(columns)} columns are assigned, but not as many values given",
+            advice="give one value for each column",
+            position=position_of(node),
+        )
+    return list(zip(columns, right.expressions, strict=True))
+
+
+def _fields(query: exp.Subquery, count: int) -> list[exp.Expr]:
+    """One scalar subquery for each column of a row subquery."""
+    names = [f"r{i}" for i in range(count)]
+    fields: list[exp.Expr] = []
+    for name in names:
+        alias = exp.TableAlias(
+            this=exp.to_identifier("assigned"), columns=[exp.to_identifier(n) for n in names]
+        )
+        rows = exp.Subquery(this=copied(query.this), alias=alias)
+        fields.append(exp.Subquery(this=exp.select(name).from_(rows)))
+    return fields

@@ -1,0 +1,222 @@
+"""The WHEN clauses of a MERGE, read into actions: kind, condition, and values by column. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import column, ident
+from journal.schema import ROW_ID, Column, Table, fold
+from journal.sql import cast
+from rewriter.context import RewriteContext
+from rewriter.definitions.computed import check_writable, writable
+from rewriter.manners import manners_of
+from rewriter.names import is_nested, position_of
+from rewriter.reading.output_names import output_names
+from rewriter.writing.assignments import assignments
+from rewriter.writing.target import Target, default_value, distinct_columns, is_default, typed
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One clause. ``kind`` is INSERT, UPDATE, DELETE, or empty for DO NOTHING."""
+
+    place: int
+    kind: str
+    matched: bool
+    by_source: bool
+    condition: exp.Expr | None
+    values: dict[str, exp.Expr]
+
+
+@dataclass(slots=True)
+class Actions:
+    """All clauses in order; ``generated`` says which clauses leave a column to its numbers."""
+
+    all: list[Action] = field(default_factory=list)
+    generated: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def inserts(self) -> bool:
+        """True when a source row without a match may be inserted."""
+        return any(not a.matched and not a.by_source for a in self.all)
+
+    @property
+    def by_source(self) -> bool:
+        """True when target rows without a match are looked at."""
+        return any(a.by_source for a in self.all)
+
+
+def read_actions(ast: exp.Merge, target: Target, alias: str, context: RewriteContext) -> Actions:
+    """The clauses of a MERGE; raises for those that have no meaning."""
+    whens = ast.args["whens"].expressions
+    source = _Source(ast, alias, context)
+    actions = Actions()
+    for place, when in enumerate(whens, start=1):
+        actions.all.append(_action(when, place, target, source, actions))
+    return actions
+
+
+def _action(
+    when: exp.When, place: int, target: Target, source: _Source, actions: Actions
+) -> Action:
+    matched = bool(when.args.get("matched"))
+    by_source = not matched and bool(when.args.get("source"))
+    then = when.args["then"]
+    kind, values = "", {}
+    word = then.name.upper() if isinstance(then, exp.Var) else ""
+    if isinstance(then, exp.Update):
+        kind, values = "UPDATE", _update(then, target, source)
+    elif isinstance(then, exp.Insert):
+        kind, values = "INSERT", _insert(then, place, target.table, source, actions)
+    elif word == "DELETE":
+        kind = "DELETE"
+    elif word != "DO NOTHING":
+        raise _refused(f"{then.sql()} in a MERGE is not supported", when)
+    inserts = not matched and not by_source
+    if kind and inserts != (kind == "INSERT"):
+        which = "WHEN NOT MATCHED" if inserts else "a clause for rows that are there"
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f"{kind} does not fit {which}",
+            advice="INSERT goes with WHEN NOT MATCHED, UPDATE and DELETE with the other clauses",
+            position=position_of(when),
+        )
+    condition = when.args.get("condition")
+    if not matched:
+        sides = (target.alias, source.alias) if by_source else (source.alias, target.alias)
+        values = {c: _scoped(v, target.table, *sides) for c, v in values.items()}
+        if condition is not None:
+            condition = _scoped(condition.copy(), target.table, *sides)
+    return Action(place, kind, matched, by_source, condition, values)
+
+
+def _scoped(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
+    """Bare columns mean the one side there is, even where both sides have the name."""
+    holder = exp.Paren(this=node)
+    for used in list(holder.find_all(exp.Column)):
+        if fold(used.table) == fold(hidden) and not is_nested(used, holder):
+            raise PalimpsestError(
+                Code.UNKNOWN_TABLE,
+                f'"{used.sql()}" names a row that is not there: this clause has none of {hidden}',
+                advice=f"use columns of {alias}",
+                position=position_of(used),
+            )
+        if not used.table and not is_nested(used, holder) and table.find(used.name) is not None:
+            used.set("table", ident(alias))
+    found: exp.Expr = holder.this
+    return found
+
+
+def _update(then: exp.Update, target: Target, source: _Source) -> dict[str, exp.Expr]:
+    nodes = then.expressions if isinstance(then.args.get("expressions"), list) else []
+    if not nodes or isinstance(nodes[0], exp.Star):
+        return source.row(target.table)
+    return assignments(target.table, nodes, target.alias).values
+
+
+def _insert(
+    then: exp.Insert, place: int, table: Table, source: _Source, actions: Actions
+) -> dict[str, exp.Expr]:
+    listed = then.this if isinstance(then.this, exp.Expr) else None
+    values = then.expression if isinstance(then.expression, exp.Expr) else None
+    given: dict[str, exp.Expr]
+    if values is None and isinstance(listed, exp.Tuple) and _only_default(listed):
+        given = {}
+    elif values is None and (listed is None or isinstance(listed, exp.Star)):
+        given = source.row(table)
+    elif values is None:
+        raise _refused("INSERT in a MERGE needs VALUES", then)
+    else:
+        given = _given(table, listed, values)
+    check_writable(table, [c for c in table.columns if c.physical in given])
+    for stored in table.columns:
+        value = given.get(stored.physical)
+        if stored.identity is not None and (value is None or is_default(value)):
+            actions.generated.setdefault(stored.physical, []).append(place)
+            given[stored.physical] = exp.Null()
+        elif value is None or is_default(value):
+            given[stored.physical] = default_value(stored)
+        elif stored.identity is not None and stored.identity.always:
+            raise PalimpsestError(
+                Code.GENERATED_COLUMN,
+                f'column "{stored.name}" of {table.name} is GENERATED ALWAYS',
+                advice="leave it out, or give DEFAULT",
+                position=position_of(then),
+            )
+    converted = {c.physical: typed(given[c.physical].copy(), c) for c in table.columns}
+    if table.hidden_key:
+        converted[ROW_ID] = cast(exp.Null(), "BIGINT")
+    return converted
+
+
+def _only_default(listed: exp.Tuple) -> bool:
+    return len(listed.expressions) == 1 and is_default(listed.expressions[0])
+
+
+def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str, exp.Expr]:
+    columns: Sequence[Column] = writable(table.columns)
+    if listed is not None:
+        nodes = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+        columns = distinct_columns(
+            table, [n.this if isinstance(n, exp.Paren) else n for n in nodes]
+        )
+    if isinstance(values, exp.Paren):
+        values = exp.Tuple(expressions=[values.this])
+    cells = values.expressions if isinstance(values, exp.Tuple) else [values]
+    if len(cells) != len(columns):
+        raise PalimpsestError(
+            Code.COLUMN_COUNT,
+            f"{table.name} takes {len(columns)} values here, {len(cells)} were given",
+            advice="give one value for each column",
+            position=position_of(values),
+        )
+    return {c.physical: v for c, v in zip(columns, cells, strict=True)}
+
+
+class _Source:
+    """The source as ``UPDATE SET *`` and ``INSERT *`` see it: by position or by name."""
+
+    def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext) -> None:
+        self.alias = alias
+        self._by_name = manners_of(context.dialect).stars_by_name
+        self._node = ast
+        self._context = context
+
+    def row(self, table: Table) -> dict[str, exp.Expr]:
+        """A value for every column of the table, taken from the source."""
+        columns = writable(table.columns)
+        if self._by_name:
+            return {c.physical: typed(column(c.name, self.alias), c) for c in columns}
+        probe = exp.select("*").from_(self._node.args["using"].copy())
+        if self._node.args.get("with_") is not None:
+            probe.set("with_", self._node.args["with_"].copy())
+        names = output_names(probe, self._context)
+        if names is None or len(set(names)) != len(names) or not all(names):
+            raise _refused(
+                "a star needs a source whose columns have known, distinct names", self._node
+            )
+        if len(names) != len(columns):
+            raise PalimpsestError(
+                Code.COLUMN_COUNT,
+                f"{table.name} has {len(columns)} columns, the source has {len(names)}",
+                advice="name the columns: UPDATE SET a = s.a, .."
+                " or INSERT (a, ..) VALUES (s.a, ..)",
+                position=position_of(self._node),
+            )
+        return {
+            c.physical: typed(exp.column(ident(n), table=ident(self.alias)), c)
+            for c, n in zip(columns, names, strict=True)
+        }
+
+
+def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        message,
+        advice="name the columns and values",
+        position=position_of(node),
+    )

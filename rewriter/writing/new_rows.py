@@ -1,0 +1,188 @@
+"""The rows an INSERT brings: VALUES, a query or defaults, as the new values of a change set.
+
+Decides for every stored column where its value comes from: the source, its DEFAULT, a generated
+number, or an expression over the other columns. Pure: makes a query and the steps before it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Number, Query, SkipNumbers, Stage, Step
+from journal.relations import column
+from journal.schema import ROW_ID, Column, Table
+from journal.sql import everything, named, relation, select
+from rewriter.definitions.computed import check_writable, generated_value
+from rewriter.manners import manners_of
+from rewriter.names import position_of
+from rewriter.reading.key_lookup import Keys
+from rewriter.reading.reads import Reads
+from rewriter.writing.changes import new_name, unique_constraints
+from rewriter.writing.row_source import RowSource, default_mark, given_name
+from rewriter.writing.target import default_value, typed
+from rewriter.writing.written import Part, staged
+
+ORDER = "rn"
+"""Staged name of a new row's place in the source."""
+_ROW_ID_STRIDE = 1 << 32
+"""Row ids set aside for a statement whose number of rows is not known beforehand."""
+
+
+class NewRows:
+    """Builds the query whose rows are an INSERT's new rows, one ``n`` column per stored column."""
+
+    def __init__(
+        self, reads: Reads, table: Table, part: Part, ast: exp.Insert, given: list[Column] | None
+    ) -> None:
+        self._reads = reads
+        self._table = table
+        self._part = part
+        self._overriding = str(ast.args.get("overriding") or "").upper()
+        self._manners = manners_of(reads.context.dialect)
+        self._batch = reads.context.batch
+        self._source = RowSource(reads, table, ast, given)
+        check_writable(table, self._source.given)
+        self._place = {c.physical: i for i, c in enumerate(self._source.given)}
+        self._row = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1))
+        self.explicit: list[Column] = []
+        self.steps: list[Step] = []
+
+    @property
+    def row_count(self) -> int | None:
+        """How many rows there are, where the statement itself says so."""
+        return self._source.row_count
+
+    @property
+    def given(self) -> list[Column]:
+        """The columns the statement gives values for."""
+        return self._source.given
+
+    @property
+    def constants(self) -> Keys:
+        """The values of the only row that are constants, by physical column."""
+        return self._source.constants
+
+    def keys(self) -> Keys | None:
+        """The key of the only row, where the statement gives it as constants."""
+        constants = self._source.constants
+        if self._table.hidden_key or not all(k in constants for k in self._table.key):
+            return None
+        return {k: constants[k] for k in self._table.key}
+
+    def taken(self) -> tuple[exp.Expr | None, frozenset[str]]:
+        """The condition that the only row's key is there already, and the constraint it is of."""
+        keys = self.keys()
+        if keys is None or self._table.uniques or not self._reads.context.swift:
+            return None, frozenset()
+        ((name, _),) = unique_constraints(self._table)
+        present = self._reads.relation(self._table, [(exp.Literal.number(1), "taken")], keys)
+        return exp.Exists(this=present), frozenset({name})
+
+    def query(self, *, ordered: bool = False) -> exp.Select:
+        """The rows; ``ordered`` adds their place in the source."""
+        rows = self._source.rows
+        generated = [c for c in self._table.columns if c.identity is not None]
+        if generated and self.row_count is None:
+            name = self._part.named("source")
+            self.steps.append(Stage(name, Query.of(rows)))
+            rows = everything(staged(name))
+        values = {c.physical: self._value(c) for c in self._table.stored}
+        outputs: list[exp.Expr] = []
+        for index, stored in enumerate(self._table.stored):
+            outputs.append(named(values[stored.physical], new_name(index)))
+        if ordered:
+            outputs.append(named(exp.Window(this=exp.RowNumber()), ORDER))
+        return self._computed(select(outputs, relation(rows, "r")))
+
+    def _computed(self, rows: exp.Select) -> exp.Select:
+        """The rows with the values of generated columns."""
+        table = self._table
+        places = {c.physical: new_name(i) for i, c in enumerate(table.stored)}
+        made = {
+            places[c.physical]: generated_value(table, c, lambda n: column(places[n], "g"))
+            for c in table.columns
+            if c.generated is not None
+        }
+        if not made:
+            return rows
+        outputs = [named(made.get(n) or column(n, "g"), n) for n in rows.named_selects]
+        return select(outputs, relation(rows, "g"))
+
+    def skipped(self, stage: str) -> list[Step]:
+        """Steps that keep explicitly given numbers from being generated later."""
+        found: list[Step] = []
+        for stored in self.explicit:
+            assert stored.identity is not None
+            made = stored.identity
+            highest = exp.Max if made.increment > 0 else exp.Min
+            value = column(new_name(self._table.columns.index(stored)))
+            query = select([highest(this=value)], staged(stage))
+            step = SkipNumbers(
+                self._table.id, stored.physical, made.start, made.increment, Query.of(query)
+            )
+            found.append(step)
+        return found
+
+    def _value(self, stored: Column) -> exp.Expr:
+        place = self._place.get(stored.physical)
+        given = None if place is None else column(given_name(place), "r")
+        if stored.physical == ROW_ID:
+            count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
+            return self._numbered(
+                Number(self._table.id, ROW_ID, self._part.named("row"), count=count)
+            )
+        if stored.identity is not None:
+            return self._identity(stored, place, given)
+        return typed(default_value(stored), stored) if given is None else given
+
+    def _identity(self, stored: Column, place: int | None, given: exp.Expr | None) -> exp.Expr:
+        assert stored.identity is not None
+        if given is not None and place not in self._source.only_defaults:
+            if stored.identity.always and self._overriding == "":
+                raise self._generated_always(stored)
+            if self._overriding == "USER":
+                given = None
+            else:
+                self.explicit.append(stored)
+        else:
+            given = None
+        mixed = place in self._source.some_defaults
+        if given is not None and not mixed and not self._manners.null_generates:
+            return given
+        made = typed(self._numbered(self._number(stored)), stored)
+        if given is None:
+            return made
+        if self._manners.null_generates:
+            return exp.Coalesce(this=given, expressions=[made])
+        assert place is not None
+        return exp.Case().when(column(default_mark(place), "r"), made).else_(given)
+
+    def _number(self, stored: Column) -> Number:
+        assert stored.identity is not None
+        return Number(
+            self._table.id,
+            stored.physical,
+            self._part.named(f"first_{self._table.columns.index(stored)}"),
+            stored.identity.start,
+            stored.identity.increment,
+            self._part.named("source") if self.row_count is None else None,
+            self.row_count or 0,
+        )
+
+    def _numbered(self, number: Number) -> exp.Expr:
+        self.steps.append(number)
+        offset: exp.Expr = self._row.copy()
+        if number.increment != 1:
+            step = exp.Literal.number(abs(number.increment))
+            factor = exp.Neg(this=step) if number.increment < 0 else step
+            offset = exp.Mul(this=exp.paren(offset), expression=exp.paren(factor))
+        return exp.Add(this=exp.Placeholder(this=number.name), expression=exp.paren(offset))
+
+    def _generated_always(self, stored: Column) -> PalimpsestError:
+        return PalimpsestError(
+            Code.GENERATED_COLUMN,
+            f'column "{stored.name}" of {self._table.name} is GENERATED ALWAYS',
+            advice="leave it out, give DEFAULT, or write OVERRIDING SYSTEM VALUE",
+            position=position_of(self._source.expression),
+        )

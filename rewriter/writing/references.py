@@ -1,0 +1,307 @@
+"""Guards for foreign keys: what a statement leaves behind must have its parents.
+
+They look at the state after the whole statement: the rows there are, less those that end, and those
+that begin, in every table that the statement changes. Rows whose reference stays as it was are not
+looked at, and a NULL in it refers to nothing. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from journal.errors import Code
+from journal.plan import Guard, Query
+from journal.refusal import Refusal, Refused
+from journal.relations import column, union_all
+from journal.schema import CatalogSnapshot, ForeignKey, Reference, Table
+from journal.sql import all_of, any_of, cast, limited, named, named_table, relation, select
+from rewriter.reading.reads import Reads
+from rewriter.writing.changes import ChangeSet, literally, old_name, shown_values
+
+_ADVICE_CHILD = "write the row that it refers to first, or leave the reference NULL"
+_ADVICE_PARENT = "change or delete the rows that refer to it first, in the same transaction"
+
+
+def reference_guards(reads: Reads, changes: Sequence[ChangeSet]) -> list[Guard]:
+    """Guards that no foreign key is violated after all these changes of one statement."""
+    catalog = reads.context.catalog
+    found: list[Guard] = []
+    for changed in changes:
+        found += [_has_parents(reads, changed, r, changes) for r in _brought(catalog, changed)]
+    for changed in changes:
+        found += [_has_no_children(reads, changed, r, changes) for r in _taken(catalog, changed)]
+    return found
+
+
+def are_quick(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
+    """True if what the guards of a change set look at is found by key."""
+    by_key = all(is_by_key(r, changes) for r in _brought(catalog, changes))
+    return by_key and not _taken(catalog, changes)
+
+
+def violated(reads: Reads, changes: ChangeSet) -> list[Refused] | None:
+    """Rows that must not begin, where looking parents up by key tells all; else None."""
+    catalog = reads.context.catalog
+    brought = _brought(catalog, changes)
+    if not are_quick(catalog, changes) or (brought and not reads.context.swift):
+        return None
+    if any(r.child.id == r.parent.id for r in brought):
+        # The row itself may be the parent.
+        return None
+    found = []
+    for reference in brought:
+        values = _new_values(changes, reference.key.columns, "s")
+        there = _parents(reads, reference, [(exp.Literal.number(1), "found")], changes.constants)
+        missing = exp.Not(this=exp.Exists(this=there))
+        condition = all_of(*_concerned(changes, values, reference), missing)
+        texts: list[exp.Expr] = []
+        for value in values:
+            texts += [exp.Literal.string(", "), cast(value.copy(), "VARCHAR")]
+        found.append(Refused(condition, _without_parent(reference), texts[1:]))
+    return found
+
+
+def is_by_key(reference: Reference, changes: ChangeSet) -> bool:
+    """True if the parent is looked up by its key: the statement gives the key as constants."""
+    parent, key = reference.parent, reference.key
+    if parent.hidden_key or set(key.parent_columns) != set(parent.key):
+        return False
+    return all(c in changes.constants for c in key.columns)
+
+
+def parents_of(changes: ChangeSet, reference: Reference, present: exp.Query) -> Guard:
+    """A guard that every row that begins has a parent among those ``present`` shows."""
+    rows = _referring(changes, reference)
+    rows.append("joins", _without(present, reference.key, "p"))
+    return _guard(rows, _without_parent(reference))
+
+
+def dangling(reference: Reference, rows: exp.Query, present: exp.Query) -> Guard:
+    """A guard that ``rows`` of the child all have a parent among those ``present`` shows."""
+    values: list[exp.Expr] = [column(c, "c") for c in reference.key.columns]
+    outputs = [named(v.copy(), f"v{i}") for i, v in enumerate(values)]
+    referring = select(outputs, relation(rows, "c"), *_filled(values))
+    shown = shown_values(_shown_columns(len(values), "s"))
+    found = select([named(shown, "shown")], relation(referring, "s"))
+    found.append("joins", _without(present, reference.key, "p"))
+    return _guard(found, _without_parent(reference))
+
+
+def _brought(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+    """The references that rows of a change set may newly have."""
+    table = changes.table
+    if changes.begins is False:
+        return []
+    return [
+        r
+        for r in catalog.references.get(table.id, ())
+        if r.child.id == table.id
+        and (changes.ends is not True or set(r.key.columns) & changes.written)
+    ]
+
+
+def _taken(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+    """The references whose parents a change set may take away."""
+    table = changes.table
+    if changes.ends is False:
+        return []
+    return [
+        r
+        for r in catalog.references.get(table.id, ())
+        if r.parent.id == table.id and _alters(changes, r.key.parent_columns)
+    ]
+
+
+def _alters(changes: ChangeSet, columns: Sequence[str]) -> bool:
+    """False if every row is there afterwards with the same values in these columns."""
+    kept = changes.ends is True and changes.begins is True
+    return not kept or bool(set(columns) & changes.written)
+
+
+def _has_parents(
+    reads: Reads, changes: ChangeSet, reference: Reference, every: Sequence[ChangeSet]
+) -> Guard:
+    parent, key = reference.parent, reference.key
+    constants = changes.constants if is_by_key(reference, changes) else None
+    names = tuple(dict.fromkeys((*key.parent_columns, *parent.key)))
+    present = _parents(reads, reference, [(column(n), n) for n in names], constants)
+    rows = _referring(changes, reference)
+    beside = [c for c in every if c.table.id == parent.id and _alters(c, key.parent_columns)]
+    rows.append("joins", _without(_less_ended(present, beside), key, "p"))
+    for number, other in enumerate(beside):
+        if other.begins is not False:
+            alias = f"b{number}"
+            same = _equal(
+                _new_values(other, key.parent_columns, alias), _shown_columns(len(key.columns), "s")
+            )
+            rows.append("joins", _anti(other.stage, alias, same + _flag(other.begins, alias)))
+    return _guard(rows, _without_parent(reference))
+
+
+def _parents(
+    reads: Reads,
+    reference: Reference,
+    outputs: list[tuple[exp.Expr, str]],
+    constants: Mapping[str, exp.Expr] | None,
+) -> exp.Query:
+    """The parent's current rows; with ``constants`` at least the one that these name."""
+    if constants is None:
+        return reads.relation(reference.parent, outputs)
+    pairs = zip(reference.key.parent_columns, reference.key.columns, strict=True)
+    given = {theirs: constants[mine].copy() for theirs, mine in pairs}
+    return reads.relation(reference.parent, outputs, given)
+
+
+def _has_no_children(
+    reads: Reads, changes: ChangeSet, reference: Reference, every: Sequence[ChangeSet]
+) -> Guard:
+    child, key = reference.child, reference.key
+    count = len(key.columns)
+    old = [_old_value(changes, c, "s") for c in key.parent_columns]
+    gone = select(
+        [named(v.copy(), f"v{i}") for i, v in enumerate(old)],
+        named_table(changes.stage, "s"),
+        *_flag(changes.ends, "s"),
+        *_filled(old),
+    )
+    source = select([exp.Star()], relation(gone, "s"))
+    if changes.begins is not False:
+        new = _new_values(changes, key.parent_columns, "b")
+        same = _equal(new, _shown_columns(count, "s")) + _flag(changes.begins, "b")
+        source.append("joins", _anti(changes.stage, "b", same))
+    names = tuple(dict.fromkeys((*key.columns, *child.key)))
+    beside = [c for c in every if c.table.id == child.id and _alters(c, key.columns)]
+    present = reads.relation(child, [(column(n), n) for n in names])
+    left = _less_ended(present, beside)
+    referring: list[exp.Query] = [
+        select([named(column(c, "c"), f"v{i}") for i, c in enumerate(key.columns)],
+               relation(left, "c"))
+    ]  # fmt: skip
+    for other in beside:
+        if other.begins is not False:
+            begun = _new_values(other, key.columns, "n")
+            outputs = [named(v, f"v{i}") for i, v in enumerate(begun)]
+            stage = named_table(other.stage, "n")
+            referring.append(select(outputs, stage, *_flag(other.begins, "n")))
+    same = _equal(_shown_columns(count, "c"), _shown_columns(count, "s"))
+    joined = exp.Join(this=relation(union_all(referring), "c"), kind="SEMI", on=all_of(*same))
+    rows = select([named(shown_values(_shown_columns(count, "s")), "shown")], relation(source, "s"))
+    rows.append("joins", joined)
+    return _guard(rows, _with_children(reference))
+
+
+def _referring(changes: ChangeSet, reference: Reference) -> exp.Select:
+    """The references of rows that begin, as columns ``v0..`` of ``s``, and as a text."""
+    values = _new_values(changes, reference.key.columns, "s")
+    begun = select(
+        [named(v.copy(), f"v{i}") for i, v in enumerate(values)],
+        named_table(changes.stage, "s"),
+        *_flag(changes.begins, "s"),
+        *_concerned(changes, values, reference),
+    )
+    shown = shown_values(_shown_columns(len(values), "s"))
+    return select([named(shown, "shown")], relation(begun, "s"))
+
+
+def _concerned(
+    changes: ChangeSet, values: Sequence[exp.Expr], reference: Reference
+) -> list[exp.Expr]:
+    """The conditions under which a row that begins needs a parent."""
+    found = _filled(values)
+    if changes.ends is False or changes.anew:
+        return found
+    differs: list[exp.Expr] = [
+        exp.NullSafeNEQ(this=_old_value(changes, c, "s"), expression=v.copy())
+        for c, v in zip(reference.key.columns, values, strict=True)
+    ]
+    if isinstance(changes.ends, str):
+        differs.append(exp.Not(this=column(changes.ends, "s")))
+    return [*found, exp.Paren(this=any_of(*differs))]
+
+
+def _less_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Query:
+    """The current rows less those that end."""
+    for number, changed in enumerate(changes):
+        if changed.ends is False:
+            continue
+        alias = f"e{number}"
+        key = changed.table.key
+        same = _equal([column(k, "c") for k in key], [_old_value(changed, k, alias) for k in key])
+        kept = select([exp.Star()], relation(present, "c"))
+        kept.append("joins", _anti(changed.stage, alias, same + _flag(changed.ends, alias)))
+        present = kept
+    return present
+
+
+def _without(present: exp.Query, key: ForeignKey, alias: str) -> exp.Join:
+    theirs = [column(c, alias) for c in key.parent_columns]
+    same = _equal(theirs, _shown_columns(len(theirs), "s"))
+    return exp.Join(this=relation(present, alias), kind="ANTI", on=all_of(*same))
+
+
+def _anti(stage: str, alias: str, conditions: Sequence[exp.Expr]) -> exp.Join:
+    return exp.Join(this=named_table(stage, alias), kind="ANTI", on=all_of(*conditions))
+
+
+def _equal(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
+    return [exp.EQ(this=a, expression=b) for a, b in zip(left, right, strict=True)]
+
+
+def _shown_columns(count: int, alias: str) -> list[exp.Expr]:
+    return [column(f"v{i}", alias) for i in range(count)]
+
+
+def _flag(which: bool | str, alias: str) -> list[exp.Expr]:
+    return [column(which, alias)] if isinstance(which, str) else []
+
+
+def _filled(values: Sequence[exp.Expr]) -> list[exp.Expr]:
+    return [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
+
+
+def _new_values(changes: ChangeSet, columns: Sequence[str], alias: str) -> list[exp.Expr]:
+    places = _places(changes.table)
+    stored = changes.table.stored
+    found = [exp.Paren(this=changes.new_value(places[c], stored[places[c]])) for c in columns]
+    for used in [node for value in found for node in value.find_all(exp.Column)]:
+        used.set("table", exp.to_identifier(alias))
+    return [value.this for value in found]
+
+
+def _old_value(changes: ChangeSet, physical: str, alias: str) -> exp.Column:
+    return column(old_name(_places(changes.table)[physical]), alias)
+
+
+def _places(table: Table) -> dict[str, int]:
+    return {c.physical: i for i, c in enumerate(table.stored)}
+
+
+def _guard(rows: exp.Select, why: Refusal) -> Guard:
+    return Guard(Query.of(limited(rows)), why.code, why.message, why.advice)
+
+
+def _without_parent(reference: Reference) -> Refusal:
+    child, parent, key = reference.child, reference.parent, reference.key
+    return Refusal(
+        Code.FOREIGN_KEY,
+        f'foreign key ({_names(child, key.columns)}) = ({{0}}) violates "{literally(key.name)}" of'
+        f" {literally(child.name)}: {literally(parent.name)} has no such"
+        f" ({_names(parent, key.parent_columns)})",
+        _ADVICE_CHILD,
+    )
+
+
+def _with_children(reference: Reference) -> Refusal:
+    child, parent, key = reference.child, reference.parent, reference.key
+    return Refusal(
+        Code.FOREIGN_KEY,
+        f"key ({_names(parent, key.parent_columns)}) = ({{0}}) of {literally(parent.name)} cannot"
+        f' go: "{literally(key.name)}" of {literally(child.name)} refers to it',
+        _ADVICE_PARENT,
+    )
+
+
+def _names(table: Table, columns: Sequence[str]) -> str:
+    return literally(", ".join(table.by_physical(c).name for c in columns))

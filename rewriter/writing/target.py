@@ -1,0 +1,139 @@
+"""The table a statement writes to, as its own expressions see it: alias, columns, old values.
+
+Shared by the writing rules. A target is read under logical names, plus the version under a name no
+client column has; ``old_values`` turns that into the staged columns of a change set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import Output, business_outputs, column, ident
+from journal.schema import ROW_ID, Column, Table, fold
+from journal.sql import cast, named
+from rewriter.names import VERSION, position_of, unknown_column
+from rewriter.reading.history import current_versions
+from rewriter.reading.key_lookup import Keys
+from rewriter.reading.reads import Reads
+from rewriter.reading.scopes import version_names
+from rewriter.users import stored_expression
+from rewriter.writing.changes import OLD_VERSION, new_name, old_name
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table under the alias its statement gives it."""
+
+    table: Table
+    alias: str
+
+    @staticmethod
+    def of(table: Table, node: exp.Table) -> Target:
+        """The target that a table reference names."""
+        return Target(table, node.alias or node.name)
+
+    def relation(
+        self, reads: Reads, keys: Keys | None = None, seen_by: exp.Expr | None = None
+    ) -> exp.Subquery:
+        """The current rows under the alias, logical names, with row id and version.
+
+        With ``keys`` it need hold only the row of that key. The version columns can be named by the
+        statement that sees it.
+        """
+        outputs = readable(self.table)
+        if seen_by is not None:
+            names = version_names(self.table)
+            if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
+                outputs += current_versions(self.table)
+        query = reads.relation(self.table, outputs, keys)
+        return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
+
+    def old_values(self) -> list[exp.Expr]:
+        """Projections that stage the old row and its version."""
+        found: list[exp.Expr] = [
+            named(column(c.name, self.alias), old_name(i)) for i, c in enumerate(self.table.stored)
+        ]
+        found.append(named(column(VERSION, self.alias), OLD_VERSION))
+        return found
+
+    def places(self) -> dict[str, int]:
+        """Place of each stored column by physical name."""
+        return {c.physical: i for i, c in enumerate(self.table.stored)}
+
+
+def readable(table: Table) -> list[Output]:
+    """Outputs of a target: business columns by logical name, row id, version."""
+    outputs = business_outputs(table.columns)
+    if table.hidden_key:
+        outputs.append((column(ROW_ID), ROW_ID))
+    outputs.append((column(table.format.version_column), VERSION))
+    return outputs
+
+
+def physical_rows(reads: Reads, table: Table, keys: Keys | None = None) -> exp.Query:
+    """The current rows under physical names with their version, for guards.
+
+    With ``keys`` it need hold only the row of that key.
+    """
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
+    outputs.append((column(table.format.version_column), table.format.version_column))
+    return reads.relation(table, outputs, keys)
+
+
+def find_column(table: Table, node: exp.Expr) -> Column:
+    """The column an identifier of a SET or column list names."""
+    found = table.find(node.name)
+    if found is None:
+        raise unknown_column(node.name, table, node)
+    return found
+
+
+def distinct_columns(table: Table, nodes: Sequence[exp.Expr]) -> list[Column]:
+    """The columns of a list in which each may stand once."""
+    columns: list[Column] = []
+    for node in nodes:
+        found = find_column(table, node)
+        if found in columns:
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'column "{found.name}" is named twice',
+                advice="name each column once",
+                position=position_of(node),
+            )
+        columns.append(found)
+    return columns
+
+
+def is_default(node: exp.Expr) -> bool:
+    """True for the keyword DEFAULT in place of a value."""
+    return (
+        isinstance(node, exp.Column | exp.Var)
+        and fold(node.name) == "default"
+        and not (isinstance(node.this, exp.Identifier) and node.this.quoted)
+    )
+
+
+def default_value(stored: Column) -> exp.Expr:
+    """What a column gets when no value is given (generated numbers apart)."""
+    if stored.default is None:
+        return exp.Null()
+    return stored_expression(stored.default)
+
+
+def typed(value: exp.Expr, stored: Column) -> exp.Expr:
+    """A value converted to the column's type, as an assignment does."""
+    return cast(value, stored.type)
+
+
+def key_columns(target: Target) -> list[exp.Expr]:
+    """The target's key as its expressions see it."""
+    return [column(target.table.by_physical(k).name, target.alias) for k in target.table.key]
+
+
+def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:
+    """Projections that stage new values, by physical name."""
+    return [named(value, new_name(places[name])) for name, value in values.items()]

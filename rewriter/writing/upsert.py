@@ -1,0 +1,167 @@
+"""What an INSERT says about keys that are taken: ON CONFLICT, ON DUPLICATE KEY UPDATE, OR REPLACE.
+
+Reads the clause, finds the constraints it means and refuses what has no meaning; the rows are made
+in ``upserting``. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.schema import Table, fold
+from rewriter.names import position_of
+from rewriter.writing.changes import unique_constraints
+from rewriter.writing.target import distinct_columns
+
+
+class Action(Enum):
+    """What happens to a new row whose key is taken."""
+
+    NOTHING = "nothing"
+    UPDATE = "update"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """What a statement says about conflicts.
+
+    ``arbiters`` are the constraints by name; ``assigned`` the SET expressions (None: every column
+    given), ``excluded`` the name under which they see the new row.
+    """
+
+    action: Action
+    arbiters: tuple[tuple[str, tuple[str, ...]], ...]
+    excluded: str = "excluded"
+    excluded_columns: tuple[str, ...] = ()
+    assigned: tuple[exp.Expr, ...] | None = None
+    where: exp.Expr | None = None
+
+
+def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
+    """What an INSERT says about conflicts, or None."""
+    conflict = ast.args.get("conflict")
+    alternative = str(ast.args.get("alternative") or "").upper()
+    constraints = unique_constraints(table)
+    if isinstance(conflict, exp.OnConflict):
+        if alternative:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f"INSERT OR {alternative} and ON CONFLICT both say what a conflict does",
+                advice="leave one of them out",
+                position=position_of(ast),
+            )
+        return _on_conflict(ast, conflict, table)
+    if ast.args.get("replacing"):
+        return Upsert(Action.REPLACE, tuple(constraints)) if constraints else None
+    if alternative == "REPLACE":
+        if not constraints:
+            raise _no_constraint("INSERT OR REPLACE", table, ast)
+        return Upsert(Action.UPDATE, _single(constraints, ast))
+    if alternative == "IGNORE" or ast.args.get("ignore"):
+        return Upsert(Action.NOTHING, tuple(constraints)) if constraints else None
+    if alternative:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"INSERT OR {alternative} is not supported",
+            advice="use INSERT OR REPLACE, INSERT OR IGNORE, or ON CONFLICT",
+            position=position_of(ast),
+        )
+    return None
+
+
+def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Upsert:
+    constraints = unique_constraints(table)
+    action = str(conflict.args.get("action") or "").upper()
+    duplicate = bool(conflict.args.get("duplicate"))
+    where = conflict.args.get("where")
+    condition = where.this if where is not None else None
+    arbiters = _arbiters(conflict, table)
+    if action.endswith("NOTHING"):
+        chosen = arbiters if arbiters is not None else constraints
+        return Upsert(Action.NOTHING, tuple(chosen))
+    if not action.endswith("UPDATE"):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "ON CONFLICT needs DO NOTHING or DO UPDATE SET",
+            advice="say what happens to a row whose key is taken",
+            position=position_of(conflict),
+        )
+    if not constraints:
+        raise _no_constraint("ON CONFLICT", table, ast)
+    if arbiters is not None:
+        chosen = arbiters
+    else:
+        chosen = [constraints[0]] if duplicate and len(constraints) == 1 else constraints
+        _single(chosen, ast)
+    alias = ast.expression.args.get("alias") if isinstance(ast.expression, exp.Values) else None
+    named = alias if duplicate and isinstance(alias, exp.TableAlias) else None
+    return Upsert(
+        Action.UPDATE,
+        tuple(chosen),
+        named.name if named else "excluded",
+        tuple(c.name for c in named.columns) if named else (),
+        tuple(conflict.expressions),
+        condition,
+    )
+
+
+def _arbiters(conflict: exp.OnConflict, table: Table) -> list[tuple[str, tuple[str, ...]]] | None:
+    constraints = unique_constraints(table)
+    named = conflict.args.get("constraint")
+    if named is not None:
+        found = [c for c in constraints if fold(c[0]) == fold(named.name)]
+        if not found:
+            raise PalimpsestError(
+                Code.NO_UNIQUE_CONSTRAINT,
+                f'{table.name} has no key or UNIQUE constraint named "{named.name}"',
+                advice="its constraints are " + (", ".join(c[0] for c in constraints) or "none"),
+                position=position_of(conflict),
+            )
+        return found
+    keys = conflict.args.get("conflict_keys")
+    if not keys:
+        return None
+    nodes = [k.this if isinstance(k, exp.Ordered) else k for k in keys]
+    wanted = {c.physical for c in distinct_columns(table, nodes)}
+    found = [c for c in constraints if set(c[1]) == wanted]
+    if not found:
+        raise PalimpsestError(
+            Code.NO_UNIQUE_CONSTRAINT,
+            f"no PRIMARY KEY or UNIQUE constraint of {table.name} is on exactly these columns",
+            advice="name the columns of one: "
+            + "; ".join(", ".join(_names(table, c[1])) for c in constraints),
+            position=position_of(conflict),
+        )
+    return found[:1]
+
+
+def _single(
+    constraints: Sequence[tuple[str, tuple[str, ...]]], node: exp.Expr
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if len(constraints) == 1:
+        return tuple(constraints)
+    raise PalimpsestError(
+        Code.NO_UNIQUE_CONSTRAINT,
+        "the table has several unique constraints, so the conflict to act on must be named",
+        advice="write ON CONFLICT (columns) DO UPDATE ..",
+        position=position_of(node),
+    )
+
+
+def _no_constraint(what: str, table: Table, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NO_UNIQUE_CONSTRAINT,
+        f"{what} needs a PRIMARY KEY or UNIQUE constraint, and {table.name} has none",
+        advice="insert without it, or create the table with a key",
+        position=position_of(node),
+    )
+
+
+def _names(table: Table, physical: Sequence[str]) -> list[str]:
+    return [table.by_physical(p).name for p in physical]

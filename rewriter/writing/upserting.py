@@ -1,0 +1,330 @@
+"""Upserts: new rows joined with the present rows of the same keys.
+
+Either the pair is left alone, or the present row ends and its changed form begins. The lookup is
+one join whose small side is the new rows, so its cost does not grow with the table. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.errors import Code
+from journal.plan import Guard, Query, Stage, Step
+from journal.relations import column, ident
+from journal.schema import Table, fold
+from journal.sql import all_of, any_of, cast, limited, named, select
+from rewriter.names import VERSION, is_nested
+from rewriter.reading.key_lookup import Keys
+from rewriter.reading.reads import Reads
+from rewriter.writing.assignments import assignments
+from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.writing.new_rows import ORDER, NewRows
+from rewriter.writing.returning import Result
+from rewriter.writing.target import Target, physical_rows
+from rewriter.writing.upsert import Action, Upsert
+from rewriter.writing.written import Part, Written, finish, fuse, settled, staged
+
+
+def upserted(
+    reads: Reads, part: Part, rows: NewRows, target: Target, upsert: Upsert, result: Result
+) -> Written:
+    """The part of an INSERT that says what to do about conflicts."""
+    builder = _Builder(reads, part, rows, target, upsert)
+    match upsert.action:
+        case Action.NOTHING:
+            return builder.nothing(result)
+        case Action.UPDATE:
+            return builder.update(result)
+        case Action.REPLACE:
+            return builder.replace(result)
+
+
+class _Builder:
+    """Makes the staged relations of one upsert."""
+
+    def __init__(
+        self, reads: Reads, part: Part, rows: NewRows, target: Target, upsert: Upsert
+    ) -> None:
+        self._reads = reads
+        self._rows = rows
+        self._target = target
+        self._table = target.table
+        self._upsert = upsert
+        self._source = part.named("rows")
+        self._stage = part.named("changed")
+        self._new = rows.query(ordered=True)
+        self._steps: list[Step] = [
+            *rows.steps,
+            Stage(self._source, Query.of(self._new)),
+            *rows.skipped(self._source),
+        ]
+        self._places = target.places()
+        self._all = frozenset(self._places)
+
+    def nothing(self, result: Result) -> Written:
+        """New rows whose keys are free, the first of each key."""
+        new = [column(new_name(i), "r") for i in range(len(self._places))]
+        query = select(new, staged(self._source, "r"))
+        single = self._rows.row_count == 1
+        for _, columns in self._upsert.arbiters:
+            query = query.where(self._free(columns), copy=False)
+            if not single and len(self._upsert.arbiters) == 1:
+                query = query.where(self._no_earlier(columns, None), copy=False)
+        if not single and len(self._upsert.arbiters) > 1:
+            self._steps.append(Stage(f"{self._source}_free", Query.of(self._with_order(query))))
+            query = self._first_of_each(f"{self._source}_free")
+        changes = ChangeSet(self._table, self._stage, False, True, self._all)
+        checked = frozenset(name for name, _ in self._upsert.arbiters)
+        fused = self._fused(changes, query, result, checked)
+        if fused is not None:
+            return fused
+        self._steps.append(Stage(self._stage, Query.of(query)))
+        return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+
+    def _with_order(self, query: exp.Select) -> exp.Select:
+        return query.select(column(ORDER, "r"))
+
+    def _first_of_each(self, free: str) -> exp.Select:
+        """The rows that an insertion one after another would keep, over several constraints.
+
+        A row is kept when no earlier one shares a value. Where a row is only in conflict with rows
+        that are themselves dropped, who wins depends on the order; those are refused by a guard.
+        """
+        kept = f"{free}_first"
+        conditions = [self._no_earlier(columns, free) for _, columns in self._upsert.arbiters]
+        first = exp.select("r.*").from_(staged(free, "r")).where(*conditions)
+        self._steps.append(Stage(kept, Query.of(first)))
+        either = [self._same_row(columns, "r", "f") for _, columns in self._upsert.arbiters]
+        winner = exp.select(exp.Literal.number(1)).from_(staged(kept, "f"))
+        winner = winner.where(exp.or_(*either))
+        undecided = exp.select(exp.alias_(exp.Literal.number(1), "found"))
+        undecided = undecided.from_(staged(free, "r")).where(exp.Not(this=exp.Exists(this=winner)))
+        self._steps.append(
+            Guard(
+                Query.of(undecided.limit(1)),
+                Code.ROW_TWICE,
+                "rows of the source are in conflict with one another over several constraints",
+                "insert them in separate statements, or name one constraint: ON CONFLICT (..)",
+            )
+        )
+        new = [column(new_name(i), "r") for i in range(len(self._places))]
+        return exp.select(*new).from_(staged(kept, "r"))
+
+    def _free(self, columns: Sequence[str]) -> exp.Expr:
+        present = settled(physical_rows(self._reads, self._table, self._keys(columns)))
+        assert isinstance(present, exp.Query)
+        same = [
+            exp.EQ(this=column(c, "c"), expression=column(new_name(self._places[c]), "r"))
+            for c in columns
+        ]
+        taken = exp.select(exp.Literal.number(1)).from_(present.subquery("c")).where(*same)
+        return exp.Not(this=exp.Exists(this=taken))
+
+    def _same_row(self, columns: Sequence[str], left: str, right: str) -> exp.Expr:
+        names = [new_name(self._places[c]) for c in columns]
+        return exp.paren(
+            exp.and_(*[exp.EQ(this=column(n, left), expression=column(n, right)) for n in names])
+        )
+
+    def _no_earlier(self, columns: Sequence[str], among: str | None) -> exp.Expr:
+        """True unless a row before this one in the source has the same values."""
+        names = [new_name(self._places[c]) for c in columns]
+        firsts = exp.select(
+            *[column(n) for n in names], exp.alias_(exp.Min(this=column(ORDER)), ORDER)
+        ).from_(staged(among or self._source))
+        firsts = firsts.group_by(*[column(n) for n in names])
+        same = [exp.EQ(this=column(n, "g"), expression=column(n, "r")) for n in names]
+        earlier = exp.LT(this=column(ORDER, "g"), expression=column(ORDER, "r"))
+        rows = exp.select(exp.Literal.number(1)).from_(firsts.subquery("g")).where(*same, earlier)
+        return exp.Not(this=exp.Exists(this=rows))
+
+    def update(self, result: Result) -> Written:
+        """New rows whose keys are free, and present rows changed where they are not."""
+        ((_, columns),) = self._upsert.arbiters
+        assigned = self._assigned()
+        present = column(VERSION, self._target.alias)
+        matched = exp.Not(this=exp.Is(this=present, expression=exp.Null()))
+        outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, ENDS)]
+        for index, stored in enumerate(self._table.stored):
+            new = self._excluded(stored.name)
+            kept: exp.Expr = column(stored.name, self._target.alias)
+            changed = assigned.get(stored.physical, kept)
+            value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
+            outputs.append(named(value, new_name(index)))
+        query = self._joined(outputs, columns)
+        if self._upsert.where is not None:
+            condition = self._in_scope(self._upsert.where.copy())
+            absent = exp.Is(this=present.copy(), expression=exp.Null())
+            query = query.where(any_of(absent, exp.Paren(this=condition)), copy=False)
+        holder = exp.Subquery(this=query)
+        self._reads.rewrite(holder)
+        written = frozenset(assigned) | self._all
+        changes = ChangeSet(self._table, self._stage, ENDS, True, written)
+        keeps_key = not set(columns) & set(assigned)
+        settled_names = {
+            n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
+        }
+        checked = frozenset(settled_names)
+        fused = self._fused(changes, holder.this, result, checked)
+        if fused is not None:
+            return fused
+        self._refuse_doubles(columns)
+        self._steps.append(Stage(self._stage, Query.of(holder.this)))
+        return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+
+    def _keys(self, columns: Sequence[str]) -> Keys | None:
+        """The key of the only new row, if that is what conflicts are about."""
+        return self._rows.keys() if tuple(columns) == self._table.key else None
+
+    def _fused(
+        self, changes: ChangeSet, query: exp.Query, result: Result, checked: frozenset[str]
+    ) -> Written | None:
+        """The part as one query, for a single row that is looked up by its key."""
+        if result.node is not None or self._rows.explicit:
+            return None
+        if not all(self._keys(columns) for _, columns in self._upsert.arbiters):
+            return None
+        stages = [(self._source, self._new), (self._stage, query)]
+        numbers = self._rows.steps
+        return fuse(self._reads, changes, stages, "INSERT", numbers=numbers, checked=checked)
+
+    def _assigned(self) -> dict[str, exp.Expr]:
+        if self._upsert.assigned is None:
+            key = {p for _, columns in self._upsert.arbiters for p in columns}
+            given = [c for c in self._rows.given if c.physical not in key]
+            return {c.physical: self._excluded(c.name) for c in given}
+        nodes = [self._in_scope(n.copy()) for n in self._upsert.assigned]
+        return assignments(self._table, nodes, self._target.alias).values
+
+    def _excluded(self, name: str) -> exp.Expr:
+        return column(name, self._upsert.excluded)
+
+    def _in_scope(self, node: exp.Expr) -> exp.Expr:
+        """Bare columns mean the present row; VALUES(c) and the new row's names mean the new one."""
+        for call in list(node.find_all(exp.Anonymous)):
+            if call.name.upper() == "VALUES" and len(call.expressions) == 1:
+                call.replace(self._excluded(call.expressions[0].name))
+        renamed = dict(
+            zip(
+                (fold(c) for c in self._upsert.excluded_columns),
+                (c.name for c in self._rows.given),
+                strict=False,
+            )
+        )
+        for used in list(node.find_all(exp.Column)):
+            if fold(used.table) == fold(self._upsert.excluded):
+                name = renamed.get(fold(used.name), used.name)
+                used.set("this", ident(name))
+            elif not used.table and not is_nested(used, node):
+                found = self._table.find(used.name)
+                default = isinstance(node, exp.EQ) and used is node.expression
+                if found is not None and not (default and fold(used.name) == "default"):
+                    used.set("table", ident(self._target.alias))
+        return node
+
+    def _joined(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
+        """New rows, each with the present row of the same key if there is one."""
+        fields = [
+            exp.Alias(this=column(new_name(i)), alias=ident(c.name))
+            for i, c in enumerate(self._table.stored)
+        ]
+        new = select(fields, staged(self._source))
+        same = [
+            exp.EQ(
+                this=column(name, self._target.alias),
+                expression=column(name, self._upsert.excluded),
+            )
+            for name in _names(self._table, columns)
+        ]
+        present = self._target.relation(self._reads, self._keys(columns), self._upsert.where)
+        join = exp.Join(this=settled(present), on=all_of(*same), side="LEFT")
+        query = select(outputs, _aliased(new, self._upsert.excluded))
+        query.append("joins", join)
+        return query
+
+    def _refuse_doubles(self, columns: Sequence[str]) -> None:
+        if self._rows.row_count == 1:
+            return
+        names = [new_name(self._places[c]) for c in columns]
+        shown = exp.Anonymous(
+            this="concat_ws",
+            expressions=[
+                exp.Literal.string(", "),
+                *[cast(column(n), "VARCHAR") for n in names],
+            ],
+        )
+        filled = [exp.Not(this=exp.Is(this=column(n), expression=exp.Null())) for n in names]
+        doubles = select([shown], staged(self._source), *filled)
+        doubles = doubles.group_by(*[column(n) for n in names], copy=False)
+        many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+        doubles = limited(doubles.having(many, copy=False))
+        shown_names = ", ".join(_names(self._table, columns))
+        self._steps.append(
+            Guard(
+                Query.of(doubles),
+                Code.ROW_TWICE,
+                f"two rows of the source have the same ({shown_names}) = ({{0}}),"
+                " so the row would change twice",
+                "make the source unique per key, with GROUP BY or DISTINCT ON",
+            )
+        )
+
+    def replace(self, result: Result) -> Written:
+        """The last new row of each key; every present row in its way ends."""
+        last = f"{self._source}_last"
+        arbiters = self._upsert.arbiters
+        later = exp.select(exp.Literal.number(1)).from_(staged(self._source, "l"))
+        either = [self._same_row(columns, "l", "r") for _, columns in arbiters]
+        later = later.where(
+            exp.or_(*either), exp.GT(this=column(ORDER, "l"), expression=column(ORDER, "r"))
+        )
+        rows = exp.select("r.*").from_(staged(self._source, "r"))
+        self._steps.append(Stage(last, Query.of(rows.where(exp.Not(this=exp.Exists(this=later))))))
+        count = len(self._places)
+        nothing_old = [exp.alias_(exp.Null(), old_name(i)) for i in range(count)]
+        begun = exp.select(
+            *nothing_old,
+            exp.alias_(exp.Null(), OLD_VERSION),
+            *[column(new_name(i), "r") for i in range(count)],
+            exp.alias_(exp.false(), ENDS),
+            exp.alias_(exp.true(), BEGINS),
+        ).from_(staged(last, "r"))
+        alias = self._target.alias
+        in_the_way = [
+            exp.Exists(
+                this=exp.select(exp.Literal.number(1))
+                .from_(staged(last, "r"))
+                .where(
+                    *[
+                        exp.EQ(
+                            this=column(name, alias),
+                            expression=column(new_name(self._places[c]), "r"),
+                        )
+                        for name, c in zip(_names(self._table, columns), columns, strict=True)
+                    ]
+                )
+            )
+            for _, columns in arbiters
+        ]
+        ended = exp.select(
+            *self._target.old_values(),
+            *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
+            exp.alias_(exp.true(), ENDS),
+            exp.alias_(exp.false(), BEGINS),
+        ).from_(settled(self._target.relation(self._reads)))
+        ended = ended.where(exp.or_(*in_the_way))
+        both = exp.union(ended, begun, distinct=False)
+        self._steps.append(Stage(self._stage, Query.of(both)))
+        changes = ChangeSet(self._table, self._stage, ENDS, BEGINS, self._all)
+        result.only = BEGINS
+        return finish(self._reads, changes, self._steps, "INSERT", result)
+
+
+def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(alias)))
+
+
+def _names(table: Table, physical: Sequence[str]) -> list[str]:
+    return [table.by_physical(p).name for p in physical]
