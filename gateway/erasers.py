@@ -63,8 +63,7 @@ def eraser_of(session: Session) -> Eraser:
         return _on_hive(session, on_hive)
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
-        "an erasure needs an embedded warehouse or a PostgreSQL database, this store is"
-        f" {session.journal.place}",
+        f"this store cannot erase: {session.journal.place}",
         advice="docs/index.md says what each store can",
     )
 

@@ -21,8 +21,8 @@ from journal.sealer import Sealer
 from journal.stores.elsewhere import is_elsewhere, is_file_system, shown_place
 
 _FORMS = (
-    "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// or"
-    " palimpsest+postgresql://user@host:port/database"
+    "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// (a temporary one),"
+    " palimpsest+postgresql://user@host:port/database or palimpsest+hive://user@host:port/database"
 )
 
 

@@ -100,7 +100,7 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the store cannot run this: {str(error).rstrip('.')}",
-            advice="write it in terms that the store has",
+            advice="use functions and types that the store has; docs/index.md leads to its page",
         ) from error
 
 

@@ -133,8 +133,9 @@ def check_function(node: exp.Expr) -> None:
     if reaches_out(node):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"the function {function_name(node)} is not supported",
-            advice="it would read or change what no statement of a client may",
+            f"the function {function_name(node)} is not supported: it reads or changes what lies"
+            " outside of the tables",
+            advice="use tables, COPY, or a function of values alone",
             position=position_of(node),
         )
 

@@ -153,7 +153,9 @@ def parse_one(sql: str, dialect: str) -> Parsed:
     found = parse(sql, dialect, DEFAULT_LIMITS)
     if len(found) != 1:
         raise PalimpsestError(
-            Code.SYNTAX, f"one statement was expected, there are {len(found)}", advice="give one"
+            Code.SYNTAX,
+            f"a preview is of one statement, there are {len(found)}",
+            advice="give them one after another",
         )
     return found[0]
 

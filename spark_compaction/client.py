@@ -252,7 +252,8 @@ class _Process:
 
     def _failed(self, task_id: str, answer: Mapping[str, Any]) -> PalimpsestError:
         if task_id in self._cancelled:
-            return PalimpsestError(Code.CANCELLED, "the job was cancelled")
+            advice = "nothing was changed; run it again if it is still wanted"
+            return PalimpsestError(Code.CANCELLED, "the job was cancelled", advice=advice)
         return PalimpsestError(
             Code.JOB_FAILED,
             f"the job failed in Spark: {answer['error']}",

@@ -184,6 +184,7 @@ class _Unit:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
                 f"{folder} has {sum(f.rows for f in files)} rows, not {counts.total}",
+                advice="nothing was changed; run `palimpsest verify`, then the job again",
             )
         return Written(tier, layout, files, counts)
 

@@ -25,7 +25,7 @@ class LocalEngine:
     def spark(self) -> Any:
         """There is none."""
         raise PalimpsestError(
-            Code.JOB_ENGINE, "this job needs Spark", advice="run it with the engine spark"
+            Code.JOB_ENGINE, "this job needs Spark", advice="SET job_engine = 'spark'"
         )
 
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
@@ -35,7 +35,8 @@ class LocalEngine:
         for done, unit in enumerate(units):
             if self._cancelled.is_set():
                 self._cancelled.clear()
-                raise PalimpsestError(Code.CANCELLED, "the job was cancelled")
+                advice = "nothing was changed; run it again if it is still wanted"
+                raise PalimpsestError(Code.CANCELLED, "the job was cancelled", advice=advice)
             progress(function, done, len(units))
             results.append(call(unit))
         progress(function, len(units), len(units))

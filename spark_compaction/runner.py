@@ -35,7 +35,7 @@ from journal.stores import duckdb_catalog as rows_of
 
 _LOG = logging.getLogger("palimpsest.jobs")
 _REPLANS_MAX = 5
-"""How long a retired segment is kept unless told otherwise."""
+"""How often a job is planned anew before it gives up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,8 @@ def _run_alone(
     except PalimpsestError as error:
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.
-        found = PalimpsestError(Code.JOB_FAILED, f"{type(error).__name__}: {error}")
+        said = f"{type(error).__name__}: {error}"
+        found = PalimpsestError(Code.JOB_FAILED, said, advice="its log is in system.jobs")
         found.__cause__ = error
     else:
         tell(report.why or report.state)

@@ -97,8 +97,8 @@ def write(
                 raise
     raise PalimpsestError(
         Code.SERIALIZATION,
-        "others were always first to commit",
-        advice="roll back and run the transaction again",
+        "could not serialize access: other transactions always committed first",
+        advice="roll back and run the transaction again, when fewer write at once",
     )
 
 

@@ -363,7 +363,11 @@ def _arrow(kinds: Sequence[tuple[str, Kind]], columns: Sequence[list[Any]]) -> p
             pa.array(values, kind.arrow) for (_, kind), values in zip(kinds, columns, strict=True)
         ]
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise PalimpsestError(Code.DATA, f"a value does not fit its type: {error}") from error
+        raise PalimpsestError(
+            Code.DATA,
+            f"a value does not fit its type: {error}",
+            advice="CAST it to a wider type in the query, or mend the value",
+        ) from error
     return pa.table(arrays, names=[name for name, _ in kinds])
 
 

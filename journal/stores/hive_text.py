@@ -135,7 +135,7 @@ def written(tree: exp.Expr, engine: Engine = Engine.SPARK) -> str:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"a Hive store cannot run this: {str(error).rstrip('.')}",
-            advice=f"write it in terms that {engine.value} has",
+            advice=f"use functions and types that {engine.value} has: docs/hive.md",
         ) from error
     return text.replace(nuls, "\\000") if nuls else text
 

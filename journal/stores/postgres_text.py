@@ -115,7 +115,7 @@ def refusal(what: str, advice: str = "") -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"a PostgreSQL store cannot run this: {what}",
-        advice=advice or "write it in terms that PostgreSQL has",
+        advice=advice or "use functions and types that PostgreSQL has: docs/postgresql.md",
     )
 
 

@@ -164,6 +164,9 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(how)
 
 
+_LOOK = "look into the log of the catalog's server; if the error stays, report it"
+
+
 @contextmanager
 def _mapped() -> Iterator[None]:
     try:
@@ -171,12 +174,12 @@ def _mapped() -> Iterator[None]:
     except DBAPIError as error:
         raise _translated(error) from error
     except SQLAlchemyError as error:
-        raise PalimpsestError(Code.STORE, f"the catalog failed: {error}") from error
+        raise PalimpsestError(Code.STORE, f"the catalog failed: {error}", advice=_LOOK) from error
 
 
 def _translated(error: DBAPIError) -> PalimpsestError:
     said = " ".join(str(error.orig).split())
-    code, advice = Code.STORE, ""
+    code, advice = Code.STORE, _LOOK
     if "readonly" in said or "read-only" in said:
         code, advice = Code.STORE_READ_ONLY, "give the process the right to write the catalog"
     elif "full" in said:

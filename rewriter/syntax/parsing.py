@@ -118,7 +118,11 @@ def _statement(
         except RecursionError:
             raise too_deep(limits) from None
         if len(found) != 1 or found[0] is None:
-            raise PalimpsestError(Code.SYNTAX, "one statement was expected")
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "one statement was expected",
+                advice="write one; several run one after another, each by itself",
+            )
         return found[0]
 
     recognised = own.recognise(renamed, parse_tokens)

@@ -79,7 +79,10 @@ def explain(tokens: list[Token], parse: Parse) -> Explain:
         rest = rest[2:]
     if not rest:
         raise PalimpsestError(
-            Code.SYNTAX, "EXPLAIN needs a statement", position=_position(tokens[0])
+            Code.SYNTAX,
+            "EXPLAIN needs a statement",
+            advice="write a query, or a statement that writes, behind it",
+            position=_position(tokens[0]),
         )
     return Explain(SqlStatement(parse(rest)), analyze)
 

@@ -1,11 +1,13 @@
-"""docs/errors.md and the registry of codes say the same: one section per code, in their order."""
+"""Errors teach: each says what to do, and docs/errors.md has a section per code, in their order."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 from journal.errors import Code
+from tests.architecture.sources import PACKAGES, sources
 
 SECTION = re.compile(r"^### (PAL-\d{3}) (.+) \(([0-9A-Z]{5})\)$", re.MULTILINE)
 
@@ -41,6 +43,19 @@ def test_every_section_says_why_and_what_to_do(root: Path) -> None:
         if len(body) < 60 or "**What to do.**" not in body
     ]
     assert not silent
+
+
+def test_every_error_says_what_to_do() -> None:
+    silent = [
+        f"{source.name}:{node.lineno}"
+        for source in sources(*PACKAGES)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "PalimpsestError"
+        and "advice" not in {given.arg for given in node.keywords}
+    ]
+    assert not silent, f"give advice: {silent}"
 
 
 def test_every_code_is_raised_somewhere(root: Path) -> None:
