@@ -130,7 +130,7 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
     """Lists of keys hide rows until the partitions that hold them are written anew."""
     from gateway.erasing import ask_again
     from journal.erasure.access import Sight
-    from journal.hive import accepting, erasing
+    from journal.hive import acceptance, erasing
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -140,11 +140,11 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
 
     return Eraser(
         journal,
-        partial(accepting.accept, journal),
-        partial(accepting.dry_run, journal),
-        partial(accepting.cancel, journal),
+        partial(acceptance.accept, journal),
+        partial(acceptance.dry_run, journal),
+        partial(acceptance.cancel, journal),
         purge,
-        Sight(accepting.keys_of),
+        Sight(acceptance.keys_of),
         partial(erasing.planned, journal),
         at_once=True,
     )

@@ -18,7 +18,7 @@ from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Request, looked_for
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
-from journal.hive import accepting, copied, masks
+from journal.hive import acceptance, copied, masks
 from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.rewriting import staging
@@ -73,7 +73,7 @@ def _hide(journal: HiveJournal, settled: Settled) -> Request:
         mask = masks.write(journal, statement.session, table, keys, made)
         done = replace(settled.done, mask=mask, keys=keys.num_rows)
         moved = _hidden(journal, held, table, keys, replace(settled, done=done))
-    accepting.show(journal)
+    acceptance.show(journal)
     return moved
 
 
