@@ -24,6 +24,7 @@ import gateway
 from bench.measure import OURS, Promise, Report, Run
 from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
+from gateway.running import Asked
 from journal.plan import Fetch
 from journal.stores.postgres_cursor import ChunkCursor
 from journal.stores.postgres_text import render
@@ -53,7 +54,8 @@ def rewritten(con: Connection, sql: str) -> str:
     """The text of a query as the server gets it; it must take no parameters."""
     session = con.session
     (parsed,) = session.parse(sql)
-    plan = session.executor.plan(session.journal.begin(), parsed, session.settings, session.dialect)
+    asked = Asked(parsed, {}, session.settings, session.dialect)
+    plan = session.executor.plan(session.journal.begin(), asked)
     (step,) = plan.steps
     assert isinstance(step, Fetch)
     return render(step.query).sql

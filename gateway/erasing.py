@@ -20,6 +20,7 @@ from sqlglot import exp
 from gateway.erasers import eraser_of
 from gateway.procedures import no_table
 from gateway.results import Outcome
+from gateway.running import Asked
 from journal.catalog import change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
@@ -127,13 +128,12 @@ class _Asking:
 
         return find
 
-    def found(self, transaction: Transaction, asked: Parsed) -> pa.Table:
+    def found(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
         """The keys that a statement finds."""
+        settings = replace(self.settings, as_of=None)
+        asked = Asked(parsed, self.parameters, settings, self.dialect)
         try:
-            outcome = self.session.executor.run(
-                *(transaction, asked, self.parameters, replace(self.settings, as_of=None)),
-                *(self.dialect, self.session.cancellation),
-            )
+            outcome = self.session.executor.run(transaction, asked, self.session.cancellation)
             assert outcome.rows is not None
             rows = outcome.rows.arrow()
         finally:

@@ -54,7 +54,6 @@ from journal.transaction import StatementWrites, Transaction
 from rewriter.context import RewriteContext, Sight
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain
-from rewriter.syntax.parsing import Parsed
 
 
 class Executor:
@@ -85,19 +84,14 @@ class Executor:
     def run(
         self,
         transaction: Transaction,
-        parsed: Parsed,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-        dialect: str,
+        asked: Asked,
         cancellation: Cancellation,
-        batch: pa.Table | None = None,
     ) -> Outcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
-        asked = Asked(parsed, parameters, settings, dialect, batch)
-        times = TimePoints(self._journal, parameters)
+        times = TimePoints(self._journal, asked.parameters)
         outcome = None
-        swift = batch is None and not isinstance(parsed.statement, Explain)
+        swift = asked.batch is None and not isinstance(asked.parsed.statement, Explain)
         if swift and self._recall is not None:
             outcome = self._recall.attempt(transaction, asked, times, cancellation)
         if outcome is None and swift and self._journal.can_fail:
@@ -154,23 +148,17 @@ class Executor:
             statement.close()
         return outcome
 
-    def plan(
-        self, transaction: Transaction, parsed: Parsed, settings: Settings, dialect: str
-    ) -> StatementPlan:
+    def plan(self, transaction: Transaction, asked: Asked) -> StatementPlan:
         """The plan a statement would have now; nothing runs."""
         statement = self._journal.statement(transaction)
         try:
-            asked = Asked(parsed, {}, settings, dialect)
-            return self.plan_for(statement, asked, TimePoints(self._journal, {}))
+            return self.plan_for(statement, asked, TimePoints(self._journal, asked.parameters))
         finally:
             statement.close()
 
     def run_direct(
         self,
-        parsed: Parsed,
-        parameters: Mapping[str, Any],
-        settings: Settings,
-        dialect: str,
+        asked: Asked,
         cancellation: Cancellation,
         author: Author,
         temporary: Temporary,
@@ -181,12 +169,11 @@ class Executor:
         """
         if not self._journal.takes_direct:
             return None
-        swift = self._journal.can_fail
-        own = temporary.plans
-        key = plan_key(parsed, settings, dialect, batch=False, swift=swift, own=own)
+        settings, parameters = asked.settings, asked.parameters
+        asked = replace(asked, swift=self._journal.can_fail)
+        key = plan_key(asked, temporary.plans)
         if settings.as_of is not None or not self._cache.is_bounded(key):
             return None
-        asked = Asked(parsed, parameters, settings, dialect, swift=swift)
         with self._journal.direct(settings.commit_message, cancellation) as statement:
             temporary.show(statement.transaction)
             statement.session.use_zone(settings.timezone)
@@ -211,7 +198,7 @@ class Executor:
                     return None
                 raise diagnosed(error, asked, statement.transaction.catalog) from error
             if run.appended:
-                text = digest(parsed)
+                text = digest(asked.parsed)
                 statement.commit_direct(version, run.appended, text, author)
         return outcome_of(plan, run)
 
@@ -221,9 +208,7 @@ class Executor:
         transaction = statement.transaction
         seen: dict[int, Sight] = {}
         sights = sights_of(statement, seen)
-        batch = asked.batch is not None
-        how = {"batch": batch, "swift": asked.swift, "recalled": asked.recalled}
-        key = plan_key(parsed, settings, asked.dialect, **how, own=transaction.plans)
+        key = plan_key(asked, transaction.plans)
         find = times.of(statement)
         plan = self._cache.plan(key, transaction.catalog, sights, find)
         if plan is not None:
@@ -239,7 +224,7 @@ class Executor:
             describe=describer(statement, asked.parameters),
             dropped=dropped_tables(statement),
             new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
-            batch=batch,
+            batch=asked.batch is not None,
             swift=asked.swift,
             recalled=asked.recalled,
             references=self._journal.keeps_references,

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from gateway.config import Settings
+from gateway.running import Asked
 from journal.plan import Keyed, StatementPlan
 from journal.schema import CatalogSnapshot
 from rewriter.context import Sight, Sights, Times
@@ -100,22 +100,15 @@ def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times:
     return all(times(point).catalog is then for point, then in points)
 
 
-def plan_key(
-    parsed: Parsed,
-    settings: Settings,
-    dialect: str,
-    *,
-    batch: bool,
-    swift: bool = False,
-    recalled: bool = False,
-    own: object = None,
-) -> Hashable:
+def plan_key(asked: Asked, own: object) -> Hashable:
     """Under what a plan is kept: what it depends on besides the catalog.
 
     ``own`` stands for the temporary relations that the session has, None for none.
     """
-    how = (batch, swift, recalled, own)
-    return (parsed.text, dialect, settings.search_path, settings.as_of, how, settings.limits)
+    settings = asked.settings
+    how = (asked.batch is not None, asked.swift, asked.recalled, own)
+    text, dialect = asked.parsed.text, asked.dialect
+    return (text, dialect, settings.search_path, settings.as_of, how, settings.limits)
 
 
 def creates(parsed: Parsed) -> bool:

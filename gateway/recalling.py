@@ -47,11 +47,8 @@ class Recall:
 
     def is_likely(self, transaction: Transaction, asked: Asked) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
-        swift = self._executor.journal.can_fail
-        own = transaction.plans
-        usual = plan_key(
-            asked.parsed, asked.settings, asked.dialect, batch=False, swift=swift, own=own
-        )
+        swift = replace(asked, swift=self._executor.journal.can_fail)
+        usual = plan_key(swift, transaction.plans)
         keyed = self._executor.cache.keyed(usual)
         if self._rows.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.

@@ -27,6 +27,7 @@ from gateway.erasing import erase_rows
 from gateway.executor import Executor
 from gateway.parameters import bind, refuse_placeholders
 from gateway.results import HeldRows, Outcome, StreamedRows
+from gateway.running import Asked
 from journal.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_USER
@@ -200,48 +201,29 @@ class Session:
             raise
 
     def _run_sql(self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None) -> Outcome:
+        asked = Asked(parsed, bound, self.settings, self.dialect, batch)
         if self.transaction is None and self.autocommit:
-            return self._autocommit(parsed, bound, batch)
+            return self._autocommit(asked)
         if self.transaction is None:
             self.transaction = self.started()
         try:
-            return self.executor.run(
-                self.transaction,
-                parsed,
-                bound,
-                self.settings,
-                self.dialect,
-                self.cancellation,
-                batch,
-            )
+            return self.executor.run(self.transaction, asked, self.cancellation)
         except BaseException:
             self._failed()
             raise
 
-    def _autocommit(
-        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
-    ) -> Outcome:
-        if batch is None:
+    def _autocommit(self, asked: Asked) -> Outcome:
+        """Run a statement in a transaction of its own; again if another one came first."""
+        if asked.batch is None:
             author = Author(self.user, self.settings.application)
-            done = self.executor.run_direct(
-                *(parsed, bound, self.settings, self.dialect, self.cancellation, author),
-                self.temporary,
-            )
+            done = self.executor.run_direct(asked, self.cancellation, author, self.temporary)
             if done is not None:
                 self._seal(done.written)
                 return done
         for attempt in range(self.settings.retries + 1):
             transaction = self.started()
             try:
-                outcome = self.executor.run(
-                    transaction,
-                    parsed,
-                    bound,
-                    self.settings,
-                    self.dialect,
-                    self.cancellation,
-                    batch,
-                )
+                outcome = self.executor.run(transaction, asked, self.cancellation)
                 if isinstance(outcome.rows, StreamedRows):
                     return outcome
                 self._commit(transaction)

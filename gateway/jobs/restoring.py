@@ -16,6 +16,7 @@ from sqlglot import exp
 from gateway.conditions import read_condition
 from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
+from gateway.running import Asked
 from journal.commit import Author
 from journal.duration import Duration, Unit
 from journal.errors import Code, PalimpsestError
@@ -145,10 +146,8 @@ def write(context: JobContext, begun: Transaction, difference: Difference) -> in
     """Write the difference in a transaction; how many rows it is."""
     session = context.session
     begun.shown.append((difference.shown, difference.manifest))
-    outcome = session.executor.run(
-        *(begun, statement(context, difference), {}, session.settings, "duckdb"),
-        session.cancellation,
-    )
+    asked = Asked(statement(context, difference), {}, session.settings, "duckdb")
+    outcome = session.executor.run(begun, asked, session.cancellation)
     return max(0, outcome.row_count)
 
 

@@ -9,6 +9,7 @@ from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.running import Asked
 from rewriter.preview import Preview, PreviewStep, of_plan, parse_one
 from rewriter.statement import SessionStatement
 
@@ -29,7 +30,8 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
         if transaction is None:
             transaction = session.started(read_only=True)
         try:
-            plan = session.executor.plan(transaction, parsed, session.settings, session.dialect)
+            asked = Asked(parsed, {}, session.settings, session.dialect)
+            plan = session.executor.plan(transaction, asked)
             return of_plan(plan, parsed, transaction.catalog, dialect)
         finally:
             if borrowed:
