@@ -36,15 +36,8 @@ from rewriter.definitions.policies import check_properties, held_steps
 from rewriter.definitions.temporary import new_own
 from rewriter.names import find_table, position_of, table_name, unknown_table
 from rewriter.reading.reads import Reads
-from rewriter.writing.changes import (
-    OLD_VERSION,
-    ChangeSet,
-    append_step,
-    guard_steps,
-    new_name,
-    old_name,
-    unique_constraints,
-)
+from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
+from rewriter.writing.guards import guard_steps, unique_constraints
 from rewriter.writing.references import parents_of
 
 STAGE = "altered"

@@ -22,14 +22,8 @@ from rewriter.reading.history import Past
 from rewriter.reading.reads import Moment, Reads
 from rewriter.reading.time_travel import check_versioned, request
 from rewriter.statement import Restore, Source
-from rewriter.writing.changes import (
-    OLD_VERSION,
-    ChangeSet,
-    append_step,
-    guard_steps,
-    new_name,
-    old_name,
-)
+from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
+from rewriter.writing.guards import guard_steps
 from rewriter.writing.references import reference_guards
 from rewriter.writing.target import physical_rows, readable
 

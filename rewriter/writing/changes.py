@@ -1,4 +1,4 @@
-"""A change set: logical rows that change, and the journal rows, guards and results they make.
+"""A change set: logical rows that change, and the journal rows they make.
 
 Every writing rule stages one relation with a row per changed logical row: the old values and old
 version for rows that end, the new values for rows that begin. From there INSERT is the same as
@@ -10,33 +10,26 @@ client can use their names: a store may take an alias for a column that is not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.errors import Code
-from journal.plan import P_VERSION, Append, Distinct, Guard, Query, Step
-from journal.refusal import Refusal, Refused, failing
+from journal.plan import P_VERSION, Append, Query
+from journal.refusal import Refused, failing
 from journal.relations import column, ident, union_all, version_type, version_value
-from journal.schema import ROW_ID, Check, Column, Table
+from journal.schema import Column, Table
 from journal.segment import RowCounts
 from journal.sql import (
     all_of,
     any_of,
     cast,
-    expression,
-    limited,
-    named,
     named_table,
-    relation,
     select,
     where,
 )
-from journal.trees import copied
 from rewriter.definitions.computed import generated_value, with_generated
 from rewriter.names import INTERNAL
-from rewriter.users import stored_expression
 
 OLD_VERSION = f"{INTERNAL}ov"
 ENDS, BEGINS = f"{INTERNAL}ends", f"{INTERNAL}begins"
@@ -84,31 +77,24 @@ class ChangeSet:
             return generated_value(self.table, stored, lambda n: self.new_value(*places[n]))
         return column(old_name(index) if kept else new_name(index), "s")
 
+    def staged(self, outputs: Sequence[exp.Expr]) -> exp.Select:
+        """A query of the staged rows, which it names ``s``."""
+        return select(outputs, named_table(self.stage, "s"))
+
+    @property
+    def begun(self) -> exp.Expr | None:
+        """Which staged rows begin a row version; None where that is not told row by row."""
+        return column(self.begins, "s") if isinstance(self.begins, str) else None
+
+    @property
+    def ended(self) -> exp.Expr | None:
+        """Which staged rows end a row version; None where that is not told row by row."""
+        return column(self.ends, "s") if isinstance(self.ends, str) else None
+
     @property
     def moves_key(self) -> bool:
         """True when rows may end under one key and begin under another."""
         return self.begins is not False and bool(set(self.table.key) & self.written)
-
-
-def guard_steps(
-    changes: ChangeSet,
-    current: Callable[[], exp.Query],
-    checked: frozenset[str] = frozenset(),
-) -> list[Step]:
-    """Guards that every row that begins keeps the constraints of its table.
-
-    ``current`` gives the table's current state, for keys that may be taken; ``checked`` names
-    constraints the staging has seen to.
-    """
-    if changes.begins is False:
-        return []
-    steps: list[Step] = [*_not_null(changes)]
-    steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
-    wanted = unsettled(changes, checked)
-    for name, columns in unique_constraints(changes.table):
-        if name in wanted:
-            steps.append(_unique(changes, name, columns, current()))
-    return steps
 
 
 def append_step(changes: ChangeSet) -> Append:
@@ -141,195 +127,6 @@ def fused(
     return Query.of(rows)
 
 
-def violations(changes: ChangeSet) -> list[Refused]:
-    """Rows that must not begin, the unique constraints apart."""
-    if changes.begins is False:
-        return []
-    table = changes.table
-    found = [Refused(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)]
-    for check in table.checks:
-        if _concerns(changes, check):
-            found.append(
-                Refused(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
-            )
-    return found
-
-
-def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
-    """Rows whose key is there already, which ``condition`` says."""
-    (name, columns), *_ = unique_constraints(changes.table)
-    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
-    values = [changes.new_value(*places[p]) for p in columns]
-    texts: list[exp.Expr] = []
-    for value in values:
-        texts += [exp.Literal.string(", "), cast(value, "VARCHAR")]
-    return Refused(condition, _is_taken(changes.table, name, columns), texts[1:])
-
-
-def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
-    """Names of the unique constraints that rows may violate, apart from those in ``checked``."""
-    if changes.begins is False:
-        return []
-    return [
-        name
-        for name, columns in unique_constraints(changes.table)
-        if name not in checked and (changes.ends is not True or set(columns) & changes.written)
-    ]
-
-
-def unique_constraints(table: Table) -> list[tuple[str, tuple[str, ...]]]:
-    """Name and physical columns of the declared key and of each UNIQUE constraint."""
-    found: list[tuple[str, tuple[str, ...]]] = []
-    if not table.hidden_key:
-        found.append((table.key_name or f"{table.name.name}_pkey", table.key))
-    return found + [(u.name, u.columns) for u in table.uniques]
-
-
-def _begun(changes: ChangeSet) -> exp.Expr | None:
-    return column(changes.begins, "s") if isinstance(changes.begins, str) else None
-
-
-def _ended(changes: ChangeSet) -> exp.Expr | None:
-    return column(changes.ends, "s") if isinstance(changes.ends, str) else None
-
-
-def _from_stage(changes: ChangeSet, outputs: Sequence[exp.Expr]) -> exp.Select:
-    return select(outputs, named_table(changes.stage, "s"))
-
-
-def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query) -> Guard:
-    table = changes.table
-    places = {c.physical: i for i, c in enumerate(table.stored)}
-    stored = {c.physical: c for c in table.stored}
-    values = {p: changes.new_value(places[p], stored[p]) for p in columns}
-    fresh = _from_stage(changes, [named(shown_values([values[p] for p in columns]), "shown")])
-    begun = _begun(changes)
-    if begun is not None:
-        fresh = where(fresh, begun)
-    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
-    fresh = where(fresh, *filled)
-    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()], copy=False)
-    many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-    doubled = doubled.having(many, copy=False)
-    same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
-    taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
-    if changes.ends is not False:
-        taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))
-    distinct = None
-    if changes.ends is False and changes.begins is True:
-        names = tuple(new_name(places[p]) for p in columns)
-        distinct = Distinct(changes.stage, names, _first(taken.copy()))
-    why = _is_taken(table, name, columns)
-    return _guard(_first(union_all([doubled, taken])), why, distinct)
-
-
-def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guard:
-    return Guard(query, why.code, why.message, why.advice, distinct)
-
-
-def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
-    names = literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
-    return Refusal(
-        Code.DUPLICATE_KEY,
-        f'duplicate key ({names}) = ({{0}}) violates "{literally(name)}" of'
-        f" {literally(table.name)}",
-        "use another key, or INSERT .. ON CONFLICT to update the row that is there",
-    )
-
-
-def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
-    """Values of a key as one text."""
-    texts = [cast(copied(v), "VARCHAR") for v in values]
-    return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
-
-
-def _first(found: exp.Query) -> Query:
-    return Query.of(limited(select([exp.column("shown")], relation(found, "g"))))
-
-
-def _ends_row(changes: ChangeSet) -> exp.Select:
-    table = changes.table
-    places = {c.physical: i for i, c in enumerate(table.stored)}
-    same: list[exp.Expr] = [
-        exp.EQ(this=column(old_name(places[k]), "e"), expression=column(k, "c")) for k in table.key
-    ]
-    if isinstance(changes.ends, str):
-        same.insert(0, column(changes.ends, "e"))
-    return select([exp.Literal.number(1)], named_table(changes.stage, "e"), *same)
-
-
-def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
-    """Columns that must be filled, and the condition that they are not."""
-    table = changes.table
-    found: list[tuple[Column, exp.Expr]] = []
-    for index, stored in enumerate(table.stored):
-        required = stored.not_null or stored.physical in table.key
-        if not required or stored.physical == ROW_ID:
-            continue
-        if changes.ends is True and stored.physical not in changes.written:
-            continue
-        value = changes.new_value(index, stored)
-        found.append((stored, exp.Is(this=value, expression=exp.Null())))
-    return found
-
-
-def _not_null(changes: ChangeSet) -> list[Step]:
-    table = changes.table
-    empties = _empties(changes)
-    if not empties:
-        return []
-    name = exp.Case()
-    for stored, empty in empties:
-        name = name.when(empty.copy(), exp.Literal.string(stored.name), copy=False)
-    found = _from_stage(changes, [named(name, "found")])
-    begun = _begun(changes)
-    if begun is not None:
-        found = where(found, begun)
-    found = limited(where(found, any_of(*[empty for _, empty in empties])))
-    return [_guard(Query.of(found), _is_null(table))]
-
-
-def _is_null(table: Table) -> Refusal:
-    message = f'null in column "{{0}}" of {literally(table.name)}, which is NOT NULL'
-    return Refusal(Code.NOT_NULL, message, "give it a value")
-
-
-def literally(name: object) -> str:
-    """Text that survives ``str.format`` unchanged."""
-    return str(name).replace("{", "{{").replace("}", "}}")
-
-
-def _concerns(changes: ChangeSet, check: Check) -> bool:
-    if changes.ends is not True:
-        return True
-    used = {c.name for c in expression(check.expression).find_all(exp.Column)}
-    return bool(used & changes.written)
-
-
-def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
-    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
-    condition = exp.Paren(this=stored_expression(check.expression))
-    for used in list(condition.find_all(exp.Column)):
-        used.replace(changes.new_value(*places[used.name]))
-    return condition
-
-
-def _check(changes: ChangeSet, check: Check) -> Guard:
-    condition = _condition(changes, check)
-    failed = _from_stage(changes, [named(exp.Literal.number(1), "found")])
-    begun = _begun(changes)
-    if begun is not None:
-        failed = where(failed, begun)
-    failed = limited(where(failed, exp.Not(this=condition)))
-    return _guard(Query.of(failed), _fails_check(changes.table, check))
-
-
-def _fails_check(table: Table, check: Check) -> Refusal:
-    message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
-    advice = "change the values so that the condition holds"
-    return Refusal(Code.CHECK, literally(message), advice)
-
-
 def _journal_rows(changes: ChangeSet, refused: Sequence[Refused] = ()) -> exp.Query:
     table = changes.table
     kind = version_type(table)
@@ -343,14 +140,14 @@ def _journal_rows(changes: ChangeSet, refused: Sequence[Refused] = ()) -> exp.Qu
     branches: list[exp.Query] = []
     if changes.ends is not False:
         since = column(OLD_VERSION, "s")
-        branches.append(_rows(changes, [*old(), since, version()], _ended(changes)))
+        branches.append(_rows(changes, [*old(), since, version()], changes.ended))
         dead = _dies(changes)
         if dead is not False:
-            which = dead if isinstance(dead, exp.Expr) else _ended(changes)
+            which = dead if isinstance(dead, exp.Expr) else changes.ended
             branches.append(_rows(changes, [*old(), version(), version()], which))
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
-        rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], _begun(changes))
+        rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], changes.begun)
         if refused:
             rows = where(rows, failing(refused))
         branches.append(rows)
@@ -362,7 +159,7 @@ def _dies(changes: ChangeSet) -> bool | exp.Expr:
     if changes.begins is False:
         return True
     conditions: list[exp.Expr] = []
-    ended = _ended(changes)
+    ended = changes.ended
     if isinstance(changes.begins, str):
         conditions.append(exp.Not(this=column(changes.begins, "s")))
     if changes.moves_key:
@@ -387,5 +184,5 @@ def _rows(changes: ChangeSet, values: Sequence[exp.Expr], condition: exp.Expr | 
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
     outputs = [exp.Alias(this=v, alias=ident(n)) for v, n in zip(values, names, strict=True)]
-    rows = _from_stage(changes, outputs)
+    rows = changes.staged(outputs)
     return rows if condition is None else where(rows, condition)

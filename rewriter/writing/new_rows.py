@@ -18,7 +18,8 @@ from rewriter.manners import manners_of
 from rewriter.names import position_of
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.reads import Reads
-from rewriter.writing.changes import new_name, unique_constraints
+from rewriter.writing.changes import new_name
+from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name
 from rewriter.writing.target import default_value, typed
 from rewriter.writing.written import Part, staged

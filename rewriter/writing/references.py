@@ -18,7 +18,8 @@ from journal.relations import column, union_all
 from journal.schema import CatalogSnapshot, ForeignKey, Reference, Table
 from journal.sql import all_of, any_of, cast, limited, named, named_table, relation, select
 from rewriter.reading.reads import Reads
-from rewriter.writing.changes import ChangeSet, literally, old_name, shown_values
+from rewriter.writing.changes import ChangeSet, old_name
+from rewriter.writing.guards import literally, shown_values
 
 _ADVICE_CHILD = "write the row that it refers to first, or leave the reference NULL"
 _ADVICE_PARENT = "change or delete the rows that refer to it first, in the same transaction"

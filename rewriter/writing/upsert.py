@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table, fold
 from rewriter.names import position_of
-from rewriter.writing.changes import unique_constraints
+from rewriter.writing.guards import unique_constraints
 from rewriter.writing.target import distinct_columns
 
 

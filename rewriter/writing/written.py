@@ -16,16 +16,8 @@ from journal.refusal import Refusal
 from journal.schema import Table
 from journal.sql import named_table, select
 from rewriter.reading.reads import SETTLED, Reads
-from rewriter.writing.changes import (
-    ChangeSet,
-    append_step,
-    fused,
-    guard_steps,
-    per_change,
-    taken_key,
-    unsettled,
-    violations,
-)
+from rewriter.writing.changes import ChangeSet, append_step, fused, per_change
+from rewriter.writing.guards import guard_steps, taken_key, unsettled, violations
 from rewriter.writing.references import are_quick, reference_guards, violated
 from rewriter.writing.returning import Result, returned
 from rewriter.writing.target import physical_rows

@@ -1,0 +1,230 @@
+"""Guards of a change set: queries that must find no row, for NOT NULL, CHECK and unique keys.
+
+The same conditions stand in a plan of one query, which fails on the rows they name. Foreign keys
+have guards of their own (``references``). Writes nothing. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from journal.errors import Code
+from journal.plan import Distinct, Guard, Query, Step
+from journal.refusal import Refusal, Refused
+from journal.relations import column, union_all
+from journal.schema import ROW_ID, Check, Column, Table
+from journal.sql import (
+    all_of,
+    any_of,
+    cast,
+    expression,
+    limited,
+    named,
+    named_table,
+    relation,
+    select,
+    where,
+)
+from journal.trees import copied
+from rewriter.users import stored_expression
+from rewriter.writing.changes import ChangeSet, new_name, old_name
+
+
+def guard_steps(
+    changes: ChangeSet,
+    current: Callable[[], exp.Query],
+    checked: frozenset[str] = frozenset(),
+) -> list[Step]:
+    """Guards that every row that begins keeps the constraints of its table.
+
+    ``current`` gives the table's current state, for keys that may be taken; ``checked`` names
+    constraints the staging has seen to.
+    """
+    if changes.begins is False:
+        return []
+    steps: list[Step] = [*_not_null(changes)]
+    steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
+    wanted = unsettled(changes, checked)
+    for name, columns in unique_constraints(changes.table):
+        if name in wanted:
+            steps.append(_unique(changes, name, columns, current()))
+    return steps
+
+
+def violations(changes: ChangeSet) -> list[Refused]:
+    """Rows that must not begin, the unique constraints apart."""
+    if changes.begins is False:
+        return []
+    table = changes.table
+    found = [Refused(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)]
+    for check in table.checks:
+        if _concerns(changes, check):
+            found.append(
+                Refused(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
+            )
+    return found
+
+
+def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
+    """Rows whose key is there already, which ``condition`` says."""
+    (name, columns), *_ = unique_constraints(changes.table)
+    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+    values = [changes.new_value(*places[p]) for p in columns]
+    texts: list[exp.Expr] = []
+    for value in values:
+        texts += [exp.Literal.string(", "), cast(value, "VARCHAR")]
+    return Refused(condition, _is_taken(changes.table, name, columns), texts[1:])
+
+
+def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
+    """Names of the unique constraints that rows may violate, apart from those in ``checked``."""
+    if changes.begins is False:
+        return []
+    return [
+        name
+        for name, columns in unique_constraints(changes.table)
+        if name not in checked and (changes.ends is not True or set(columns) & changes.written)
+    ]
+
+
+def unique_constraints(table: Table) -> list[tuple[str, tuple[str, ...]]]:
+    """Name and physical columns of the declared key and of each UNIQUE constraint."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    if not table.hidden_key:
+        found.append((table.key_name or f"{table.name.name}_pkey", table.key))
+    return found + [(u.name, u.columns) for u in table.uniques]
+
+
+def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query) -> Guard:
+    table = changes.table
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    stored = {c.physical: c for c in table.stored}
+    values = {p: changes.new_value(places[p], stored[p]) for p in columns}
+    fresh = changes.staged([named(shown_values([values[p] for p in columns]), "shown")])
+    begun = changes.begun
+    if begun is not None:
+        fresh = where(fresh, begun)
+    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
+    fresh = where(fresh, *filled)
+    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()], copy=False)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    doubled = doubled.having(many, copy=False)
+    same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
+    taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
+    if changes.ends is not False:
+        taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))
+    distinct = None
+    if changes.ends is False and changes.begins is True:
+        names = tuple(new_name(places[p]) for p in columns)
+        distinct = Distinct(changes.stage, names, _first(taken.copy()))
+    why = _is_taken(table, name, columns)
+    return _guard(_first(union_all([doubled, taken])), why, distinct)
+
+
+def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guard:
+    return Guard(query, why.code, why.message, why.advice, distinct)
+
+
+def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
+    names = literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
+    return Refusal(
+        Code.DUPLICATE_KEY,
+        f'duplicate key ({names}) = ({{0}}) violates "{literally(name)}" of'
+        f" {literally(table.name)}",
+        "use another key, or INSERT .. ON CONFLICT to update the row that is there",
+    )
+
+
+def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
+    """Values of a key as one text."""
+    texts = [cast(copied(v), "VARCHAR") for v in values]
+    return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
+
+
+def _first(found: exp.Query) -> Query:
+    return Query.of(limited(select([exp.column("shown")], relation(found, "g"))))
+
+
+def _ends_row(changes: ChangeSet) -> exp.Select:
+    table = changes.table
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    same: list[exp.Expr] = [
+        exp.EQ(this=column(old_name(places[k]), "e"), expression=column(k, "c")) for k in table.key
+    ]
+    if isinstance(changes.ends, str):
+        same.insert(0, column(changes.ends, "e"))
+    return select([exp.Literal.number(1)], named_table(changes.stage, "e"), *same)
+
+
+def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
+    """Columns that must be filled, and the condition that they are not."""
+    table = changes.table
+    found: list[tuple[Column, exp.Expr]] = []
+    for index, stored in enumerate(table.stored):
+        required = stored.not_null or stored.physical in table.key
+        if not required or stored.physical == ROW_ID:
+            continue
+        if changes.ends is True and stored.physical not in changes.written:
+            continue
+        value = changes.new_value(index, stored)
+        found.append((stored, exp.Is(this=value, expression=exp.Null())))
+    return found
+
+
+def _not_null(changes: ChangeSet) -> list[Step]:
+    table = changes.table
+    empties = _empties(changes)
+    if not empties:
+        return []
+    name = exp.Case()
+    for stored, empty in empties:
+        name = name.when(empty.copy(), exp.Literal.string(stored.name), copy=False)
+    found = changes.staged([named(name, "found")])
+    begun = changes.begun
+    if begun is not None:
+        found = where(found, begun)
+    found = limited(where(found, any_of(*[empty for _, empty in empties])))
+    return [_guard(Query.of(found), _is_null(table))]
+
+
+def _is_null(table: Table) -> Refusal:
+    message = f'null in column "{{0}}" of {literally(table.name)}, which is NOT NULL'
+    return Refusal(Code.NOT_NULL, message, "give it a value")
+
+
+def literally(name: object) -> str:
+    """Text that survives ``str.format`` unchanged."""
+    return str(name).replace("{", "{{").replace("}", "}}")
+
+
+def _concerns(changes: ChangeSet, check: Check) -> bool:
+    if changes.ends is not True:
+        return True
+    used = {c.name for c in expression(check.expression).find_all(exp.Column)}
+    return bool(used & changes.written)
+
+
+def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
+    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+    condition = exp.Paren(this=stored_expression(check.expression))
+    for used in list(condition.find_all(exp.Column)):
+        used.replace(changes.new_value(*places[used.name]))
+    return condition
+
+
+def _check(changes: ChangeSet, check: Check) -> Guard:
+    condition = _condition(changes, check)
+    failed = changes.staged([named(exp.Literal.number(1), "found")])
+    begun = changes.begun
+    if begun is not None:
+        failed = where(failed, begun)
+    failed = limited(where(failed, exp.Not(this=condition)))
+    return _guard(Query.of(failed), _fails_check(changes.table, check))
+
+
+def _fails_check(table: Table, check: Check) -> Refusal:
+    message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
+    advice = "change the values so that the condition holds"
+    return Refusal(Code.CHECK, literally(message), advice)
