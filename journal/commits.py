@@ -43,7 +43,7 @@ _ROWS_MAX = 1000
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class Waiting:
     """A transaction on its way through the commit section, and how that ended."""
 
     transaction: Transaction
@@ -62,7 +62,7 @@ class Commits:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._line: Line[Request] = Line()
+        self._line: Line[Waiting] = Line()
         self._records: list[CommitRecord] = []
 
     def commit(self, transaction: Transaction, author: Author, watcher: Watcher) -> Version:
@@ -71,62 +71,67 @@ class Commits:
             journal = self._journal
             with taken(journal.commit_lock, watcher), journal.session() as session:
                 return self._alone(session, transaction, author, watcher)
-        request = Request(transaction, author)
-        self._line.go(request, watcher, self._journal.commit_lock, self._serve)
-        if request.error is not None:
-            raise request.error
-        if request.version is None:
+        waiting = Waiting(transaction, author)
+        self._line.go(waiting, watcher, self._journal.commit_lock, self._serve)
+        if waiting.error is not None:
+            raise waiting.error
+        if waiting.version is None:
             raise PalimpsestError(
                 Code.OUTCOME_UNKNOWN,
                 "the thread that committed this transaction together with its own was interrupted",
                 advice="look in system.transactions whether it is there",
             )
-        return request.version
+        return waiting.version
 
-    def _serve(self, requests: Sequence[Request], watcher: Watcher) -> None:
+    def _serve(self, group: Sequence[Waiting], watcher: Watcher) -> None:
         """Commit a group; whoever asked last for the section may cancel when alone in it."""
         with self._journal.session() as session:
-            if len(requests) > 1:
+            if len(group) > 1:
                 try:
-                    self._together(session, requests)
+                    self._together(session, group)
                 except PalimpsestError:
                     # Whose fault it is shows when each goes alone.
                     session.rollback()
-            for request in requests:
-                if not request.is_over:
+            for waiting in group:
+                if not waiting.is_over:
                     try:
-                        request.version = self._alone(
-                            session, request.transaction, request.author, watcher
+                        waiting.version = self._alone(
+                            session, waiting.transaction, waiting.author, watcher
                         )
                     except PalimpsestError as error:
                         session.rollback()
-                        request.error = error
+                        waiting.error = error
 
-    def _together(self, session: DuckDBSession, requests: Sequence[Request]) -> None:
+    def _together(self, session: DuckDBSession, group: Sequence[Waiting]) -> None:
+        """Commit what of a group can go together, by one append; the rest is left to go alone.
+
+        A transaction that comes second is told so here. Raises what the store raises, with nothing
+        committed.
+        """
         journal = self._journal
         committed = journal.state
         session.begin()
         records = list(self._records)
-        passed: list[tuple[Request, list[StatementWrites]]] = []
-        refused: list[tuple[Request, PalimpsestError]] = []
+        passed: list[tuple[Waiting, list[StatementWrites]]] = []
+        refused: list[tuple[Waiting, PalimpsestError]] = []
         floor = journal.clock.floor
         written: set[int] = set()
-        for request in requests:
-            own = request.transaction.buffered_tables()
+        for waiting in group:
+            own = waiting.transaction.buffered_tables()
             if not written.isdisjoint(references.linked(committed.catalog, own)):
                 # Its foreign keys are checked against what the group commits: it goes alone.
                 continue
             try:
-                self._check(session, request.transaction, committed, records)
+                self._check(session, waiting.transaction, committed, records)
             except PalimpsestError as error:
                 if error.code is not Code.SERIALIZATION:
                     raise
-                refused.append((request, error))
+                refused.append((waiting, error))
                 continue
-            transaction, clock = request.transaction, journal.clock
+            transaction, clock = waiting.transaction, journal.clock
             writes = section.restamped(journal.warehouse, session, transaction, clock, floor)
             floor = writes[-1].version
-            passed.append((request, writes))
+            passed.append((waiting, writes))
             written |= own
             records.append(CommitRecord(floor, _rows_of(writes)))
         if passed:
@@ -140,10 +145,10 @@ class Commits:
             self._finish(session, committed.catalog, appended.tables, rows, recent, ())
             self._records = records
             self._keep(r.transaction for r, _ in passed)
-        for request, writes in passed:
-            request.version = writes[-1].version
-        for request, reason in refused:
-            request.error = reason
+        for waiting, writes in passed:
+            waiting.version = writes[-1].version
+        for waiting, reason in refused:
+            waiting.error = reason
 
     def _check(
         self,
@@ -166,6 +171,7 @@ class Commits:
     def _alone(
         self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher
     ) -> Version:
+        """Commit one transaction, which may have changed the catalog; its version."""
         journal = self._journal
         committed, clock = journal.state, journal.clock
         section.check_catalog(transaction, committed)

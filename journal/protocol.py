@@ -1,7 +1,11 @@
-"""What the gateway needs of a journal, whichever store holds it: two seams.
+"""What the gateway needs of a journal, whichever store holds it.
 
-``OpenJournal`` is a store's journals, open in this process; ``OpenStatement`` is one statement's
-stay in the store. The embedded store and databases have one pair each; nobody above asks which.
+    OpenJournal     a store's journals, open in this process: transactions, commits, the clock
+    OpenStatement   one statement's stay in the store
+    Upkeep          sealing and verification
+
+The embedded store, databases and Hive have one of each. Statements run without knowing which; jobs
+and erasures, whose work differs from store to store, ask. Seams only: nothing is done here.
 """
 
 from __future__ import annotations
