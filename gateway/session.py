@@ -5,7 +5,8 @@
     IN TRANSACTION --error--> FAILED --ROLLBACK TO--> IN TRANSACTION
     IN TRANSACTION --COMMIT--> IDLE        IN TRANSACTION | FAILED --ROLLBACK--> IDLE
 
-Front ends hold one session per connection; it is used by one thread at a time.
+Front ends hold one session per connection; it is used by one thread at a time. How a statement is
+rewritten and run is the executor's; nothing here builds SQL.
 """
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
 class Session:
-    """See the module's head."""
+    """One client's transaction, settings and temporary tables.
+
+    Without ``autocommit`` the first statement begins a transaction. ``user`` is recorded with
+    commits.
+    """
 
     def __init__(
         self,

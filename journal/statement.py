@@ -1,4 +1,8 @@
-"""One statement's stay in the store: a short transaction of its own, and what it sees there."""
+"""One statement's stay in the store: a short transaction of its own, and what it sees there.
+
+What it writes goes into its client's transaction: rows in memory, or files that nothing lists yet.
+It changes no journal itself, unless it runs inside the commit section.
+"""
 
 from __future__ import annotations
 

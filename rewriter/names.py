@@ -1,4 +1,7 @@
-"""Names: logical tables in the catalog, CTEs in scope, positions of identifiers, fresh names."""
+"""Names: logical tables in the catalog, CTEs in scope, positions of identifiers, fresh names.
+
+What is not found is refused, and what is spelt like it is named. The store is not asked. Pure.
+"""
 
 from __future__ import annotations
 

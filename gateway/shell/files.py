@@ -1,7 +1,8 @@
 r"""Tables out of files and into files, for ``import``, ``export`` and ``\copy``.
 
 The statements are built as AST and run like any other, so keys and constraints hold for imported
-rows too. Columns of a file are matched to those of the table by name.
+rows too. Columns of a file are matched to those of the table by name. Nothing is appended unless
+all rows of the file are; a file appears only when it is whole.
 """
 
 from __future__ import annotations

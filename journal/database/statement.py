@@ -1,4 +1,8 @@
-"""One statement's stay in a database: a session inside a transaction, and what it sees there."""
+"""One statement's stay in a database: a session inside a transaction, and what it sees there.
+
+What it writes goes into its client's transaction: rows in memory, or a table that nothing lists
+yet. It changes no journal itself, unless it runs inside the commit section.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseStatement:
-    """See the module's head; ``row`` is given to a statement inside the commit section."""
+    """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ class _Own:
 
 
 class HeldRows:
-    """See the module's head."""
+    """Rows by key, as one transaction or another sees them, without asking the server."""
 
     is_complete = True
 

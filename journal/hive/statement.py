@@ -45,7 +45,7 @@ _INCOMING = "incoming_rows"
 
 
 class HiveStatement:
-    """See the module's head."""
+    """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
 
     def __init__(
         self, journal: HiveJournal, committed: JournalState, transaction: Transaction

@@ -50,7 +50,7 @@ def translated(error: psycopg.Error) -> PalimpsestError:
 
 
 class ChunkCursor(RawCursor[tuple[Any, ...]]):
-    """See the module's head."""
+    """A cursor of the client library whose rows are converted a chunk at a time."""
 
     def chunks(self, sql: str, parameters: Sequence[Any] | None) -> Iterator[Rows]:
         """Run a query and give its rows in lists; none is empty.

@@ -1,4 +1,8 @@
-"""CREATE TABLE: from a column list, like another table, or with the rows of a query."""
+"""CREATE TABLE: from a column list, like another table, or with the rows of a query.
+
+The plan changes the catalog and appends the query's rows; the store's own tables are made at
+COMMIT. Pure.
+"""
 
 from __future__ import annotations
 
