@@ -9,7 +9,7 @@ of its query. The driver is imported when the first such URL is opened.
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from gateway.executor import Executor
 from gateway.hive_servers import SCHEME, opened_hive
@@ -31,8 +31,11 @@ def split_url(url: str) -> tuple[str, dict[str, str]]:
     parts = urlsplit(url.removeprefix(PREFIX))
     given = parse_qsl(parts.query, keep_blank_values=True)
     options = {k: v for k, v in given if k in _OPTIONS}
-    kept = urlencode([(k, v) for k, v in given if k not in _OPTIONS])
-    return urlunsplit(("postgresql", *parts[1:3], kept, parts.fragment)), options
+    # The client library reads %20 as a blank, and + as +.
+    kept = urlencode([(k, v) for k, v in given if k not in _OPTIONS], quote_via=quote)
+    # Without a host, which means a socket of this machine, the slashes stay.
+    rest = urlunsplit(("", "", parts.path, kept, parts.fragment))
+    return f"postgresql://{parts.netloc}{rest}", options
 
 
 def opened(url: str) -> Executor:

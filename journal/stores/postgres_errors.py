@@ -83,6 +83,17 @@ _LOGIN = re.compile(
 )
 
 
+_LOGIN_ADVICE = (
+    (r'database "[^"]*" does not exist', "make it with createdb, or name another in the URL"),
+    (r'role "[^"]*" does not exist', "make it with createuser, or name another user in the URL"),
+    (
+        "no password supplied",
+        "give one in ~/.pgpass or PGPASSWORD; a URL without a host goes by the local socket",
+    ),
+)
+"""What to do about the commonest reasons, before the advice of their code."""
+
+
 _SEGMENT = re.compile(r"  \((?:seg\d+|entry db)[^()]*pid=\d+\)$")
 """Where in a Greenplum cluster an error arose, as it says at the end of each message."""
 
@@ -122,9 +133,11 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
 
 def unreachable(message: str) -> PalimpsestError:
     """The error of a connection that could not be made, by what the client library says."""
-    text = " ".join(message.split())
+    # What it says of each address of a host repeats what it says of the last.
+    text = " ".join(message.split()).partition(" Multiple connection attempts failed.")[0]
     code = Code.STORE_LOGIN if _LOGIN.search(text) else Code.STORE_UNREACHABLE
-    return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
+    found = (advice for pattern, advice in _LOGIN_ADVICE if re.search(pattern, text))
+    return PalimpsestError(code, f"cannot connect: {text}", advice=next(found, _ADVICE[code]))
 
 
 def unknown_outcome(message: str) -> PalimpsestError:

@@ -5,6 +5,7 @@ With ``postgres`` and ``postgres_cursor`` the only module that imports psycopg.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -123,7 +124,7 @@ class PostgresStore:
                     prepare_threshold=None,
                     application_name="palimpsest",
                     connect_timeout=patience_s,
-                    options=self._options(),
+                    options=self._options(given),
                 )
                 for kind in ("json", "jsonb"):
                     # JSON is text to clients, whichever store holds it.
@@ -169,8 +170,10 @@ class PostgresStore:
             self._abilities = abilities(answer)
         return self._abilities
 
-    def _options(self) -> str:
-        options = f"{_OPTIONS} {of_server(self._silence_s())}"
+    def _options(self, given: Mapping[str, Any]) -> str:
+        """Those of the URL or the environment first, as the last word on each setting is ours."""
+        told = given.get("options") or os.environ.get("PGOPTIONS", "")
+        options = f"{told} {_OPTIONS} {of_server(self._silence_s())}".strip()
         limit_ms = self._settings.get("statement_timeout")
         if limit_ms is None:
             return options

@@ -42,19 +42,22 @@ def _state(con: Connection, sql: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("url", "code"),
+    ("url", "told"),
     [
-        ("palimpsest+postgresql://nobody_here@127.0.0.1:{port}/postgres", "PAL-521"),
-        ("palimpsest+postgresql://tester@127.0.0.1:{port}/nothing_here", "PAL-521"),
+        ("palimpsest+postgresql://nobody_here@127.0.0.1:{port}/postgres", "PAL-521 createuser"),
+        ("palimpsest+postgresql://tester@127.0.0.1:{port}/nothing_here", "PAL-521 createdb"),
         ("palimpsest+postgresql://tester@127.0.0.1:{free}/postgres", "PAL-520"),
         ("palimpsest+postgresql://tester@host.invalid/postgres", "PAL-520"),
         ("palimpsest+postgresql://tester@127.0.0.1:{port}/postgres?nonsense=1", "PAL-603"),
     ],
 )
-def test_what_keeps_from_connecting(cluster: Cluster, url: str, code: str) -> None:
+def test_what_keeps_from_connecting(cluster: Cluster, url: str, told: str) -> None:
+    code, _, advice = told.partition(" ")
     with pytest.raises(gateway.Error) as raised:
         gateway.connect(url.format(port=cluster.port, free=free_port()))
     assert raised.value.code == code
+    assert advice in raised.value.advice
+    assert "Multiple connection attempts" not in str(raised.value)
 
 
 def test_a_wrong_password_is_never_shown(cluster: Cluster, database: str) -> None:

@@ -113,3 +113,13 @@ def test_a_schema_that_is_there_needs_no_right_to_make_schemas(
         con.execute("OPTIMIZE hr.u")
         assert con.execute("SELECT * FROM hr.u").fetchall() == [(1,)]
         assert _code(con, "CREATE SCHEMA other") == "PAL-523"
+
+
+def test_a_url_reaches_the_client_library_as_it_is_written(cluster: Cluster, database: str) -> None:
+    cluster.require_ownership()
+    socket = f"host={cluster.folder}/data&port={cluster.port}&user=tester"
+    asked = "options=-c%20statement_timeout%3D2s%20-c%20lock_timeout%3D1s"
+    with gateway.connect(
+        f"palimpsest+postgresql:///{database}?{socket}&{asked}", autocommit=True
+    ) as con:
+        assert _code(con, "SELECT pg_sleep(60)") == "PAL-407"
