@@ -87,6 +87,10 @@ _TICKET = (
     "get a ticket with kinit (klist shows it), and check host and kerberos_service of the URL: the"
     " server's principal is kerberos_service/host"
 )
+_OTHER_AUTH = (
+    "servers do so when the option auth of the URL is not theirs: try auth=NOSASL, NONE, LDAP or"
+    " KERBEROS, or ask for hive.server2.authentication"
+)
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
@@ -162,6 +166,9 @@ def unreachable(message: str, *, is_kerberos: bool = False) -> PalimpsestError:
     code = Code.STORE_LOGIN if _LOGIN.search(text) else Code.STORE_UNREACHABLE
     if is_kerberos and code is Code.STORE_LOGIN:
         return no_ticket(text)
+    if "read 0 bytes" in text:
+        said = "cannot connect: the server ended the connection at the login"
+        return PalimpsestError(code, said, advice=_OTHER_AUTH)
     return PalimpsestError(code, f"cannot connect: {text}", advice=_ADVICE[code])
 
 

@@ -76,6 +76,14 @@ def test_a_database_or_catalog_that_is_not_there(server: ThriftServer, tmp_path:
     assert raised.value.code == "PAL-520"
 
 
+def test_an_auth_that_is_not_the_servers(server: ThriftServer, tmp_path: Path) -> None:
+    url = server.url("p_", tmp_path / "catalog.db").replace("auth=NOSASL", "auth=NONE")
+    with pytest.raises(gateway.Error, match="ended the connection at the login") as raised:
+        gateway.connect(url)
+    assert raised.value.code == "PAL-520"
+    assert "NOSASL" in raised.value.advice
+
+
 def test_a_server_lost_within_a_statement_and_back_again(
     server: ThriftServer, relay: Relay, url: str
 ) -> None:
