@@ -63,7 +63,9 @@ class Result:
         return Result(cursor.statusmessage, cursor.rowcount, columns, rows)
 
 
-_COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "REPLACE"})
+_COUNTED = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "REPLACE", "RESTORE"}
+)
 
 
 def _rows(cursor: Cursor, connection: Connection) -> Iterator[Row]:

@@ -298,6 +298,12 @@ def named(found: Iterable[Backup], name: str, table: str) -> Backup:
             f'{table} has no backup "{name}"',
             advice="SELECT * FROM system.backups lists those there are",
         )
+    if not backup.rows and backup.is_archive:
+        raise PalimpsestError(
+            Code.BACKUP,
+            f"no rows of {table} are archived",
+            advice="retention archives rows where the policy says ACTION = ARCHIVE",
+        )
     if not backup.rows:
         raise PalimpsestError(
             Code.BACKUP,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import gateway
 from gateway.cli import main
 from gateway.jobs import kinds, known
 from gateway.jobs.alone import alone_on, one_of
@@ -125,6 +126,8 @@ def test_nothing_and_empty_backups_are_refused(run: Client) -> None:
     assert run.error("CALL system.restore('hr.t')") == ("PAL-705", "55000")
     run("CALL system.backup('hr.u', name => 'empty')")
     assert run.error("CALL system.restore('hr.u', backup => 'empty')") == ("PAL-705", "55000")
+    with pytest.raises(gateway.Error, match=r"no rows of hr\.t are archived"):
+        run(f"CALL system.backup('hr.t', name => 'a', archive => true, to => '{run.root}-away')")
 
 
 def test_archived_rows_come_back_and_replace_nothing(run: Client) -> None:
