@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +17,10 @@ import pytest
 import s3fs
 
 from tests.support.relay import Relay
+
+_POLICY = (
+    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,30 @@ class Cutting(Relay):
         """The connections that will be cut now; those that come later are refused."""
         self.refuses = True
         return super().taken()
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Server]:
+    """moto's server for a while; it checks keys as S3 does."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        people = client_of("iam", url, "anybody", "anything")
+        people.create_user(UserName="palimpsest")
+        people.put_user_policy(UserName="palimpsest", PolicyName="p", PolicyDocument=_POLICY)
+        made = people.create_access_key(UserName="palimpsest")["AccessKey"]
+        # From now on nobody is let in without a key.
+        headers = {"Content-Type": "text/plain"}
+        _ask(port, "POST", "/moto-api/reset-auth", b"0", headers)
+        yield Server("127.0.0.1", port, made["AccessKeyId"], made["SecretAccessKey"])
+        people.close()
+    finally:
+        started.kill()
+        started.wait()
 
 
 def let_in(
@@ -72,3 +106,25 @@ def client_of(service: str, url: str, key: str, secret: str) -> Any:
         aws_secret_access_key=secret,
         region_name="us-east-1",
     )
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(300):
+        try:
+            _ask(port, "GET", "/moto-api/data.json")
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server did not start")
+
+
+def _ask(
+    port: int, verb: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> None:
+    """A request to the server itself, not to the services it plays."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(verb, path, body, headers or {})
+        assert connection.getresponse().status == 200
+    finally:
+        connection.close()
