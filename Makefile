@@ -62,8 +62,8 @@ bench: $(READY) ## The benchmarks; results land in bench/results as JSON
 docs: $(READY) ## Renew the pages that are made from the code
 	@$(BIN)/python -m tests.architecture.cli_reference
 
-docs-check: $(READY) ## Links, error codes and runnable commands of README and docs
-	@$(BIN)/python -m pytest -q -m "slow or not slow" tests/architecture/test_docs.py \
+docs-check: $(READY) ## Links, error codes and every block of README and docs
+	@$(BIN)/python -m pytest -q tests/docs tests/architecture/test_docs.py \
 		tests/architecture/test_errors_documented.py
 
 clean: ## Remove the virtual environment and every cache

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TypeVar
 
-HEAVY = ("hive", "spark_compaction", "elsewhere", "database", "simulation", "contract")
+HEAVY = ("hive", "spark_compaction", "elsewhere", "database", "simulation", "contract", "docs")
 """Folders of tests that take long, most of it first; one worker begins with each."""
 
 T = TypeVar("T")
