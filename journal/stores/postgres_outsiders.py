@@ -7,8 +7,8 @@ has to be made anew. Runs in the session it is given; commits nothing, and reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -87,17 +87,29 @@ def known_as(name: TableName) -> Key:
 
 def grants(session: PostgresSession, names: Iterable[TableName]) -> list[Grant]:
     """What others may do with relations: what they were granted, and what is an owner's."""
-    keys = [known_as(name) for name in names]
+    return _grants(session, [known_as(name) for name in names])
+
+
+def _grants(session: PostgresSession, keys: Sequence[Key]) -> list[Grant]:
     schemas, views = ([key[i] for key in keys] for i in (0, 1))
     return [Grant(*row) for row in session.text(_GRANTS, [schemas, views])]
 
 
 def grant_again(
-    session: PostgresSession, found: Iterable[Grant], renamed: Mapping[Key, Key]
+    session: PostgresSession, found: Sequence[Grant], renamed: Mapping[Key, Key]
 ) -> None:
-    """Grant on the relations there are now what was granted on those that they replace."""
+    """Grant on the relations there are now what was granted on those that they replace.
+
+    What still holds is left alone: on somebody else's relation the role may grant nothing.
+    """
+    places = {
+        key: renamed.get(key, key) for key in dict.fromkeys((g.schema, g.view) for g in found)
+    }
+    there = set(_grants(session, list(places.values())))
     for grant in found:
-        schema, view = renamed.get((grant.schema, grant.view), (grant.schema, grant.view))
+        schema, view = places[grant.schema, grant.view]
+        if replace(grant, schema=schema, view=view) in there:
+            continue
         place = f"{quoted(schema)}.{quoted(view)}"
         columns = {column for (column,) in session.text(_COLUMNS, [place])}
         if not columns or not {grant.column} <= columns | {None}:

@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -76,7 +76,7 @@ def granted(
 
 def grant_again(
     session: PostgresSession,
-    found: Iterable[outsiders.Grant],
+    found: Sequence[outsiders.Grant],
     before: CatalogSnapshot,
     after: CatalogSnapshot,
 ) -> None:
