@@ -6,7 +6,7 @@ COPY gateway gateway
 COPY rewriter rewriter
 COPY journal journal
 COPY spark_compaction spark_compaction
-ARG EXTRAS=sqlalchemy,postgres
+ARG EXTRAS=sqlalchemy,postgres,jobs
 RUN python -m venv /opt/palimpsest \
     && /opt/palimpsest/bin/pip install --no-cache-dir ".[${EXTRAS}]"
 

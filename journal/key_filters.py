@@ -41,11 +41,7 @@ class KeyFilters:
         whole = isinstance(key, int) and not isinstance(key, bool) and abs(key) < 2**63
         if not (whole and kind in _WHOLE) and not (isinstance(key, str) and kind in _TEXT):
             return found
-        try:
-            return self._narrowed(root, found, key)
-        except ImportError:
-            # Without numpy nothing can be asked, and nothing was built.
-            return found
+        return self._narrowed(root, found, key)
 
     def _narrowed(self, root: Path, paths: list[str], key: Any) -> list[str]:
         import pyarrow as pa

@@ -198,9 +198,6 @@ class PositionKeeper:
             entry.is_worth = False
             if not self._closed:
                 _LOG.warning("positions of table %s were not found: %s", table_id, error)
-        except ImportError:
-            # Without numpy there are none.
-            self.worth = Worth(rows_max=-1)
 
 
 def placeable(table: Table, state: TableState) -> bool:

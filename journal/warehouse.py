@@ -13,7 +13,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,9 +133,6 @@ class Warehouse:
     ) -> None:
         """Write the filters of a new segment, if its table has any: before anybody can list it."""
         if not filtered_of(table) or not files:
-            return
-        if find_spec("numpy") is None:
-            # Without filters every file is read, which is slow and right.
             return
         from journal.filters import FilterBuilder, write_sidecar
         from journal.read_back import BATCH_ROWS, take_in

@@ -70,8 +70,15 @@ class Scheduler:
 
     def start(self) -> None:
         """Begin; returns at once."""
-        from apscheduler.executors.pool import ThreadPoolExecutor
-        from apscheduler.schedulers.background import BackgroundScheduler
+        try:
+            from apscheduler.executors.pool import ThreadPoolExecutor
+            from apscheduler.schedulers.background import BackgroundScheduler
+        except ImportError as error:
+            raise PalimpsestError(
+                Code.DRIVER_MISSING,
+                "a scheduler that goes on needs the package apscheduler",
+                advice="pip install 'palimpsest-gateway[jobs]', or run it with --once",
+            ) from error
 
         defaults = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         pool = ThreadPoolExecutor(self._parallel)

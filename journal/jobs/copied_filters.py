@@ -1,7 +1,7 @@
 """The Bloom filters of a copy that lies elsewhere: all of its files in one sidecar.
 
 They are put with the files, and written anew without those of a file that a purge has replaced, so
-that no filter answers for somebody who is gone. Needs numpy, and is imported where that is there.
+that no filter answers for somebody who is gone.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -84,8 +83,6 @@ class WarehouseSide:
 
     def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
         """Those that lie beside the files."""
-        if find_spec("numpy") is None:
-            return {}
         from journal.jobs import copied_filters
 
         return copied_filters.here(self.journal.root, names)

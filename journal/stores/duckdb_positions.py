@@ -54,7 +54,7 @@ def ended_rows(
     """By path the rows of these files that closing rows of ``changes`` name.
 
     With ``since`` only those that have ended after that version are looked for, and added to what
-    is ``known``. Raises ImportError without numpy.
+    is ``known``.
     """
     start, end = table.format.version_column, table.format.subsequent_column
     pairs = [*table.key, start]
