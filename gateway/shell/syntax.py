@@ -27,8 +27,27 @@ INSERT INTO t [(a, b)] SELECT ..
     "BEGIN": "BEGIN [READ ONLY]; .. SAVEPOINT s; .. ROLLBACK TO s; .. COMMIT | ROLLBACK",
     "RESTORE": "RESTORE TABLE t TO TIMESTAMP AS OF '..' | VERSION AS OF n [WHERE ..]",
     "SET": "SET name = value | RESET name     settings: SELECT * FROM system.settings",
-    "CALL": "CALL system.flush(['schema.table'])    seals heads into segments",
+    "UNDROP": "UNDROP TABLE t    (rows and history come back with it)",
+    "EXPLAIN": "EXPLAIN [ANALYZE] statement",
+    "SHOW": "SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t | setting",
+    "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",
+    "COMMENT": "COMMENT ON TABLE t | VIEW v | COLUMN t.c IS '..'",
+    "USE": "USE schema",
     "COPY": "COPY t FROM 'file.csv' (HEADER)     COPY t TO 'file.parquet'",
+    "SET POLICY": """ALTER TABLE t SET POLICY (
+  RETENTION = 90 DAYS ON COLUMN day ACTION = DELETE | ARCHIVE, HISTORY = 7 YEARS, VERSIONS = 5,
+  BACKUP = 30 DAYS, SCHEDULE_COMPACT = '0 3 * * *')
+ALTER TABLE t UNSET POLICY [(RETENTION, ..)]     SHOW POLICY t""",
+    "OPTIMIZE": "OPTIMIZE t    (the same as CALL system.compact('t'))",
+    "VACUUM": "VACUUM t [RETAIN n DAYS] [DRY RUN]",
+    "ERASE": """ERASE FROM t WHERE .. [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON '..']
+  requests that name people: palimpsest erase submit""",
+    "PLACE HOLD": """PLACE HOLD ON t [WHERE ..] REASON '..'
+PLACE HOLD FOR SUBJECT email = '..' REASON '..'     RELEASE HOLD 'id'""",
+    "CALL": """CALL system.flush(['t'])                         seals heads into segments
+CALL system.compact | retain | purge | verify('t', dry_run => true)
+CALL system.backup('t', name => '..')            a list of what there is, kept under a name
+CALL system.restore('t', backup => '..', where => '..')""",
 }
 
 
