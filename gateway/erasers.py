@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from gateway.session import Session
     from journal.database.journal import DatabaseJournal
     from journal.erasure.access import Sight
-    from journal.erasure.erased import Erased, Planned
+    from journal.erasure.erased import Erased
     from journal.erasure.requests import Request
     from journal.erasure.seam import ErasureJournal
     from journal.erasure.wanted import Wanted
     from journal.hive.journal import HiveJournal
     from journal.jobs.contract import Engine, Progress
+    from journal.jobs.report import Work
 
     OpenEngine = Callable[[], AbstractContextManager[Engine]]
 
@@ -46,7 +47,7 @@ class Eraser:
     cancel: Callable[[Request, str], Request]
     purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
     sight: Sight
-    planned: Callable[[int, Sequence[Request]], Planned]
+    planned: Callable[[int, Sequence[Request]], Work]
     at_once: bool = False
 
 

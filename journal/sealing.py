@@ -10,7 +10,7 @@ different layouts become different segments, each in the columns its rows were w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -52,15 +52,26 @@ def seal(journal: Journal, table_id: int) -> tuple[Segment, ...]:
         try:
             state = journal.state.tables[table_id]
             with journal.reading_session() as session:
-                for fields, group in groupby(heads, key=lambda h: h.fields):
-                    shape = next(t for t in state.layouts if layout.fields_of(t) == fields)
-                    segments += _write(journal, session, shape, list(group))
+                for shape, group in by_layout(state, heads):
+                    segments += _write(journal, session, shape, group)
             _swap(journal, table_id, heads, segments)
         except BaseException:
             for segment in segments:
                 journal.forget_files(segment.files)
             raise
         return tuple(segments)
+
+
+def by_layout(state: TableState, heads: Sequence[Head]) -> Iterator[tuple[Table, list[Head]]]:
+    """Heads that become one segment each time, with the definition their rows were written with."""
+    for fields, group in groupby(heads, key=lambda h: h.fields):
+        yield next(t for t in state.layouts if layout.fields_of(t) == fields), list(group)
+
+
+def tier_of(counts: RowCounts) -> Tier:
+    """The tier of a segment that holds what was in heads."""
+    only_open = counts.closing == 0 and counts.tombstone == 0
+    return Tier.BASE if only_open else Tier.DELTA
 
 
 def _rotate(journal: Journal, table_id: int) -> tuple[Head, ...]:
@@ -96,7 +107,7 @@ def _write(
     order = [*table.key, table.format.version_column]
     ordered = exp.select("*").from_(rows().subquery("h"))
     ordered = ordered.order_by(*[column(name) for name in order])
-    low, high = _versions(session, table, rows())
+    low, high = versions_of(session, table, rows())
     sealed = layout.segment_query(table, ordered)
     files = journal.warehouse.write_segment(session, table, sealed, {})
     journal.staged.update(f.path for f in files)
@@ -111,10 +122,9 @@ def _segment(
     low: int,
     high: int,
 ) -> Segment:
-    only_open = counts.closing == 0 and counts.tombstone == 0
     return Segment(
         id=journal.warehouse.segment_id(files[0].path),
-        tier=Tier.BASE if only_open else Tier.DELTA,
+        tier=tier_of(counts),
         files=files,
         fields=layout.fields_of(table),
         counts=counts,
@@ -123,7 +133,7 @@ def _segment(
     )
 
 
-def _versions(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[int, int]:
+def versions_of(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[int, int]:
     """Lowest and highest version at which these rows were written."""
     start, end = column(table.format.version_column), column(table.format.subsequent_column)
     written = exp.Coalesce(this=end, expressions=[start])

@@ -13,35 +13,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from journal.erasure import late_files
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.copied import Removed
-from journal.erasure.erased import Erased, Planned
-from journal.erasure.holdings import Holdings, counts_by_mask, holdings
+from journal.erasure.erased import Erased
+from journal.erasure.holdings import Held, Holdings, counts_by_mask, holdings
 from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.filters import merge_sidecars
 from journal.jobs import backups, retired
-from journal.jobs.contract import Engine, Progress, Volume, silent
+from journal.jobs.contract import Engine, Progress, silent
+from journal.jobs.report import ESTIMATED, JobReport, Skipped, Work
+from journal.jobs.unsealed import unsealed
 from journal.journal import Journal
-from journal.segment import Manifest
+from journal.segment import Manifest, RowCounts, Segment
 from journal.stores import erasure_rows as rows_of
+from journal.stores.duckdb import DuckDBSession
 from spark_compaction.held import is_free, settle_holds
 from spark_compaction.purge import (
+    NONE_FOUND,
     PurgeJob,
     check_digests,
     definition,
     digests,
     moved_files,
     new_folder,
+    planned_work,
     replaced_files,
     rewrite,
     unit_of,
+    volume,
 )
 from spark_compaction.purge_copies import purge_copies
 from spark_compaction.runner import RunOptions, run_job, staged_folders
@@ -104,14 +111,31 @@ def _keep_receipts(journal: Journal, found: Sequence[Request]) -> None:
         session.commit()
 
 
-def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Planned:
-    """What a purge of a table would find for requests that no hold keeps back; changes nothing."""
+def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Work:
+    """What a purge of a table would do for requests that no hold keeps back; changes nothing.
+
+    Rows in copies elsewhere are not counted.
+    """
     free = [r for r in found if is_free(journal, r)]
     masks = [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
-    held = _holdings(journal, table_id, masks)
-    files = [h.file for h in held.held]
-    read = Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files))
-    return Planned(read, held.counts.total, len(held.searched), len(held.skipped))
+    if not masks:
+        return Work()
+    table, root = definition(journal, table_id), journal.root
+    with journal.sealing_lock(table_id), _holding(journal, table_id, masks) as (session, held):
+        work = planned_work(held)
+        state = journal.state.tables[table_id]
+        for head in unsealed(session, state, journal.state.version):
+            rows = holdings(session, root, table, (), masks, head.heads).heads.total
+            if not rows:
+                work += Work(skipped=(Skipped(head.segment.id, 1, NONE_FOUND),))
+                continue
+            there = head.segment
+            estimate = Held(there, there.files[0], RowCounts(rows))
+            inexact = {"read.bytes": ESTIMATED}
+            if not head.is_one_file:
+                inexact |= dict.fromkeys(("read.files", "read.rows", "written.rows"), ESTIMATED)
+            work += planned_work(Holdings([estimate], [], [], RowCounts())) + Work(inexact=inexact)
+    return work
 
 
 def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:
@@ -146,7 +170,7 @@ def _purge_table(
         run.reports.append(report)
         if report.state == "done":
             others = dict(report.details.get("others", {}))
-        _purge_retired(journal, engine, table_id, names, progress)
+        run.reports += _purge_retired(journal, engine, table_id, names, progress)
         if not _holdings(journal, table_id, names).counts.total:
             break
     else:
@@ -186,6 +210,15 @@ def _digest(manifest: Manifest) -> str:
 
 def _holdings(journal: Journal, table_id: int, masks: Sequence[str]) -> Holdings:
     """Rows of the keys in all a table has: live, retired, and heads."""
+    with _holding(journal, table_id, masks) as (_, found):
+        return found
+
+
+@contextmanager
+def _holding(
+    journal: Journal, table_id: int, masks: Sequence[str]
+) -> Iterator[tuple[DuckDBSession, Holdings]]:
+    """Rows of the keys in all a table has, and a session that reads there."""
     table = definition(journal, table_id)
     transaction = journal.begin(read_only=True)
     try:
@@ -194,26 +227,26 @@ def _holdings(journal: Journal, table_id: int, masks: Sequence[str]) -> Holdings
             manifest = statement.committed.tables[table_id].manifest
             kept = [r.segment for r in retired.kept(session, table_id)]
             segments = [*manifest.segments, *kept]
-            return holdings(session, journal.root, table, segments, masks, manifest.heads)
+            yield (
+                session,
+                holdings(session, journal.root, table, segments, masks, manifest.heads),
+            )
     finally:
         journal.rollback(transaction)
 
 
 def _purge_retired(
     journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
-) -> None:
+) -> list[JobReport]:
     """Write retired segments anew, too: a backup must not bring anybody back."""
     table, state = definition(journal, table_id), journal.state.tables[table_id]
     live = {f.path for s in state.manifest.segments for f in s.files}
     with journal.reading_session() as session:
-        segments = [r.segment for r in retired.kept(session, table_id)]
-        held = [
-            h
-            for h in holdings(session, journal.root, table, segments, masks).held
-            if h.file.path not in live
-        ]
+        segments = [_beside(r.segment, live) for r in retired.kept(session, table_id)]
+        found = holdings(session, journal.root, table, segments, masks)
+    held, name = found.held, str(table.name)
     if not held:
-        return
+        return [JobReport.of(planned_work(found), "", "purge", name, "nothing")]
     folder = new_folder(journal, held[0].file)
     with staged_folders(journal, [folder]):
         units = [
@@ -234,5 +267,13 @@ def _purge_retired(
                 bare = replaced_files([entry.segment], [u for u, _ in pairs], [r for _, r in pairs])
                 retired.forget(session, [entry.id])
                 retired.record(session, table_id, entry.generation, bare.added, entry.why)
-            backups.follow(session, moved_files(units, results))
+            moved = moved_files(units, results)
+            backups.follow(session, moved)
             session.commit()
+    work = replace(planned_work(found), written=volume(f for f in moved.values() if f), inexact={})
+    return [JobReport.of(work, "", "purge", name, "done")]
+
+
+def _beside(segment: Segment, live: Container[str]) -> Segment:
+    """A retired segment, only the files that no manifest lists."""
+    return replace(segment, files=tuple(f for f in segment.files if f.path not in live))

@@ -1,5 +1,7 @@
 """Where the keys of segment files lie, asked of the files when the manifest does not say.
 
+What a plan takes for a file though it still lies in heads is asked like one.
+
 Ranges are over the first key column. Places are whole numbers in the order of its values: the
 values themselves where those are integers, else ranks; ``texts`` gives back a value that the store
 casts to the column's type. Runs queries in the session it is given; decides nothing.
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -20,6 +23,8 @@ from journal.segment import SegmentFile
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import parquet_type
 from journal.warehouse import bounded_key
+
+_FILE = "filename"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +50,25 @@ def reaches(table: Table, file: SegmentFile, low: str | None, high: str | None) 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """The first key column of a table, in files under ``root``."""
+    """The first key column of a table, in files under ``root`` and in ``heads`` named as files."""
 
     session: DuckDBSession
     root: Path
     column: Column
+    heads: Mapping[str, exp.Query]
 
     @staticmethod
-    def of(session: DuckDBSession, root: Path, table: Table) -> KeyColumn | None:
+    def of(
+        session: DuckDBSession,
+        root: Path,
+        table: Table,
+        heads: Mapping[str, exp.Query] = MappingProxyType({}),
+    ) -> KeyColumn | None:
         """None where the stored values do not sort as the column's own do."""
         first = table.by_physical(table.key[0])
         if parquet_type(first.type) != first.type:
             return None
-        return KeyColumn(session, root, first)
+        return KeyColumn(session, root, first, heads)
 
     def places(self, table: Table, files: Sequence[SegmentFile]) -> Places:
         """The ranges of some files."""
@@ -69,7 +80,7 @@ class KeyColumn:
     def _ranked(self, paths: Sequence[str]) -> Places:
         if not paths:
             return Places({}, {})
-        key, name = column(self.column.physical), column("filename")
+        key, name = column(self.column.physical), column(_FILE)
         low, high = exp.Min(this=key), exp.Max(this=key.copy())
         bounds = exp.select(exp.alias_(name, "f"), exp.alias_(low, "low"), exp.alias_(high, "high"))
         bounds = bounds.from_(self._source(paths, names=True)).group_by(name.copy())
@@ -152,9 +163,25 @@ class KeyColumn:
     def _value(self, text: str) -> exp.Expr:
         return exp.cast(exp.Literal.string(text), self.column.type, dialect="duckdb")
 
-    def _source(self, paths: Sequence[str], *, names: bool = False) -> exp.Table:
-        files = exp.Array(expressions=[exp.Literal.string(str(self.root / p)) for p in paths])
-        arguments: list[exp.Expr] = [files]
-        if names:
-            arguments.append(exp.EQ(this=exp.to_identifier("filename"), expression=exp.true()))
-        return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=arguments))
+    def _source(self, paths: Sequence[str], *, names: bool = False) -> exp.Expr:
+        """The keys in some files, and perhaps the names of the files."""
+        parts: list[exp.Query] = []
+        if files := [p for p in paths if p not in self.heads]:
+            outputs = [column(self.column.physical), *([column(_FILE)] if names else ())]
+            parts.append(exp.select(*outputs).from_(read_files(self.root, files, names=names)))
+        for path in (p for p in paths if p in self.heads):
+            outputs = [column(self.column.physical)]
+            if names:
+                name = exp.Literal.string(str(self.root / path))
+                outputs.append(exp.alias_(name, ident(_FILE)))
+            parts.append(exp.select(*outputs).from_(self.heads[path].subquery("h")))
+        return union_all(parts).subquery("s")
+
+
+def read_files(root: Path, paths: Sequence[str], *, names: bool = False) -> exp.Table:
+    """The rows of some files, and perhaps the names of the files as a column ``filename``."""
+    files = exp.Array(expressions=[exp.Literal.string(str(root / p)) for p in paths])
+    arguments: list[exp.Expr] = [files]
+    if names:
+        arguments.append(exp.EQ(this=exp.to_identifier(_FILE), expression=exp.true()))
+    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=arguments))

@@ -15,15 +15,8 @@ from typing import Any
 from journal.erasure.descriptor import filtered_of
 from journal.erasure.holdings import Held, Holdings, holdings, key_casts
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import (
-    Engine,
-    JobPlan,
-    Progress,
-    Replacement,
-    Skipped,
-    Staged,
-    Volume,
-)
+from journal.jobs.contract import Engine, JobPlan, Progress, Replacement, Staged
+from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, Work
 from journal.jobs.swap import Replan
 from journal.journal import Journal
 from journal.schema import Table
@@ -39,6 +32,7 @@ SMALL_BYTES = 32_000_000
 """So many bytes are rewritten sooner than an executor has loaded what it needs."""
 UNIT_BYTES = 16_000_000
 """Small files share a unit up to so many bytes: what starting one costs is paid once."""
+NONE_FOUND = "searched, holds none of the keys"
 _WHOLE_FOLDER = frozenset({"ROW_GROUPS_PER_FILE", "FILENAME_PATTERN"})
 
 
@@ -59,9 +53,10 @@ class PurgeJob:
                 session, journal.root, table, manifest.segments, self.masks, manifest.heads
             )
         nothing = JobPlan(self.kind, table_id, str(table.name), manifest.generation, is_empty=True)
-        searched = {"files_searched": len(found.searched), "files_skipped": len(found.skipped)}
+        work = planned_work(found)
         if not found.held:
-            return replace(nothing, why="no live file holds rows of the keys", details=searched)
+            why = "no live file holds rows of the keys"
+            return replace(nothing, why=why, skipped=work.skipped)
         folder = new_folder(journal, found.held[0].file)
         units = [
             unit_of(journal, table, state, held, self.masks, f"{folder}/part_{n}.parquet")
@@ -71,12 +66,14 @@ class PurgeJob:
             nothing,
             is_empty=False,
             why="rows were erased",
-            read=volume(h.file for h in found.held),
+            taken=work.taken,
+            written=work.written,
+            inexact=work.inexact,
+            skipped=work.skipped,
             inputs=tuple(h.file.path for h in found.held),
             folders=(folder,),
-            skipped=_skipped(found),
             task={"units": units},
-            details={**searched, "versions": found.counts.total},
+            details={"versions": found.counts.total},
         )
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
@@ -86,11 +83,9 @@ class PurgeJob:
         live = journal.state.tables[plan.table_id].manifest.segments
         replacement = replaced_files(live, units, results)
         new = [f for s in replacement.new() for f in s.files]
-        rows = sum(r["gone"]["rows"] for r in results)
-        removed = Volume(len(units), rows, plan.read.bytes - sum(f.bytes for f in new))
         moved = moved_files(units, results)
         details = {"digests": digests(results)}
-        return Staged(replacement, volume(new), removed, details, moved=moved)
+        return Staged(replacement, volume(new), details, moved=moved)
 
     def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Any]:
         """Everything but the erased rows is there: as many of each kind, with the same sum."""
@@ -238,6 +233,28 @@ def check_digests(found: Mapping[str, Any], table: str) -> None:
             )
 
 
+def planned_work(found: Holdings) -> Work:
+    """What rewriting the files that hold rows of the keys comes to."""
+    rows: dict[str, int] = {}
+    files: dict[str, Volume] = {}
+    for held in found.held:
+        name = held.segment.id
+        rows[name] = rows.get(name, 0) + held.counts.total
+        files[name] = files.get(name, Volume()) + volume([held.file])
+    taken = tuple(
+        Taken(name, v.files, v.rows, v.bytes, f"holds {rows[name]} rows of the keys")
+        for name, v in files.items()
+    )
+    left = [(h.file, h.file.rows - h.counts.total) for h in found.held]
+    written = Volume(
+        sum(rows > 0 for _, rows in left),
+        sum(rows for _, rows in left),
+        sum(f.bytes * rows // max(1, f.rows) for f, rows in left),
+    )
+    inexact = dict.fromkeys(("written.bytes", "removed.bytes"), ESTIMATED)
+    return Work(taken, written, _skipped(found), inexact)
+
+
 def _skipped(found: Holdings) -> tuple[Skipped, ...]:
     rewritten = {h.file.path for h in found.held}
     searched = sum(f.path not in rewritten for f in found.searched)
@@ -245,7 +262,7 @@ def _skipped(found: Holdings) -> tuple[Skipped, ...]:
         Skipped("", files, why)
         for files, why in (
             (len(found.skipped), "filters and key bounds exclude the keys"),
-            (searched, "searched, holds none of the keys"),
+            (searched, NONE_FOUND),
         )
         if files
     )

@@ -17,16 +17,8 @@ from pathlib import Path
 
 from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
-from journal.jobs.contract import (
-    GRACE_US,
-    Engine,
-    Job,
-    JobPlan,
-    JobReport,
-    Progress,
-    Staged,
-    silent,
-)
+from journal.jobs.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
+from journal.jobs.report import JobReport, Work
 from journal.jobs.swap import Check, Replan, settled_version, swap
 from journal.jobs.turns import job_turn
 from journal.journal import Journal
@@ -79,7 +71,7 @@ def run_job(
     chosen = options or RunOptions()
     times = _Times()
     if chosen.dry_run:
-        with times.step("plan"):
+        with times.step("plan"), journal.sealing_lock(table_id):
             plan = job.plan(journal, table_id, journal.state.version)
         return _report(chosen, plan, "nothing" if plan.is_empty else "planned", times)
     with job_turn(journal, table_id, chosen.wait_s):
@@ -218,17 +210,11 @@ def _report(
     staged: Staged | None = None,
     replans: int = 0,
 ) -> JobReport:
-    done = staged or Staged()
-    return JobReport(
-        id=options.job_id or uuid.uuid4().hex,
-        kind=plan.kind,
-        table=plan.table,
-        state=state,
-        why=plan.why,
-        read=plan.read,
-        written=done.written,
-        removed=done.removed,
-        skipped=plan.skipped,
+    written = plan.written if staged is None else staged.written
+    inexact = plan.inexact if state == "planned" else {}
+    return JobReport.of(
+        Work(plan.taken, written, plan.skipped, inexact),
+        *(options.job_id or uuid.uuid4().hex, plan.kind, plan.table, state, plan.why),
         replans=replans,
         seconds=times.seconds,
         details=plan.details,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -16,6 +15,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import Request, Run, run_all
 from gateway.procedures import find_tables
+from journal.jobs.report import JobReport
 
 
 @click.command("job")
@@ -141,12 +141,20 @@ def _counts(run: Run) -> str:
     report = run.report
     assert report is not None
     parts: list[str] = [report.why] if report.why else []
-    shown: list[tuple[str, Any]] = [
-        ("read", report.read),
-        ("written", report.written),
-        ("removed", report.removed),
-    ]
-    parts += [f"{v.rows:,} rows {what} ({v.bytes:,} bytes)" for what, v in shown if v.rows]
+    parts += _amounts(report)
     details = report.details
     parts += [f"{n} {details[n]}" for n in ("backup", "trash") if details.get(n)]
     return f": {', '.join(parts)}" if parts else ""
+
+
+def _amounts(report: JobReport) -> list[str]:
+    """What was read, written and removed; about, where that is an estimate."""
+    found, numbers = [], report.numbers()
+    for volume in ("read", "written", "removed"):
+        rows, size = numbers[f"rows_{volume}"], numbers[f"bytes_{volume}"]
+        if not rows:
+            continue
+        about = "about " if f"{volume}.bytes" in report.inexact else ""
+        told = "" if size is None else f" ({about}{size:,} bytes)"
+        found.append(f"{rows:,} rows {volume}{told}")
+    return found

@@ -13,7 +13,7 @@ from gateway.erasing import subjects_of
 from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.journal import Journal
 from journal.stores.elsewhere import below, is_elsewhere, local_path, read_file, write_file
 

@@ -23,7 +23,7 @@ from journal.errors import PalimpsestError
 from journal.jobs import backups, carried, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.carried import Carrier
-from journal.jobs.contract import JobReport
+from journal.jobs.report import JobReport
 from journal.stores import duckdb_maintenance as rows_of
 
 _COPYING = timedelta(days=7)

@@ -17,10 +17,11 @@ from gateway.jobs.context import JobContext, JobKind
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import ESTIMATED, JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.jobs.swap import settled_version
 from journal.jobs.turns import job_turn
+from journal.jobs.unsealed import unsealed
 from journal.stores import duckdb_maintenance as rows_of
 from journal.stores.elsewhere import is_elsewhere, local_path
 from journal.version import Version
@@ -35,12 +36,22 @@ def _run(context: JobContext) -> JobReport:
     if context.text("to") is not None:
         return _copy(context, name)
     if context.dry_run:
-        settled = context.journal.state.version
-        backup = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
-        assert backup is not None, "no row is newer than the state"
-    else:
-        backup = make(context, name, BackupKind.NAMED, expiry(context), is_whole=True)
-    return report(context, backup, "planned" if context.dry_run else "done")
+        return _planned(context, name)
+    backup = make(context, name, BackupKind.NAMED, expiry(context), is_whole=True)
+    return report(context, backup, "done")
+
+
+def _planned(context: JobContext, name: str) -> JobReport:
+    """What a backup would hold, with heads as the segments they would be."""
+    journal, table_id = context.journal, context.table.id
+    with journal.sealing_lock(table_id), journal.reading_session() as session:
+        settled, state = journal.state.version, journal.state.tables[table_id]
+        heads = tuple(u.segment for u in unsealed(session, state, settled))
+    backup = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
+    assert backup is not None, "no row is newer than the state"
+    backup = replace(backup, segments=(*backup.segments, *heads))
+    inexact = {"details.holds.bytes": ESTIMATED} if heads else {}
+    return replace(report(context, backup, "planned"), inexact=inexact)
 
 
 def make(
@@ -94,10 +105,9 @@ def _copy(context: JobContext, name: str) -> JobReport:
         refuse_hidden_rows(context)
         if context.flag("archive"):
             return _archive(context, name, place)
-        backup = _to_copy(context, name)
         if context.dry_run:
-            return report(context, backup, "planned")
-        return report(context, put_copy(context, backup, place), "done")
+            return _planned(context, name)
+        return report(context, put_copy(context, _to_copy(context, name), place), "done")
 
 
 def _archive(context: JobContext, name: str, place: str) -> JobReport:
@@ -163,8 +173,7 @@ def put_copy(context: JobContext, backup: Backup, place: str) -> Backup:
 
 def _to_copy(context: JobContext, name: str) -> Backup:
     """What is to be copied."""
-    journal, dry = context.journal, context.dry_run
-    settled = journal.state.version if dry else settled_version(journal, context.table.id)
+    settled = settled_version(context.journal, context.table.id)
     made = _backup(context, name, BackupKind.NAMED, expiry(context), settled)
     assert made is not None, "nobody else replaces segments meanwhile"
     return made

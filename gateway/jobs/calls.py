@@ -14,14 +14,14 @@ from gateway.jobs.runs import Request, Run, run_all
 from gateway.procedures import named_tables, take
 from gateway.results import Outcome
 from journal.errors import Code, PalimpsestError
+from journal.jobs.report import NUMBERS
 
 if TYPE_CHECKING:
     from gateway.session import Session
 
 _COLUMNS = [
     *((name, pa.string()) for name in ("job", "kind", "table", "state")),
-    *((name, pa.int64()) for name in ("rows_read", "rows_written", "rows_removed")),
-    *((name, pa.int64()) for name in ("bytes_read", "bytes_written", "bytes_removed")),
+    *((name, pa.int64()) for name in NUMBERS),
     *((name, pa.string()) for name in ("why", "report")),
 ]
 
@@ -71,10 +71,8 @@ def _rows(runs: Sequence[Run]) -> pa.Table:
 def _row(run: Run) -> tuple[Any, ...]:
     report = run.report
     assert report is not None
-    read, written, removed = report.read, report.written, report.removed
     return (
         *(run.id, run.kind, run.table, run.state),
-        *(read.rows, written.rows, removed.rows),
-        *(read.bytes, written.bytes, removed.bytes),
+        *report.numbers().values(),
         *(report.why or None, json.dumps(report.to_json())),
     )

@@ -10,7 +10,8 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.segments import run_segments
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import GRACE_US, Asked, JobReport
+from journal.jobs.contract import GRACE_US, Asked
+from journal.jobs.report import JobReport
 from journal.limits import Slo
 from spark_compaction import planner
 

@@ -16,7 +16,7 @@ from journal.database import keeping, replacing
 from journal.database.carrying import DatabaseCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.stores.postgres_jobs import retired
 
 

@@ -15,7 +15,7 @@ from gateway.jobs.context import JobContext
 from journal.jobs import backups, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.carried import Carrier
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.stores import duckdb_maintenance as rows_of
 from journal.version import Version, from_datetime
 

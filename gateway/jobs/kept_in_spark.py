@@ -18,7 +18,7 @@ from journal.hive import cleaning, keeping
 from journal.hive.carrying import HiveCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.stores import sql_retired
 
 _READ_MAX = timedelta(days=1)

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Work
 
 if TYPE_CHECKING:
     from journal.erasure.requests import Request
@@ -44,38 +44,27 @@ def _run(context: JobContext) -> JobReport:
     if done.failures:
         raise next(iter(done.failures.values()))
     states = {r.id: r.state.value for r in done.requests}
-    reports = [r for r in done.reports if r.state == "done"]
-    return JobReport(
-        id=context.job_id,
-        kind="purge",
-        table=table,
-        state="done" if reports or State.COMPLETED in set(states.values()) else "nothing",
-        why=", ".join(f"{name} {state}" for name, state in states.items()),
-        read=sum((r.read for r in reports), Volume()),
-        written=sum((r.written for r in reports), Volume()),
-        removed=sum((r.removed for r in reports), Volume()),
+    ended = State.COMPLETED in set(states.values())
+    ended = ended or any(r.state == "done" for r in done.reports)
+    why = ", ".join(f"{name} {state}" for name, state in states.items())
+    return JobReport.of(
+        sum((r.work for r in done.reports), Work()),
+        *(context.job_id, "purge", table, "done" if ended else "nothing", why),
         details={"requests": states},
     )
 
 
 def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
-    """What would be rewritten and removed, of requests that no hold keeps back."""
+    """What would be rewritten, in all tables of requests that no hold keeps back."""
     from gateway.erasers import eraser_of
 
-    found = eraser_of(context.session).planned(context.table.id, concerned)
-    return JobReport(
-        id=context.job_id,
-        kind="purge",
-        table=str(context.table.name),
-        state="planned",
-        why=f"{len(concerned)} requests wait",
-        read=found.read,
-        removed=Volume(rows=found.rows),
-        details={
-            "requests": {r.id: r.state.value for r in concerned},
-            "files_searched": found.searched,
-            "files_skipped": found.skipped,
-        },
+    plan = eraser_of(context.session).planned
+    tables = sorted({t.table_id for r in concerned for t in r.targets if t.mask})
+    return JobReport.of(
+        sum((plan(table_id, concerned) for table_id in tables), Work()),
+        *(context.job_id, "purge", str(context.table.name), "planned"),
+        f"{len(concerned)} requests wait",
+        details={"requests": {r.id: r.state.value for r in concerned}},
     )
 
 

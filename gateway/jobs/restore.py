@@ -24,7 +24,8 @@ from journal.erasure.late import check_searched
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import Engine, JobReport
+from journal.jobs.contract import Engine
+from journal.jobs.report import JobReport
 from journal.jobs.swap import settled_version
 from journal.schema import Table
 from journal.segment import Manifest
@@ -98,8 +99,11 @@ def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, 
     journal, table = context.journal, context.table
     engine = context.engine()
     is_large = not isinstance(engine, LocalEngine)
-    if is_large:
+    if is_large and keep:
         settled_version(journal, table.id)
+    elif is_large and journal.state.tables[table.id].head_counts.total:
+        # A dry run seals nothing, and units see only what is sealed.
+        is_large, engine = False, LocalEngine()
     rows = [journal.warehouse.new_folder(table)] if is_large else []
     with (
         staged_folders(journal, rows),

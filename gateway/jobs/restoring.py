@@ -22,7 +22,7 @@ from journal.duration import Duration, Unit
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
 from journal.jobs.backups import Backup
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.relations import ident
 from journal.schema import Table
 from journal.segment import Manifest
@@ -165,7 +165,7 @@ def statement(context: JobContext, difference: Difference) -> Parsed:
 
 def report(context: JobContext, backup: Backup, rows: int, trash: Backup | None) -> JobReport:
     """What a restore has done, or would do."""
-    state = "planned" if context.dry_run else "done" if rows else "nothing"
+    state = "nothing" if not rows else "planned" if context.dry_run else "done"
     return JobReport(
         id=context.job_id,
         kind="restore",

@@ -11,7 +11,8 @@ from gateway.jobs import archiving, away, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.jobs.backups import Backup
-from journal.jobs.contract import GRACE_US, Asked, JobReport, Volume
+from journal.jobs.contract import GRACE_US, Asked
+from journal.jobs.report import JobReport
 
 
 def _run(context: JobContext) -> JobReport:
@@ -24,10 +25,6 @@ def _run(context: JobContext) -> JobReport:
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
-    if report.state == "planned":
-        # What is rewritten is known by its bytes only when it is written.
-        gone = sum(report.details["rows"].values())
-        return replace(report, removed=Volume(rows=gone))
     return _moved(context, report, partial(archiving.move, context))
 
 

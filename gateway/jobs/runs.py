@@ -26,7 +26,8 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.interrupted import name_of, note_interrupted
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Engine, JobReport, Progress, silent
+from journal.jobs.contract import Engine, Progress, silent
+from journal.jobs.report import JobReport
 from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
@@ -271,11 +272,8 @@ def _ended(journal: OpenJournal, run: Run, log: list[str], options: Mapping[str,
         "log": log,
     }
     if run.report is not None:
-        done = run.report
-        for name, volume in (("read", done.read), ("written", done.written)):
-            values |= {f"rows_{name}": volume.rows, f"bytes_{name}": volume.bytes}
-        values |= {"rows_removed": done.removed.rows, "bytes_removed": done.removed.bytes}
-        values["report"] = json.dumps(done.to_json())
+        values |= run.report.numbers()
+        values["report"] = json.dumps(run.report.to_json())
     if run.error is not None:
         values |= {"error_code": run.error.code.value.code, "error": _told(run.error, options)}
     _record(journal, lambda store: rows_of.end_job(store, run.id, values))

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from gateway.jobs.context import JobContext
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import GRACE_US, Job, JobReport
+from journal.jobs.contract import GRACE_US, Job
+from journal.jobs.report import JobReport
 from journal.jobs.swap import Check
 from journal.segment import Segment
 from journal.state import JournalState

@@ -14,7 +14,7 @@ from gateway.jobs.context import JobContext, JobKind
 from journal.errors import PalimpsestError
 from journal.jobs import backups, copies, retired
 from journal.jobs.backups import Backup
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.jobs.turns import job_turn
 from journal.stores import duckdb_catalog
@@ -44,7 +44,7 @@ def _run(context: JobContext) -> JobReport:
     planned = Volume(len(files), sum(f.rows for f in files), sum(f.bytes for f in files))
     details = {"backups_forgotten": [b.name for b in [*expired, *copied]]}
     if context.dry_run:
-        return _report(context, planned if due else Volume(), details)
+        return _report(context, planned, details)
     gone = _cleared(context, copied)
     details["backups_forgotten"] = list(dict.fromkeys([*(b.name for b in expired), *gone]))
     reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)

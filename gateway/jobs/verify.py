@@ -9,7 +9,7 @@ from gateway.jobs.context import JobContext, JobKind
 from journal.dangling import told
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
-from journal.jobs.contract import JobReport, Volume
+from journal.jobs.report import JobReport, Volume
 from journal.verification import Verification, verify
 
 

@@ -26,7 +26,8 @@ from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
 from journal.database.spark_filling import Fill, Filling, by_server
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Asked, JobReport, Volume
+from journal.jobs.contract import Asked
+from journal.jobs.report import JobReport, Volume
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
 from journal.schema import Table

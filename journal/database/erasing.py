@@ -35,14 +35,15 @@ from journal.database.masks import unmasked
 from journal.database.spark_filling import keeping_by_spark
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
-from journal.erasure.erased import Erased, Planned
+from journal.erasure.erased import Erased
 from journal.erasure.late import AskAgain
 from journal.erasure.purged import Purged, targets_by_mask
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Engine, JobReport, Progress, Volume, silent
+from journal.jobs.contract import Engine, Progress, silent
+from journal.jobs.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work
 from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
@@ -85,7 +86,7 @@ def erase(
     ).run(only, by, ask_again, progress)
 
 
-def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -> Planned:
+def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -> Work:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing.
 
     Rows in copies elsewhere are not counted.
@@ -94,19 +95,34 @@ def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -
     masks = held.free_masks(journal, found, table_id, *given)
     table = _definition(journal, table_id)
     if not masks:
-        return Planned()
+        return Work()
     with journal.statement(journal.begin(read_only=True)) as statement:
         session = statement.session
         state = keeping.with_backups(session, table, statement.committed.tables[table_id])
         keys = pieces.show_keys(session, table, masks)
-        holding = acceptance.holding(session, Aim(table, ()), state, keys)
-        rows = sum(layout.count_rows(session, table, source).total for source, _ in holding)
-        size = sum(pieces.size(session, source) for source, _ in holding)
-    return Planned(
-        Volume(len(holding), rows, size),
-        sum(count for _, count in holding),
-        len(acceptance.rows_written(Aim(table, ()), state)),
-    )
+        return _work(
+            session, table, state, acceptance.holding(session, Aim(table, ()), state, keys)
+        )
+
+
+def _work(
+    session: PostgresSession,
+    table: Table,
+    state: TableState,
+    holding: Sequence[tuple[exp.Table, int]],
+) -> Work:
+    """What writing the tables anew that hold such rows comes to."""
+    taken, written = [], Volume()
+    for source, gone in holding:
+        rows = layout.count_rows(session, table, source).total
+        size, left = pieces.size(session, source), rows - gone
+        why = f"holds {gone} rows of the keys"
+        taken.append(Taken(source.name, 1, rows, size, why))
+        written += Volume(int(left > 0), left, size * left // max(1, rows))
+    others = len(acceptance.rows_written(Aim(table, ()), state)) - len(taken)
+    skipped = (Skipped("", others, "searched, holds none of the keys"),) if others else ()
+    inexact = dict.fromkeys(("written.bytes", "removed.bytes"), ESTIMATED)
+    return Work(tuple(taken), written, skipped, inexact)
 
 
 def _definition(journal: DatabaseJournal, table_id: int) -> Table:

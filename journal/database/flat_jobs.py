@@ -20,7 +20,8 @@ from journal.database import pieces, replacing
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import hashed
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Asked, JobReport, Volume
+from journal.jobs.contract import Asked
+from journal.jobs.report import JobReport, Volume
 from journal.plan import STORE_SCHEMA
 from journal.relations import union_all
 from journal.schema import Table

@@ -21,7 +21,7 @@ from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.contract import Volume
+from journal.jobs.report import Volume
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
 from journal.relations_flat import FLAT

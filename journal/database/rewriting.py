@@ -14,7 +14,7 @@ from sqlglot import exp
 from journal.database import pieces
 from journal.database.pieces import Inputs, hashed
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Volume
+from journal.jobs.report import Volume
 from journal.plan import STORE_SCHEMA
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier

@@ -1,4 +1,4 @@
-"""What a run of erasures has done or would do, in any store. Values."""
+"""What a run of erasures has done, in any store. A value."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from dataclasses import dataclass, field
 
 from journal.erasure.requests import Request
 from journal.errors import PalimpsestError
-from journal.jobs.contract import JobReport, Volume
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What would be written anew, the rows that would go, and how many files were looked at."""
-
-    read: Volume = field(default_factory=Volume)
-    rows: int = 0
-    searched: int = 0
-    skipped: int = 0
+from journal.jobs.report import JobReport
 
 
 @dataclass(slots=True)

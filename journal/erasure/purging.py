@@ -19,7 +19,8 @@ from journal.erasure.late import AskAgain, Late, search_each
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
 from journal.errors import PalimpsestError
-from journal.jobs.contract import JobReport, Progress
+from journal.jobs.contract import Progress
+from journal.jobs.report import JobReport
 from journal.schema import Table
 
 

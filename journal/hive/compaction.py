@@ -29,7 +29,8 @@ from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
 from journal.hive.rewriting import Why
 from journal.hive.tiers import SeenTiers
-from journal.jobs.contract import Asked, JobReport, Volume
+from journal.jobs.contract import Asked
+from journal.jobs.report import JobReport, Volume
 from journal.relations import Reader, column, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment, Tier

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
-from journal.erasure.erased import Erased, Planned
+from journal.erasure.erased import Erased
 from journal.erasure.late import AskAgain
 from journal.erasure.purged import Purged, targets_by_mask
 from journal.erasure.purging import Purging
@@ -34,7 +34,8 @@ from journal.hive.journal import HiveJournal
 from journal.hive.pieces import pieces
 from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.jobs import backups
-from journal.jobs.contract import JobReport, Progress, Volume, silent
+from journal.jobs.contract import Progress, silent
+from journal.jobs.report import JobReport, Volume, Work
 from journal.schema import Table
 from journal.scratch import sweep_scratch
 from journal.state import TableState
@@ -69,7 +70,7 @@ def erase(
     ).run(only, by, ask_again, progress)
 
 
-def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Planned:
+def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Work:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing.
 
     Rows in copies elsewhere are not counted.
@@ -78,18 +79,16 @@ def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Pl
     masks = held.free_masks(journal, found, table_id, *given)
     table = _definition(journal, table_id)
     if not masks:
-        return Planned()
+        return Work()
     with journal.statement(journal.begin(read_only=True)) as statement:
         session = statement.session
         session.put_remote(ERASED, layout.masked_keys(journal.names, table, masks))
         state = keeping.with_backups(session, table, statement.committed.tables[table_id])
-        read, gone = Volume(), 0
+        work = Work()
         for piece in pieces(state.manifest.segments):
             counts = rewriting.counted(session, rows_with(journal, table, piece, "SEMI"))
-            holding = [s for s in piece.segments if s.id in counts]
-            read += Volume(len(holding), sum(s.counts.total for s in holding))
-            gone += sum(counts.values())
-    return Planned(read, gone, len(state.manifest.segments))
+            work += rewriting.planned(piece, counts, "holds {} rows of the keys")
+        return work
 
 
 def _definition(journal: HiveJournal, table_id: int) -> Table:

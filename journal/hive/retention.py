@@ -32,7 +32,8 @@ from journal.hive.tiers import SeenTiers
 from journal.holds import active, covered, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
-from journal.jobs.contract import Asked, JobReport, Volume
+from journal.jobs.contract import Asked
+from journal.jobs.report import JobReport, Volume
 from journal.plan import Query
 from journal.policy import Action, Policy
 from journal.relations import column

@@ -20,6 +20,7 @@ from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.session import HiveSession
+from journal.jobs.report import UNKNOWN, Skipped, Taken, Volume, Work
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
@@ -32,6 +33,8 @@ from journal.stores.sql_engine import CatalogConnection
 from journal.stores.sql_retired import Retired
 from journal.version import Version
 
+SILENT = dict.fromkeys(("read.bytes", "written.bytes", "removed.bytes"), UNKNOWN)
+"""Spark does not say what partitions take."""
 Rows = Callable[[Piece], exp.Select]
 """Some rows of a piece, as a session reads them."""
 
@@ -164,6 +167,20 @@ def _rewritten(
     if not counts.total:
         journal.drop_segments([path])
     return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, left)
+
+
+def planned(piece: Piece, going: Mapping[str, int], why: str) -> Work:
+    """What writing those segments of a piece anew comes to that hold rows that go, by their ids."""
+    taken = tuple(
+        Taken(s.id, 1, s.counts.total, 0, why.format(going[s.id]))
+        for s in piece.segments
+        if s.id in going
+    )
+    left = sum(t.rows for t in taken) - sum(going.values())
+    skipped = tuple(
+        Skipped(s.id, 1, "no row of it goes") for s in piece.segments if s.id not in going
+    )
+    return Work(taken, Volume(int(left > 0), left), skipped, SILENT)
 
 
 def counted(session: HiveSession, rows: exp.Select) -> dict[str, int]:

@@ -13,9 +13,10 @@ A job may be killed at any step and run again. All values here are frozen and be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from journal.jobs.report import NO_VOLUME, Skipped, Taken, Volume, volume_of
 from journal.segment import Segment, SegmentFile
 from journal.version import Version
 
@@ -51,31 +52,12 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Volume:
-    """An amount of data."""
-
-    files: int = 0
-    rows: int = 0
-    bytes: int = 0
-
-    def __add__(self, other: Volume) -> Volume:
-        return Volume(self.files + other.files, self.rows + other.rows, self.bytes + other.bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Part of a segment that a job leaves as it is, and why."""
-
-    segment: str
-    files: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class JobPlan:
     """What a job would do to one table.
 
-    ``inputs`` are the paths that will be read; they are not removed while the job runs.
+    ``taken`` is what it replaces and ``written`` what it lists instead; ``inexact`` says which of
+    their numbers are not exact. ``inputs`` are the paths that will be read; they are not removed
+    while the job runs.
     ``folders`` are new ones, relative to the warehouse, that the stage writes its files in: the
     runner makes and opens them, and removes whatever in them does not get listed. ``task`` is what
     the stage hands to the engine. A plan that ``is_empty`` ends the job: nothing to do.
@@ -87,12 +69,19 @@ class JobPlan:
     generation: int
     is_empty: bool = False
     why: str = ""
-    read: Volume = Volume()
+    taken: tuple[Taken, ...] = ()
+    written: Volume = NO_VOLUME
+    inexact: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     task: Mapping[str, Json] = field(default_factory=dict)
     details: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def read(self) -> Volume:
+        """What is taken, together."""
+        return volume_of(self.taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +119,14 @@ class Replacement:
 class Staged:
     """What stage has written: nothing to swap is None; ``details`` go into the report.
 
+    ``written`` is what is listed in the place of what was taken; what is archived is no part of it.
     ``archived`` segments are retired with the swap, and kept until told; ``floor`` is the version
     before which the table's past cannot be told any more. ``moved`` says what an erasure has made
     of files, by their paths, so that backups follow; None: nothing is left of it.
     """
 
     replacement: Replacement | None = None
-    written: Volume = Volume()
-    removed: Volume = Volume()
+    written: Volume = NO_VOLUME
     details: Mapping[str, Json] = field(default_factory=dict)
     archived: tuple[Segment, ...] = ()
     floor: Version = 0
@@ -181,8 +170,8 @@ class Job(Protocol):
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
         """What is to be done now; reads, writes nothing.
 
-        Every row up to version ``settled`` stands in a segment, none in a head (a dry run seals
-        nothing: there it is the last version, and heads are reported apart).
+        Rows up to version ``settled`` are worked on. They all stand in segments, but in a dry run,
+        which seals nothing: there ``unsealed`` tells what sealing would make of heads.
         """
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
@@ -190,27 +179,3 @@ class Job(Protocol):
 
     def verify(self, journal: Journal, plan: JobPlan, staged: Staged) -> Mapping[str, Json]:
         """Raise JOB_VERIFICATION unless the new segments say what they should; for the report."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobReport:
-    """What a job has done; ``state`` is planned, nothing or done (a failed job raises)."""
-
-    id: str
-    kind: str
-    table: str
-    state: str
-    why: str = ""
-    read: Volume = Volume()
-    written: Volume = Volume()
-    removed: Volume = Volume()
-    skipped: tuple[Skipped, ...] = ()
-    retired: tuple[str, ...] = ()
-    reaped: int = 0
-    replans: int = 0
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    details: Mapping[str, Json] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Json]:
-        """A plain structure."""
-        return asdict(self)

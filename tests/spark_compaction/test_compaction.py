@@ -228,17 +228,30 @@ def test_auto_does_what_the_limits_ask_for(run: Client) -> None:
     assert _compact(run, "auto").state == "nothing"
 
 
-def test_a_dry_run_says_what_would_be_done(run: Client) -> None:
-    _changed(run)
-    run("CALL system.flush('t')")
-    files = run.files()
+@pytest.mark.parametrize("kind", ["INTEGER", "VARCHAR"])
+@pytest.mark.parametrize("waits", ["all of it", "changes", "nothing"])
+def test_a_dry_run_says_what_would_be_done(run: Client, kind: str, waits: str) -> None:
+    """Also of rows that wait in the head, which it leaves there."""
+    run(f"CREATE TABLE t (k {kind} PRIMARY KEY, v VARCHAR)")
+    for start in range(1000, 5000, 1000):
+        run(f"INSERT INTO t SELECT i, 'x' FROM range({start}, {start + 1000}) r(i)")
+        if waits != "all of it":
+            run("CALL system.flush('t')")
+    run("UPDATE t SET v = 'y' WHERE k = ?", "2500" if kind == "VARCHAR" else 2500)
+    if waits == "nothing":
+        run("CALL system.flush('t')")
+    before = run.files(), _tiers(run), _journal(run).state.tables[1].head_counts
+    job = CompactJob("major", rows_max=1000, small_files_min=100)
     options = RunOptions(dry_run=True)
-    planned = run_job(_journal(run), CompactJob("major"), 1, LocalEngine(), options=options)
+    planned = run_job(_journal(run), job, 1, LocalEngine(), options=options)
     assert planned.state == "planned"
-    assert run.files() == files
-    done = _compact(run)
-    assert planned.read == done.read
-    assert planned.skipped == done.skipped
+    assert (run.files(), _tiers(run), _journal(run).state.tables[1].head_counts) == before
+    done = _compact(run, rows_max=1000, small_files_min=100)
+    assert planned.read.rows == done.read.rows == (4002 if waits == "all of it" else 1002)
+    assert (planned.read.files, planned.skipped) == (done.read.files, done.skipped)
+    assert (planned.written.rows, planned.removed.rows) == (done.written.rows, 1)
+    assert done.removed.rows == 1
+    assert ("read.bytes" in planned.inexact) == (waits != "nothing")
 
 
 def test_an_empty_table_is_nothing_to_do(run: Client) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from journal.jobs.contract import JobReport
+from journal.jobs.report import JobReport
 from journal.verification import verify
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine

@@ -9,7 +9,7 @@ import pytest
 
 from journal.errors import PalimpsestError
 from journal.jobs import retired
-from journal.jobs.contract import JobReport
+from journal.jobs.report import JobReport
 from journal.journal import Journal
 from journal.recovery import unlisted_files
 from journal.verification import verify

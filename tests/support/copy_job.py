@@ -8,15 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import (
-    Engine,
-    JobPlan,
-    Json,
-    Progress,
-    Replacement,
-    Staged,
-    Volume,
-)
+from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
+from journal.jobs.report import Taken, Volume
 from journal.journal import Journal
 from journal.segment import Segment
 from journal.stores.parquet_files import checksum
@@ -45,6 +38,9 @@ class CopyJob:
             manifest.generation,
             is_empty=not files,
             why="asked for",
+            taken=tuple(
+                Taken(s.id, len(s.files), s.counts.total, s.bytes, "asked for") for s in segments
+            ),
             inputs=tuple(files),
             folders=(folder,),
             task={"segments": [s.to_json() for s in segments]},

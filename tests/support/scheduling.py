@@ -187,7 +187,7 @@ def main() -> None:
     import gateway
     from gateway.jobs import compact
     from gateway.jobs.context import JobContext
-    from journal.jobs.contract import JobReport
+    from journal.jobs.report import JobReport
 
     def never(_context: JobContext) -> JobReport:
         sys.stdout.write("at it\n")
