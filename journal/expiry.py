@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
 from sqlglot import exp
 
-from journal.policy import TEXT, Policy
+from journal.policy import TEXT, Action, Policy
 from journal.relations import Reader, column, union_all, version_value
 from journal.schema import Table
 from journal.segment import Tier
@@ -51,6 +52,24 @@ class Expiry:
     def cut_off(self) -> datetime | None:
         """Rows dated before this are past their time."""
         return self.policy.expired_before(self.now)
+
+    @property
+    def archives(self) -> bool:
+        """True if rows past their date are kept apart when they go."""
+        return self.policy.action is Action.ARCHIVE and self.cut_off is not None
+
+    def details(self, floor: Version, archived: int) -> dict[str, Any]:
+        """What plans and reports say besides, in any store.
+
+        The moment the policy was applied at, the date before which rows go and how many of them are
+        archived, and before which version the past cannot be told any more.
+        """
+        found: dict[str, Any] = {"now": self.now.isoformat()}
+        if (cut_off := self.cut_off) is not None:
+            found |= {"cut_off": cut_off.isoformat(), "action": self.policy.action.value}
+        if self.archives:
+            found["archived"] = archived
+        return {**found, "floor": floor} if floor else found
 
     @property
     def looks_at_history(self) -> bool:

@@ -272,6 +272,7 @@ class Draft:
         # Each open row stays: in the base, or in history with its end.
         rows = opens if mode == "major" else read.rows - self.pairs
         written = self._estimated(read, rows)
+        sealed = replace(self.state.manifest, segments=tuple(self.sealed))
         return JobPlan(
             "compact",
             self.state.layouts[-1].id,
@@ -291,7 +292,7 @@ class Draft:
                 "reduced": [s.to_json() for s in reduced],
                 "open_rows": opens,
             },
-            details={"mode": mode, "amplification": amplification(self.state, self.sealed)},
+            details=planner.details(mode, sealed),
         )
 
     def _taken(self) -> tuple[Taken, ...]:
@@ -318,11 +319,6 @@ class Draft:
         return dict.fromkeys(names, ESTIMATED)
 
 
-def amplification(state: TableState, sealed: Sequence[Segment]) -> float:
-    """What the current view costs in plain scans, with heads taken for segments."""
-    return planner.amplification(replace(state.manifest, segments=tuple(sealed)))
-
-
 def empty(state: TableState, sealed: Sequence[Segment], why: str) -> JobPlan:
     """A plan to do nothing."""
     table = state.layouts[-1]
@@ -333,7 +329,7 @@ def empty(state: TableState, sealed: Sequence[Segment], why: str) -> JobPlan:
         state.manifest.generation,
         is_empty=True,
         why=why,
-        details={"amplification": amplification(state, sealed)},
+        details=planner.details("auto", replace(state.manifest, segments=tuple(sealed))),
     )
 
 

@@ -43,6 +43,11 @@ def amplification(manifest: Manifest, heads: RowCounts | None = None) -> float:
     return round(1.0 + CHANGE_WEIGHT * changed + FILE_WEIGHT * (deltas + files), 4)
 
 
+def details(mode: str, manifest: Manifest, heads: RowCounts | None = None) -> dict[str, object]:
+    """What plans and reports say of every compaction, in any store."""
+    return {"mode": mode, "amplification": amplification(manifest, heads)}
+
+
 def due(manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None) -> Due | None:
     """The compaction that the limits ask for; the cheaper one where that is enough."""
     deltas = manifest.in_tier(Tier.DELTA)

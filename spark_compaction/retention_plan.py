@@ -21,7 +21,6 @@ from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
 from journal.journal import Journal
 from journal.plan import PutRelation, Query
-from journal.policy import Action
 from journal.relations import Reader, column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
@@ -84,16 +83,11 @@ class Planning:
         for head in self.heads:
             self._head(head)
         table, gone = self.found.table, self.gone
-        details: dict[str, Json] = {"now": self.found.now.isoformat(), "rows": asdict(gone)}
-        if (cut_off := self.found.cut_off) is not None:
-            details |= {"cut_off": cut_off.isoformat(), "action": self.found.policy.action.value}
-        if self._archives:
-            details["archived"] = self.archived
+        details: dict[str, Json] = self.found.details(self._floor(), self.archived)
+        details["rows"] = asdict(gone)
         left = left_dangling(self.journal, self.session, self.found) if gone.total else {}
         check_dependents(self.found, left)
         details |= {"dangling": left} if left else {}
-        if floor := self._floor():
-            details["floor"] = floor
         read = volume_of(self.taken)
         left_rows = read.rows - gone.total
         size = read.bytes * left_rows // read.rows if read.rows else 0
@@ -150,7 +144,7 @@ class Planning:
         archive: dict[str, Json] = {}
         rewrite: list[str] = []
         for path, one in counts.items():
-            if self._archives and one.dated.total:
+            if self.found.archives and one.dated.total:
                 whole = one.dated.total == one.total.total
                 if whole:
                     archive[path] = asdict(one.total)
@@ -175,10 +169,6 @@ class Planning:
         self.archived += sum(c.dated.total for c in counts.values())
         self._take(segment, files, gone.total)
 
-    @property
-    def _archives(self) -> bool:
-        return self.found.policy.action is Action.ARCHIVE
-
     def _units(
         self, segment: Segment, shape: Table, files: list[tuple[str, FileCounts]]
     ) -> list[dict[str, Json]]:
@@ -189,7 +179,7 @@ class Planning:
         if stays.total:
             units.append(self._unit(segment, shape, paths, stays, archive=False))
             self.written_files += max(1, round(stays.total / ROWS_PER_FILE))
-        if self._archives and dated.total:
+        if self.found.archives and dated.total:
             units.append(self._unit(segment, shape, paths, dated, archive=True))
         return units
 

@@ -5,6 +5,8 @@ Asked for, it works in all changes; with ``mode => 'auto'`` it does what the lim
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
@@ -24,7 +26,7 @@ def _run(context: JobContext) -> JobReport:
 
 def _run_on_database(context: JobContext) -> JobReport:
     from journal.database.compaction import compact
-    from journal.database.spark_filling import by_spark
+    from journal.database.spark_filling import Fill, by_server, by_spark
 
     mode, table = context.text("mode") or "major", context.table
     if mode not in {"major", "auto"}:
@@ -41,10 +43,13 @@ def _run_on_database(context: JobContext) -> JobReport:
         return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
-    if context.session.settings.job_engine.lower() != "spark":
-        return compact(journal, asked)
-    engine = ENGINES.jdbc(context.session.settings.spark_master)
-    return compact(journal, asked, by_spark(engine, context.progress))
+    fill: Fill = by_server
+    if context.session.settings.job_engine.lower() == "spark":
+        engine = ENGINES.jdbc(context.session.settings.spark_master)
+        fill = by_spark(engine, context.progress)
+    report = compact(journal, asked, fill)
+    told = planner.details("major", state.manifest, state.head_counts)
+    return replace(report, details={**told, **report.details})
 
 
 KIND = JobKind(

@@ -93,10 +93,11 @@ def vacuum(context: JobContext) -> JobReport:
     if context.dry_run:
         due = replacing.retired(journal, table.id, chosen, ignored=frozenset(expired))
         planned = Volume(len(due), 0, sum(r.bytes for r in due))
-        return in_store.vacuumed(context, planned, details)
+        return in_store.vacuumed(context, planned, details, "rows")
     reaped = replacing.reap(journal, table.id, chosen)
     removed = Volume(len(reaped.removed), 0, reaped.bytes)
-    return in_store.vacuumed(context, removed, {**details, "in_use": list(reaped.in_use)})
+    told = {**details, "in_use": list(reaped.in_use)}
+    return in_store.vacuumed(context, removed, told, "rows")
 
 
 def _due(context: JobContext) -> replacing.Chosen | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,9 @@ def compact(context: JobContext) -> JobReport:
         mode = wanted.mode
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
-    return compact_table(journal, asked, mode)
+    report = compact_table(journal, asked, mode)
+    told = planner.details(mode, state.manifest, state.head_counts)
+    return replace(report, details={**told, **report.details})
 
 
 def verified(context: JobContext) -> Verification:

@@ -15,7 +15,7 @@ from gateway.jobs.context import JobContext
 from journal.jobs import backups, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.carried import Carrier
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import UNKNOWN, JobReport, Volume
 from journal.stores import duckdb_maintenance as rows_of
 from journal.version import Version, from_datetime
 
@@ -117,8 +117,10 @@ def chosen(found: Sequence[R], wanted: tuple[Version | None, int | None]) -> lis
     return [r for r in found if (before is not None and r.since <= before) or r.job_id in old]
 
 
-def vacuumed(context: JobContext, removed: Volume, details: Mapping[str, list[str]]) -> JobReport:
-    """What a clean-up has done, or would do."""
+def vacuumed(
+    context: JobContext, removed: Volume, details: Mapping[str, list[str]], *unknown: str
+) -> JobReport:
+    """What a clean-up has done, or would do; the numbers of ``removed`` that are ``unknown``."""
     some = removed.files or details["backups_forgotten"]
     return JobReport(
         id=context.job_id,
@@ -126,5 +128,6 @@ def vacuumed(context: JobContext, removed: Volume, details: Mapping[str, list[st
         table=str(context.table.name),
         state="nothing" if not some else "planned" if context.dry_run else "done",
         removed=removed,
+        inexact={f"removed.{name}": UNKNOWN for name in unknown if some},
         details=details,
     )

@@ -6,6 +6,7 @@ The difference to a backup is an ordinary transaction of the gateway's; see ``re
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -18,7 +19,7 @@ from journal.hive import cleaning, keeping
 from journal.hive.carrying import HiveCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import UNKNOWN, JobReport, Volume
 from journal.stores import sql_retired
 
 _READ_MAX = timedelta(days=1)
@@ -44,7 +45,10 @@ def _reap(context: JobContext, chosen: cleaning.Chosen | None) -> list[str]:
 
 def backup(context: JobContext) -> JobReport:
     """Give what the table consists of a name, or take the name away, or copy it elsewhere."""
-    return away.backup(context, keeper(context))
+    report = away.backup(context, keeper(context))
+    if report.details["place"] is not None:
+        return report
+    return replace(report, inexact={"details.holds.bytes": UNKNOWN})
 
 
 def restore(context: JobContext) -> JobReport:
@@ -113,4 +117,4 @@ def vacuum(context: JobContext) -> JobReport:
         with journal.store.connection() as connection:
             gone += cleaning.remove_forsaken(journal, connection)
     details = {"backups_forgotten": expired, "dropped": gone}
-    return in_store.vacuumed(context, Volume(len(gone), 0, 0), details)
+    return in_store.vacuumed(context, Volume(len(gone)), details, "rows", "bytes")

@@ -16,22 +16,22 @@ it happened; a later run removes what no manifest lists.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal.database import flat_jobs, pieces, replacing
+from journal.database import flat_jobs, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
 from journal.database.spark_filling import Fill, Filling, by_server
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Asked
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work, volume_of
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
 from journal.schema import Table
-from journal.segment import RowCounts, Segment, Tier
+from journal.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores import postgres_layout as layout
 from journal.stores.postgres import PostgresSession
@@ -40,6 +40,12 @@ from journal.stores.postgres_partitions import create_sealed
 from journal.version import Version
 
 _REPLANS_MAX = 3
+_WHY = {
+    Tier.HEAD: "its changes are worked into the base",
+    Tier.DELTA: "its changes are worked into the base",
+    Tier.BASE: "changes are worked into it",
+    Tier.HISTORY: "history lies in many pieces",
+}
 _HISTORY_MAX = 8
 """Segments of history that lie beside each other; one more, and they become one."""
 
@@ -64,12 +70,14 @@ def compact(journal: DatabaseJournal, asked: Asked, fill: Fill = by_server) -> J
         return flat_jobs.compact(journal, asked)
     run = _Run(asked)
     started = time.monotonic()
-    inputs = _planned(journal, table)
+    inputs, work = _planned(journal, table)
     run.timed("plan", started)
     if inputs.is_empty:
         return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
     if asked.dry_run:
-        return _planned_report(journal, run, inputs)
+        work = replace(work, skipped=_skipped(journal.state.tables[table.id]))
+        told = (asked.job_id, "compact", str(table.name), "planned")
+        return JobReport.of(work, *told, seconds=run.seconds)
     with replacing.turn(journal, table) as session:
         replacing.remove_litter(session, table.id)
         while True:
@@ -89,54 +97,69 @@ def _ever_changing(table: Table, reason: replacing.Replan) -> PalimpsestError:
     )
 
 
-def _planned(journal: DatabaseJournal, table: Table) -> Inputs:
-    """What a compaction would take now; all heads, since the newest would be settled first."""
+def _planned(journal: DatabaseJournal, table: Table) -> tuple[Inputs, Work]:
+    """What a compaction would take now; the newest head as well, as it would be settled first."""
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
-            return _inputs(statement.committed.tables[table.id], settled=False)
+            state = statement.committed.tables[table.id]
+            there = rewriting.to_be_settled(statement.session, table, state)
+            inputs = _inputs(state, [h for h in there if isinstance(h, Head)])
+            return inputs, _work(statement.session, table, inputs)
     finally:
         journal.rollback(transaction)
 
 
-def _inputs(state: TableState, *, settled: bool) -> Inputs:
+def _inputs(state: TableState, heads: Sequence[Head]) -> Inputs:
     manifest = state.manifest
-    heads = manifest.heads[:-1] if settled else manifest.heads
-    if not settled and not state.head_counts.total:
-        heads = ()
-    history = manifest.in_tier(Tier.HISTORY)
-    merged = history if len(history) >= _HISTORY_MAX else ()
+    merged = _merged(manifest)
     segments = (*manifest.in_tier(Tier.BASE), *manifest.in_tier(Tier.DELTA), *merged)
-    return Inputs(heads, segments, bool(heads) or bool(manifest.in_tier(Tier.DELTA)))
+    return Inputs(tuple(heads), segments, bool(heads) or bool(manifest.in_tier(Tier.DELTA)))
 
 
-def _planned_report(journal: DatabaseJournal, run: _Run, inputs: Inputs) -> JobReport:
-    state = journal.state.tables[run.asked.table.id]
-    counts = sum((s.counts for s in inputs.segments if s.tier is not Tier.HISTORY), RowCounts())
-    counts += state.head_counts
-    old = sum(s.counts.total for s in inputs.segments if s.tier is Tier.HISTORY)
-    with journal.reading_session() as session:
-        size = sum(pieces.size(session, t) for t in inputs.tables(run.asked.table))
-    read = Volume(len(inputs.tables(run.asked.table)), counts.total + old, size)
-    # Each closing row ends one open row: together they become a row of history.
-    written = Volume(0, counts.open + old, 0)
-    removed = Volume(0, counts.closing + counts.tombstone, 0)
-    details = {"base_rows": counts.open - counts.closing, "history_rows": counts.closing + old}
-    return JobReport(
-        *(run.asked.job_id, "compact", str(run.asked.table.name), "planned"),
-        read=read,
-        written=written,
-        removed=removed,
-        seconds=run.seconds,
-        details=details,
-    )
+def _merged(manifest: Manifest) -> tuple[Segment, ...]:
+    """History that lies in many pieces, which become one."""
+    history = manifest.in_tier(Tier.HISTORY)
+    return history if len(history) >= _HISTORY_MAX else ()
+
+
+def _skipped(state: TableState) -> tuple[Skipped, ...]:
+    history, merged = state.manifest.in_tier(Tier.HISTORY), _merged(state.manifest)
+    return tuple(Skipped(s.id, 1, "history stays as it is") for s in history if s not in merged)
+
+
+def _work(session: PostgresSession, table: Table, inputs: Inputs) -> Work:
+    """What is taken, and what will be written as far as it is known."""
+    taken: list[Taken] = []
+    counts = RowCounts()
+    for head in inputs.heads:
+        source = layout.head_table(table.id, head)
+        found = layout.count_rows(session, table, source)
+        taken.append(_taken(session, source, found, Tier.HEAD))
+        counts += found
+    for segment in inputs.segments:
+        source = layout.segment_table(segment)
+        taken.append(_taken(session, source, segment.counts, segment.tier))
+        # Rows of history stay, whatever kind they are.
+        is_old = segment.tier is Tier.HISTORY
+        counts += RowCounts(segment.counts.total) if is_old else segment.counts
+    read = volume_of(taken)
+    # Each open row stays: in the base, or in history with its end.
+    size = read.bytes * counts.open // max(1, read.rows)
+    tiers = 2 if counts.closing else 1
+    written = Volume(tiers * len(inputs.all_fields()), counts.open, size)
+    return Work(tuple(taken), written, (), {**rewriting.ABOUT, "written.files": ESTIMATED})
+
+
+def _taken(session: PostgresSession, source: exp.Table, counts: RowCounts, tier: Tier) -> Taken:
+    return rewriting.taken(source, counts.total, pieces.size(session, source), _WHY[tier])
 
 
 def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: Fill) -> JobReport:
     """Settle, stage, verify and swap once; raises Replan when it must all be done again."""
     table, now = run.asked.table, time.monotonic()
     settled = replacing.settle(journal, table)
-    inputs = _inputs(settled.state, settled=True)
+    inputs = _inputs(settled.state, settled.state.manifest.heads[:-1])
     now = run.timed("settle", now)
     staged = _stage(session, journal, settled.table, inputs, settled.version, fill)
     now = run.timed("stage", now)
@@ -147,11 +170,9 @@ def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: F
     replacing.swap(journal, settled.table, inputs, staged.segments, staged.head_counts, why)
     run.timed("swap", now)
     reaped = replacing.reap(journal, table.id)
-    return JobReport(
-        *(run.asked.job_id, "compact", str(table.name), "done"),
-        read=staged.read,
-        written=staged.written,
-        removed=Volume(0, staged.read.rows - staged.written.rows, 0),
+    work = Work(staged.taken, staged.written, _skipped(settled.state))
+    return JobReport.of(
+        *(work, run.asked.job_id, "compact", str(table.name), "done"),
         retired=tuple(t.name for t in inputs.tables(table)),
         reaped=len(reaped.removed),
         replans=run.replans,
@@ -164,7 +185,7 @@ def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: F
 class _Staged:
     segments: tuple[Segment, ...]
     head_counts: RowCounts
-    read: Volume
+    taken: tuple[Taken, ...]
     written: Volume
 
 
@@ -185,9 +206,7 @@ def _stage(
     }
     heads = sum(counted.values(), RowCounts())
     replacing.check_heads(session, table, heads)
-    rows = heads.total + sum(s.counts.total for s in inputs.segments)
-    tables = inputs.tables(table)
-    read = Volume(len(tables), rows, sum(pieces.size(session, t) for t in tables))
+    taken = _work(session, table, inputs).taken
     made: list[Segment] = []
     for fields in inputs.all_fields():
         for tier in (Tier.BASE, Tier.HISTORY):
@@ -204,7 +223,7 @@ def _stage(
             made.append(Segment(name, tier, (), fields, counts, 0, version))
     size = sum(pieces.size(session, layout.segment_table(s)) for s in made)
     written = Volume(len(made), sum(s.counts.total for s in made), size)
-    return _Staged(tuple(made), heads, read, written)
+    return _Staged(tuple(made), heads, taken, written)
 
 
 def _verify(

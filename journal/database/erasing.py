@@ -43,7 +43,7 @@ from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import Aim, requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, Progress, silent
-from journal.jobs.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work
+from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.relations import union_all
 from journal.schema import Table
@@ -58,6 +58,7 @@ from journal.stores.row_layout import rows_in_layout
 
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
+WHY = "holds {} rows of the keys"
 Moved = Mapping[str, Segment | None]
 """What became of tables that held erased rows, by their names; None: nothing is left."""
 
@@ -98,31 +99,19 @@ def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -
         return Work()
     with journal.statement(journal.begin(read_only=True)) as statement:
         session = statement.session
-        state = keeping.with_backups(session, table, statement.committed.tables[table_id])
         keys = pieces.show_keys(session, table, masks)
-        return _work(
-            session, table, state, acceptance.holding(session, Aim(table, ()), state, keys)
-        )
+        there = statement.committed.tables[table_id]
+        goes = partial(_erased, table, keys)
+        if is_flat(table):
+            taken, live = flat_jobs.planned_without(session, table, there, keys), []
+        else:
+            taken, live = Work(), rewriting.to_be_settled(session, table, there)
+        both = [*live, *keeping.beside(session, table, there)]
+        return taken + rewriting.planned(session, table, both, goes, WHY)
 
 
-def _work(
-    session: PostgresSession,
-    table: Table,
-    state: TableState,
-    holding: Sequence[tuple[exp.Table, int]],
-) -> Work:
-    """What writing the tables anew that hold such rows comes to."""
-    taken, written = [], Volume()
-    for source, gone in holding:
-        rows = layout.count_rows(session, table, source).total
-        size, left = pieces.size(session, source), rows - gone
-        why = f"holds {gone} rows of the keys"
-        taken.append(Taken(source.name, 1, rows, size, why))
-        written += Volume(int(left > 0), left, size * left // max(1, rows))
-    others = len(acceptance.rows_written(Aim(table, ()), state)) - len(taken)
-    skipped = (Skipped("", others, "searched, holds none of the keys"),) if others else ()
-    inexact = dict.fromkeys(("written.bytes", "removed.bytes"), ESTIMATED)
-    return Work(tuple(taken), written, skipped, inexact)
+def _erased(table: Table, keys: exp.Table, source: exp.Table, fields: Fields) -> exp.Query:
+    return pieces.erased_rows(table, source, fields, keys)
 
 
 def _definition(journal: DatabaseJournal, table_id: int) -> Table:
@@ -206,16 +195,14 @@ def _once(
         copy = keeping_by_spark(engine, silent, list(masks), again)
     staged = rewriting.rewrite(
         *(session, table, state),
-        lambda source, fields: pieces.erased_rows(table, source, fields, erased),
+        partial(_erased, table, erased),
         lambda source, fields: pieces.kept_rows(table, source, fields, erased),
-        settled.version,
-        copy,
+        *(settled.version, WHY, copy),
     )
-    kept = keeping.purge(session, table, state, erased, settled.version, copy)
+    kept = keeping.purge(session, table, state, erased, settled.version, WHY, copy)
     session.commit()
-    read, written = staged.read + kept.read, staged.written + kept.written
-    moved = (staged.moved, kept.moved)
-    done = _Swapping(journal, table, masks, state, removed, away, read, written, *moved)
+    work, moved = staged.work + kept.work, (staged.moved, kept.moved)
+    done = _Swapping(journal, table, masks, state, removed, away, work, *moved)
     replacing.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
         *(_why(accepted), done.record),
@@ -235,9 +222,10 @@ def _rewrite_adopted(
         erased = pieces.show_keys(session, now, masks)
         removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
-        kept = keeping.purge(session, now, state, erased, journal.state.version)
-        read, written = staged.read + kept.read, staged.written + kept.written
-        done = _Swapping(journal, now, masks, state, removed, away, read, written, {}, kept.moved)
+        kept = keeping.purge(session, now, state, erased, journal.state.version, WHY)
+        taken = flat_jobs.planned_without(session, now, state, erased)
+        work = replace(taken, written=staged.written, inexact={}) + kept.work
+        done = _Swapping(journal, now, masks, state, removed, away, work, {}, kept.moved)
         purged[:] = [done]
         return staged
 
@@ -266,8 +254,7 @@ class _Swapping:
     before: TableState
     removed: Mapping[str, int]
     away: Away
-    read: Volume
-    written: Volume
+    work: Work
     moved: Moved
     moved_beside: Moved
 
@@ -275,7 +262,7 @@ class _Swapping:
         """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
             raise replacing.Replan("a request was cancelled")
-        done = Purged(self.before.manifest, following.manifest, self.read, self.written, self.away)
+        done = Purged(self.before.manifest, following.manifest, self.work, self.away)
         done.record(section, self.masks, self.removed)
         moved = {**self.moved, **self.moved_beside}
         keeping.follow(section, self.table, moved, self.moved_beside, self.journal.clock.now())
@@ -285,11 +272,8 @@ class _Swapping:
 
     def report(self, started: float) -> JobReport:
         """What was read and written."""
-        return JobReport(
-            *("", "purge", str(self.table.name), "done"),
-            read=self.read,
-            written=self.written,
-            removed=Volume(0, self.read.rows - self.written.rows, 0),
+        return JobReport.of(
+            *(self.work, "", "purge", str(self.table.name), "done"),
             seconds={"purge": round(time.monotonic() - started, 3)},
         )
 

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.database import pieces, replacing
+from journal.database import pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import hashed
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Asked
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import JobReport, Volume, Work
 from journal.plan import STORE_SCHEMA
 from journal.relations import union_all
 from journal.schema import Table
-from journal.segment import Segment, Tier
+from journal.segment import Fields, Segment, Tier
 from journal.state import JournalState, TableState
 from journal.stores import postgres_exchange as exchanging
 from journal.stores import postgres_flat as flat
@@ -36,6 +36,7 @@ from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import Version
 
 _ROUNDS_MAX = 5
+_WHY = "superseded versions move to history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,15 @@ def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
         ended = hashed(session, flat.rows_of_tiers(table)[Tier.HISTORY])[0]
         rows = hashed(session, flat.everything(table))[0]
         left = hashed(session, flat.latest(table))[0]
+        place = flat.journal_table(table)
+        taken = rewriting.taken(place, rows, pieces.size(session, place), _WHY)
     if rows == left:
         return JobReport(asked.job_id, "compact", name, "nothing", "nothing has changed")
+    details = {"current_rows": left, "history_rows": ended}
     if asked.dry_run:
-        read, written = Volume(1, rows), Volume(0, left + ended)
-        removed = Volume(0, rows - left - ended)
-        return JobReport(
-            *(asked.job_id, "compact", name, "planned"), read=read, written=written, removed=removed
-        )
+        written = Volume(1 + bool(ended), left + ended, taken.bytes * (left + ended) // rows)
+        work = Work((taken,), written, (), rewriting.ABOUT)
+        return JobReport.of(work, asked.job_id, "compact", name, "planned", details=details)
 
     def stage(session: PostgresSession, now: Table, state: TableState) -> Rewritten:
         return _without_history(session, now, state, statement.committed.version)
@@ -73,14 +75,9 @@ def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
     why = replacing.Why(asked.job_id, "compact", asked.grace_us)
     done = rewrite(journal, table, stage, why)
     replacing.reap(journal, table.id)
-    removed = Volume(0, done.read.rows - done.written.rows)
-    return JobReport(
-        *(asked.job_id, "compact", name, "done"),
-        read=done.read,
-        written=done.written,
-        removed=removed,
-        details={"current_rows": left, "history_rows": ended},
-    )
+    # As it was when it was swapped: somebody may have written to it since it was looked at.
+    work = Work((replace(taken, rows=done.read.rows, bytes=done.read.bytes),), done.written)
+    return JobReport.of(work, asked.job_id, "compact", name, "done", details=details)
 
 
 Stage = Callable[[PostgresSession, Table, TableState], Rewritten]
@@ -215,6 +212,24 @@ def without_keys(
     }
     _check(session, table, others)
     return _rewritten(session, table, target, tuple(gone), tuple(made))
+
+
+def planned_without(
+    session: PostgresSession, table: Table, state: TableState, erased: exp.Table
+) -> Work:
+    """What ``without_keys`` would do: to the whole journal, and to segments with the keys."""
+    place = flat.journal_table(table)
+    rows = hashed(session, flat.everything(table))[0]
+    left = hashed(session, flat.without(table, erased))[0]
+    size = pieces.size(session, place)
+    taken = rewriting.taken(place, rows, size, f"holds {rows - left} rows of the keys")
+    work = Work((taken,), Volume(1, left, size * left // max(1, rows)), (), rewriting.ABOUT)
+
+    def goes(source: exp.Table, fields: Fields) -> exp.Query:
+        return pieces.erased_rows(table, source, fields, erased)
+
+    why = "holds {} rows of the keys"
+    return work + rewriting.planned(session, table, flat.moved(state.manifest), goes, why)
 
 
 def _new_journal(session: PostgresSession, table: Table, rows: exp.Query) -> exp.Table:

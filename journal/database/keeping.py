@@ -21,7 +21,7 @@ from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.report import Volume
+from journal.jobs.report import Work
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
 from journal.relations_flat import FLAT
@@ -270,8 +270,7 @@ class Purged:
     """What became of tables that only backups list."""
 
     moved: Mapping[str, Segment | None]
-    read: Volume
-    written: Volume
+    work: Work
 
 
 def purge(
@@ -280,23 +279,25 @@ def purge(
     state: TableState,
     erased: exp.Table,
     version: Version,
+    why: str,
     copy: rewriting.Copy = rewriting.by_server,
 ) -> Purged:
     """Write what backups list besides live tables anew without the rows of some keys."""
     moved: dict[str, Segment | None] = {}
-    read, written = Volume(), Volume()
+    work = Work()
     for number, piece in enumerate(beside(session, table, state), FIRST_NUMBER):
         done = rewriting.rewrite_piece(
             *(session, table, piece, number),
             lambda source, fields: pieces.erased_rows(table, source, fields, erased),
             lambda source, fields: pieces.kept_rows(table, source, fields, erased),
-            version,
-            copy,
+            *(version, why, copy),
         )
-        if done is not None:
-            moved[piece.id] = done.made
-            read, written = read + done.read, written + done.written
-    return Purged(moved, read, written)
+        if done is None:
+            work += rewriting.left_alone(rewriting.source_of(table, piece))
+            continue
+        moved[piece.id] = done.made
+        work += done.work
+    return Purged(moved, work)
 
 
 def follow(

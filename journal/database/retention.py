@@ -12,8 +12,11 @@ row that it ends may be gone. Versions stay for an hour after they ended, for th
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
@@ -26,7 +29,7 @@ from journal.holds import active, covered, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.policy import Action, Policy
 from journal.relations import column
@@ -41,6 +44,8 @@ from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 
 _ROUNDS_MAX = 5
+_NOTHING = "nothing is past its time"
+_WHY = "{} of its rows are past their time"
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
@@ -113,33 +118,36 @@ def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport
         with journal.statement(transaction) as statement:
             found = _at(found, statement.committed.version, journal.clock.now())
             state = statement.committed.tables[found.table.id]
-            _show_lists(statement.session, found, state)
-            read, gone = _counted(statement.session, found, state)
+            session = statement.session
+            _show_lists(session, found, state)
+            there = rewriting.to_be_settled(session, found.table, state)
+            goes = partial(_rows, found, go=True)
+            work = rewriting.planned(session, found.table, there, goes, _WHY)
+            archived = _to_archive(session, found, there, work)
+            details = found.details(_floor(session, found), archived)
     finally:
         journal.rollback(transaction)
-    if not gone:
-        return _nothing(asked, "nothing is past its time")
-    return JobReport(
-        *(asked.job_id, "retain", str(asked.table.name), "planned", told(gone)),
-        read=read,
-        written=Volume(0, read.rows - gone),
-        removed=Volume(0, gone),
-    )
+    return _report(asked, "planned", work, details) if work.taken else _nothing(asked, _NOTHING)
 
 
-def _counted(session: PostgresSession, found: Expiry, state: TableState) -> tuple[Volume, int]:
-    """The tables that hold rows that go, and how many rows go."""
-    read, gone = Volume(), 0
-    consists_of: list[Head | Segment] = [*state.manifest.heads, *state.manifest.segments]
-    for piece in consists_of:
+def _report(
+    asked: Asked, state: str, work: Work, details: Mapping[str, Any], **more: Any
+) -> JobReport:
+    gone = work.read.rows - work.written.rows
+    told_of = (asked.job_id, "retain", str(asked.table.name), state, told(gone))
+    return JobReport.of(work, *told_of, details=details, **more)
+
+
+def _to_archive(
+    session: PostgresSession, found: Expiry, there: Iterable[Head | Segment], work: Work
+) -> int:
+    """How many rows of what is taken the policy keeps elsewhere."""
+    taken, rows = {t.segment for t in work.taken}, 0
+    for piece in there:
         source = rewriting.source_of(found.table, piece)
-        rows = _rows(found, source, piece.fields, go=True).subquery("g")
-        counted = exp.select(exp.Count(this=exp.Star())).from_(rows)
-        (count,) = session.row(Query(counted, ()), {})
-        if count:
-            total = layout.count_rows(session, found.table, source).total
-            read, gone = read + Volume(1, total, pieces.size(session, source)), gone + int(count)
-    return read, gone
+        query = _archived(found, source, piece.fields) if source.name in taken else None
+        rows += 0 if query is None else pieces.hashed(session, query)[0]
+    return rows
 
 
 def _at(found: Expiry, settled: Version, now: Version) -> Expiry:
@@ -172,9 +180,9 @@ def _once(
     _show_lists(session, found, state)
     staged = rewriting.rewrite(
         *(session, table, state),
-        lambda source, fields: _rows(found, source, fields, go=True),
-        lambda source, fields: _rows(found, source, fields, go=False),
-        settled.version,
+        partial(_rows, found, go=True),
+        partial(_rows, found, go=False),
+        *(settled.version, _WHY),
     )
     archived = keeping.archived(
         *(session, table, staged.inputs, lambda s, f: _archived(found, s, f), settled.version)
@@ -184,8 +192,8 @@ def _once(
     naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
     leave_backup = keeping.left_by(session, settled, naming)
     session.commit()
-    if not staged.read.rows:
-        return _nothing(asked, "nothing is past its time")
+    if not staged.work.taken:
+        return _nothing(asked, _NOTHING)
 
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
@@ -204,16 +212,12 @@ def _once(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
     )
     reaped = replacing.reap(journal, table.id)
-    gone = staged.read.rows - staged.written.rows
-    return JobReport(
-        *(asked.job_id, "retain", str(table.name), "done", told(gone)),
-        read=staged.read,
-        written=staged.written,
-        removed=Volume(0, gone),
+    details = found.details(floor, sum(s.counts.total for s in archived))
+    return _report(
+        *(asked, "done", staged.work, details),
         retired=tuple(t.name for t in staged.inputs.tables(table)),
         reaped=len(reaped.removed),
         seconds={"retain": round(time.monotonic() - started, 3)},
-        details={"now": found.now.isoformat(), "floor": floor},
     )
 
 

@@ -6,7 +6,7 @@ and the rows that are kept. Runs inside the session's transaction; lists nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -14,8 +14,8 @@ from sqlglot import exp
 from journal.database import pieces
 from journal.database.pieces import Inputs, hashed
 from journal.errors import Code, PalimpsestError
-from journal.jobs.report import Volume
-from journal.plan import STORE_SCHEMA
+from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, Work
+from journal.plan import STORE_SCHEMA, Query
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.state import TableState
@@ -59,8 +59,7 @@ class Rewritten:
     inputs: Inputs
     segments: tuple[Segment, ...]
     head_counts: RowCounts
-    read: Volume
-    written: Volume
+    work: Work
     moved: Mapping[str, Segment | None]
 
 
@@ -69,8 +68,54 @@ class Piece:
     """What a table was written anew as; ``made`` is None if no row is left."""
 
     made: Segment | None
-    read: Volume
-    written: Volume
+    work: Work
+
+
+ABOUT = dict.fromkeys(("read.bytes", "written.bytes", "removed.bytes"), ESTIMATED)
+"""What the server takes for rows differs by where they lie, and changes while it cleans up."""
+
+
+def to_be_settled(
+    session: PostgresSession, table: Table, state: TableState
+) -> list[Head | Segment]:
+    """What a run will find as it stays: all pieces, but a last head that is empty."""
+    *heads, last = state.manifest.heads
+    if layout.count_rows(session, table, layout.head_table(table.id, last)).total:
+        heads.append(last)
+    return [*heads, *state.manifest.segments]
+
+
+def planned(
+    session: PostgresSession,
+    table: Table,
+    consists_of: Iterable[Head | Segment],
+    goes: Rows,
+    why: str,
+) -> Work:
+    """What ``rewrite`` would do to some pieces; writes nothing."""
+    work = Work(inexact=ABOUT)
+    for piece in consists_of:
+        source = source_of(table, piece)
+        rows = goes(source, piece.fields).subquery("g")
+        (gone,) = session.row(Query(exp.select(exp.Count(this=exp.Star())).from_(rows), ()), {})
+        if not gone:
+            work += left_alone(source)
+            continue
+        total, size = layout.count_rows(session, table, source).total, pieces.size(session, source)
+        left = total - int(gone)
+        written = Volume(int(left > 0), left, size * left // total)
+        work += Work((taken(source, total, size, why.format(gone)),), written)
+    return work
+
+
+def taken(source: exp.Table, rows: int, size: int, why: str) -> Taken:
+    """A table that a job replaces."""
+    return Taken(source.name, 1, rows, size, why)
+
+
+def left_alone(source: exp.Table) -> Work:
+    """A table that a job leaves as it is."""
+    return Work(skipped=(Skipped(source.name, 1, "no row of it goes"),))
 
 
 def rewrite(
@@ -80,27 +125,32 @@ def rewrite(
     goes: Rows,
     stays: Rows,
     version: Version,
+    why: str,
     copy: Copy = by_server,
 ) -> Rewritten:
-    """Write what holds rows that go anew without them; the last head, which may grow, is left."""
+    """Write what holds rows that go anew without them; the last head, which may grow, is left.
+
+    ``why`` tells of a piece, for the report, how many rows go.
+    """
     settled: list[Head | Segment] = [*state.manifest.heads[:-1], *state.manifest.segments]
     moved: dict[str, Segment | None] = {}
     touched: list[Head | Segment] = []
-    head_counts, read, written = RowCounts(), Volume(), Volume()
+    head_counts, work = RowCounts(), Work()
     for number, piece in enumerate(settled):
-        done = rewrite_piece(session, table, piece, number, goes, stays, version, copy)
+        source = source_of(table, piece)
+        done = rewrite_piece(session, table, piece, number, goes, stays, version, why, copy)
         if done is None:
+            work += left_alone(source)
             continue
         touched.append(piece)
-        source = source_of(table, piece)
         moved[source.name] = done.made
-        read, written = read + done.read, written + done.written
+        work += done.work
         if isinstance(piece, Head):
             head_counts += layout.count_rows(session, table, source)
     heads = tuple(p for p in touched if isinstance(p, Head))
     segments = tuple(p for p in touched if isinstance(p, Segment))
     made = tuple(s for s in moved.values() if s is not None)
-    return Rewritten(Inputs(heads, segments), made, head_counts, read, written, moved)
+    return Rewritten(Inputs(heads, segments), made, head_counts, work, moved)
 
 
 def rewrite_piece(
@@ -111,6 +161,7 @@ def rewrite_piece(
     goes: Rows,
     stays: Rows,
     version: Version,
+    why: str = "holds {} rows that go",
     copy: Copy = by_server,
 ) -> Piece | None:
     """Write one table anew without the rows that go; None if it holds none of them.
@@ -128,16 +179,17 @@ def rewrite_piece(
         layout.create_rows(session, table, target, piece.fields)
     copy(session, Copying(table, source, piece.fields, target, stays))
     left = _left(session, table, source, target, piece.fields, gone)
-    read = Volume(1, gone[0] + left, pieces.size(session, source))
+    size = pieces.size(session, source)
+    read = (taken(source, gone[0] + left, size, why.format(gone[0])),)
     if not left:
         layout.drop_rows(session, target)
-        return Piece(None, read, Volume())
+        return Piece(None, Work(read))
     layout.index_rows(session, table, target, piece.fields)
     session.text(f"ANALYZE {session.rendered(target).sql}")
     tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
     counts = layout.count_rows(session, table, target)
     made = Segment(target.name, tier, (), piece.fields, counts, 0, version)
-    return Piece(made, read, Volume(1, left, pieces.size(session, target)))
+    return Piece(made, Work(read, Volume(1, left, pieces.size(session, target))))
 
 
 def source_of(table: Table, piece: Head | Segment) -> exp.Table:

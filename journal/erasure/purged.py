@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from journal.erasure.copied import Away
 from journal.erasure.requests import Outcome, Request, Target
-from journal.jobs.contract import Volume
+from journal.jobs.report import Work
 from journal.segment import Manifest
 from journal.stores import erasure_rows as rows_of
 from journal.stores.base import StoreSession
@@ -34,15 +34,14 @@ def targets_by_mask(
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge read and wrote, the manifests around it, and what copies elsewhere lost.
+    """What a purge did, the manifests around it, and what copies elsewhere lost.
 
     While a copy cannot be reached its masks stay, and the receipts are PENDING.
     """
 
     before: Manifest
     after: Manifest
-    read: Volume
-    written: Volume
+    work: Work
     away: Away
 
     @property
@@ -68,12 +67,12 @@ class Purged:
             self.away.removed[mask].told(target),
             mask=None if self.is_over else mask,
             outcome=Outcome.ERASED if self.is_over else Outcome.PENDING,
-            files_rewritten=target.files_rewritten + self.written.files,
-            bytes_rewritten=target.bytes_rewritten + self.read.bytes,
+            files_rewritten=target.files_rewritten + self.work.written.files,
+            bytes_rewritten=target.bytes_rewritten + self.work.read.bytes,
             versions_removed=target.versions_removed + removed,
             manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(self.after),
-            others=f"{self.written.rows} rows beside them are unchanged",
+            others=f"{self.work.written.rows} rows beside them are unchanged",
         )
 
 

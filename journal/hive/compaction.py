@@ -27,10 +27,10 @@ from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
-from journal.hive.rewriting import Why
+from journal.hive.rewriting import SILENT, Why
 from journal.hive.tiers import SeenTiers
 from journal.jobs.contract import Asked
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work
 from journal.relations import Reader, column, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment, Tier
@@ -43,6 +43,11 @@ from journal.stores.row_layout import present_keys
 from journal.transaction import Transaction
 
 _REPLANS_MAX = 3
+_MINOR = "it is small, and not the only one"
+_WHY = {
+    Tier.DELTA: "its changes are worked into the base",
+    Tier.BASE: "changes are worked into it",
+}
 _SMALL_ROWS = 100_000
 """Segments of fewer rows are merged by a minor compaction."""
 
@@ -79,8 +84,7 @@ def compact(journal: HiveJournal, asked: Asked, mode: str = "major") -> JobRepor
     if not inputs:
         return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
     if asked.dry_run:
-        volume = Volume(0, _written(inputs, mode).total)
-        return _report(asked, inputs, "planned", volume, {}, ())
+        return _planned(asked, state.tables[table.id], inputs, mode)
     with journal.store.connection() as connection:
         run = _Run(journal, asked, connection, mode)
         while True:
@@ -134,27 +138,37 @@ def _once(run: _Run) -> JobReport:
     run.timed("swap", now)
     reaped = cleaning.reap(journal, run.connection)
     volume = Volume(len(staged), sum(s.counts.total for s in staged))
-    done = _report(run.asked, inputs, "done", volume, checks, tuple(s.id for s in inputs))
-    return replace(done, seconds=run.seconds, replans=run.replans, reaped=len(reaped))
-
-
-def _report(
-    asked: Asked,
-    inputs: Sequence[Segment],
-    state: str,
-    written: Volume,
-    details: dict[str, object],
-    retired: tuple[str, ...],
-) -> JobReport:
-    read = sum((s.counts for s in inputs), RowCounts())
-    return JobReport(
-        *(asked.job_id, "compact", str(asked.table.name), state),
-        read=Volume(len(inputs), read.total),
-        written=written,
-        removed=Volume(0, read.total - written.rows),
-        retired=retired,
-        details=details,
+    work = replace(_work(before.tables[table.id], inputs, run.mode), written=volume, inexact=SILENT)
+    return JobReport.of(
+        *(work, run.asked.job_id, "compact", str(table.name), "done"),
+        retired=tuple(s.id for s in inputs),
+        reaped=len(reaped),
+        replans=run.replans,
+        seconds=run.seconds,
+        details=checks,
     )
+
+
+def _planned(asked: Asked, state: TableState, inputs: Sequence[Segment], mode: str) -> JobReport:
+    work = _work(state, inputs, mode)
+    return JobReport.of(work, asked.job_id, "compact", str(asked.table.name), "planned")
+
+
+def _work(state: TableState, inputs: Sequence[Segment], mode: str) -> Work:
+    """What is taken, and what will be written as far as it is known."""
+    taken = tuple(
+        Taken(s.id, 1, s.counts.total, 0, _MINOR if mode == "minor" else _WHY[s.tier])
+        for s in inputs
+    )
+    why = "it is not small, or the only small one" if mode == "minor" else "history stays as it is"
+    skipped = tuple(Skipped(s.id, 1, why) for s in state.manifest.segments if s not in inputs)
+    rows, inexact = _written(inputs, mode), dict(SILENT)
+    if mode == "minor":
+        return Work(taken, Volume(len(pieces(inputs)), rows.total), skipped, inexact)
+    tiers = 2 if rows.closing else 1
+    files = tiers * len({s.fields for s in inputs})
+    inexact["written.files"] = ESTIMATED
+    return Work(taken, Volume(files, rows.total), skipped, inexact)
 
 
 def _merge(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:

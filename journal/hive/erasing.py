@@ -35,7 +35,7 @@ from journal.hive.pieces import pieces
 from journal.hive.rewriting import Kept, Rows, Staged, Why
 from journal.jobs import backups
 from journal.jobs.contract import Progress, silent
-from journal.jobs.report import JobReport, Volume, Work
+from journal.jobs.report import JobReport, Work
 from journal.schema import Table
 from journal.scratch import sweep_scratch
 from journal.state import TableState
@@ -70,6 +70,9 @@ def erase(
     ).run(only, by, ask_again, progress)
 
 
+_WHY = "holds {} rows of the keys"
+
+
 def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Work:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing.
 
@@ -87,7 +90,7 @@ def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Wo
         work = Work()
         for piece in pieces(state.manifest.segments):
             counts = rewriting.counted(session, rows_with(journal, table, piece, "SEMI"))
-            work += rewriting.planned(piece, counts, "holds {} rows of the keys")
+            work += rewriting.planned(piece, counts, _WHY)
         return work
 
 
@@ -143,13 +146,11 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
 
         both = (rows("SEMI"), rows("ANTI"))
         kept = Kept(keeping.beside(session, table, state), keeping.listed_in(session, table))
-        staged = rewriting.rewrite(journal, session, table, state, both, made, kept)
+        staged = rewriting.rewrite(journal, session, table, state, both, made, kept, _WHY)
         removed = dict.fromkeys(targets, staged.removed)
         if len(targets) > 1:
             searched = keeping.with_backups(session, table, state).manifest
             removed = {m: count(journal, session, table, searched, m) for m in targets}
-        read = Volume(len(staged.replaced), staged.removed + staged.kept)
-        written = Volume(len(staged.segments), staged.kept)
         with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
             turn.check(connection)
             row, committed = journal.look_in(connection)
@@ -170,7 +171,7 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
                     following = masks.shown(
                         *(journal, connection, row.generation, table.id, following, targets)
                     )
-                done = Purged(now.manifest, following.manifest, read, written, away)
+                done = Purged(now.manifest, following.manifest, staged.work, away)
                 listed = len(now.manifest.segments)
                 told = {m: replace(t, files_searched=listed) for m, t in targets.items()}
                 done.record(records, told, removed)
@@ -178,11 +179,8 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
             rows_of.put_state(connection, row)
         journal.keep(row, committed.with_tables({table.id: following}))
     journal.held.forget([s.files[0].path for s in staged.replaced])
-    return JobReport(
-        *("", "purge", str(table.name), "done"),
-        read=read,
-        written=written,
-        removed=Volume(0, staged.removed),
+    return JobReport.of(
+        *(staged.work, "", "purge", str(table.name), "done"),
         seconds={"purge": round(time.monotonic() - started, 3)},
     )
 

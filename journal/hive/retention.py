@@ -12,10 +12,11 @@ it ends may be gone. Versions stay for an hour after they ended, for those who r
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
@@ -33,9 +34,9 @@ from journal.holds import active, covered, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
-from journal.jobs.report import JobReport, Volume
+from journal.jobs.report import JobReport, Work
 from journal.plan import Query
-from journal.policy import Action, Policy
+from journal.policy import Policy
 from journal.relations import column
 from journal.segment import Segment
 from journal.stores import hive_layout as layout
@@ -43,6 +44,8 @@ from journal.stores import sql_catalog as rows_of
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 
+_NOTHING = "nothing is past its time"
+_WHY = "{} of its rows are past their time"
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
@@ -98,20 +101,23 @@ def _planned(
     journal: HiveJournal, asked: Asked, found: Expiry, statement: HiveStatement
 ) -> JobReport:
     """What would be written anew and what would go, counted."""
-    read, gone = Volume(), 0
+    work, archived = Work(), 0
     for piece in pieces(statement.committed.tables[found.table.id].manifest.segments):
         counts = rewriting.counted(statement.session, _rows(journal, found, piece, go=True))
-        held = [s for s in piece.segments if s.id in counts]
-        read += Volume(len(held), sum(s.counts.total for s in held))
-        gone += sum(counts.values())
-    if not gone:
-        return _nothing(asked, "nothing is past its time")
-    return JobReport(
-        *(asked.job_id, "retain", str(asked.table.name), "planned", told(gone)),
-        read=read,
-        written=Volume(0, read.rows - gone),
-        removed=Volume(0, gone),
-    )
+        work += rewriting.planned(piece, counts, _WHY)
+        if counts and (rows := _kept_apart(journal, found, piece)) is not None:
+            archived += sum(rewriting.counted(statement.session, rows).values())
+    if not work.taken:
+        return _nothing(asked, _NOTHING)
+    return _report(asked, "planned", work, found.details(_floor(statement, found), archived))
+
+
+def _report(
+    asked: Asked, state: str, work: Work, details: Mapping[str, Any], **more: Any
+) -> JobReport:
+    gone = work.read.rows - work.written.rows
+    told_of = (asked.job_id, "retain", str(asked.table.name), state, told(gone))
+    return JobReport.of(work, *told_of, details=details, **more)
 
 
 def _rows(journal: HiveJournal, found: Expiry, piece: Piece, *, go: bool) -> exp.Select:
@@ -136,11 +142,13 @@ def _once(
     state = statement.committed.tables[table.id]
 
     goes, stays = (partial(_rows, journal, found, go=go) for go in (True, False))
-    staged = rewriting.rewrite(journal, statement.session, table, state, (goes, stays), made)
+    given = (journal, statement.session, table, state, (goes, stays), made)
+    staged = rewriting.rewrite(*given, why=_WHY)
     if not staged.replaced:
-        return _nothing(asked, "nothing is past its time")
+        return _nothing(asked, _NOTHING)
     archived = _archived(journal, found, statement, staged.replaced, made)
-    following = staged.in_place(state, _floor(statement, found))
+    floor = _floor(statement, found)
+    following = staged.in_place(state, floor)
     moment = journal.now()
     why = Why(asked.job_id, moment, moment + asked.grace_us)
     made_at = to_datetime(journal.clock.now())
@@ -160,16 +168,12 @@ def _once(
         rows_of.put_state(connection, row)
     journal.keep(row, committed.with_tables({table.id: following}))
     reaped = cleaning.reap(journal, statement.session.connection)
-    gone = len(staged.replaced)
-    return JobReport(
-        *(asked.job_id, "retain", str(table.name), "done", told(staged.removed)),
-        read=Volume(gone, staged.removed + staged.kept),
-        written=Volume(len(staged.segments), staged.kept),
-        removed=Volume(0, staged.removed),
+    details = found.details(floor, sum(s.counts.total for s in archived))
+    return _report(
+        *(asked, "done", staged.work, details),
         retired=tuple(s.id for s in staged.replaced),
         reaped=len(reaped),
         seconds={"retain": round(time.monotonic() - started, 3)},
-        details={"now": found.now.isoformat(), "floor": following.manifest.floor},
     )
 
 
@@ -181,15 +185,12 @@ def _archived(
     made: list[str],
 ) -> tuple[Segment, ...]:
     """Copy the rows that the policy keeps elsewhere into segments of their own."""
-    condition, session = found.archived("r"), statement.session
-    if condition is None or found.policy.action is not Action.ARCHIVE:
-        return ()
+    session = statement.session
     kept: list[Segment] = []
     for piece in pieces(replaced):
-        source = layout.rows_of(journal.names, piece.paths).subquery()
-        shown = rows_in_layout(found.table, source, piece.fields).selects
-        rows = rewriting.all_rows(journal, found.table, piece)
-        going = rows.where(exp.paren(substituted(condition, "r", shown)))
+        going = _kept_apart(journal, found, piece)
+        if going is None:
+            return ()
         query = session.in_spark(going)
         assert isinstance(query, exp.Query)
         given = (journal, session.connection, found.table, piece.fields, query, made, False)
@@ -200,6 +201,17 @@ def _archived(
         else:
             journal.drop_segments([path])
     return tuple(kept)
+
+
+def _kept_apart(journal: HiveJournal, found: Expiry, piece: Piece) -> exp.Select | None:
+    """The rows of a piece that are archived; None if the policy archives none."""
+    condition = found.archived("r")
+    if condition is None or not found.archives:
+        return None
+    source = layout.rows_of(journal.names, piece.paths).subquery()
+    shown = rows_in_layout(found.table, source, piece.fields).selects
+    rows = rewriting.all_rows(journal, found.table, piece)
+    return rows.where(exp.paren(substituted(condition, "r", shown)))
 
 
 def _floor(statement: HiveStatement, found: Expiry) -> Version:

@@ -75,7 +75,7 @@ class Staged:
     segments: tuple[Segment, ...]
     replaced: tuple[Segment, ...]
     removed: int
-    kept: int
+    work: Work
     beside: tuple[tuple[Segment, str], ...] = ()
     moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
 
@@ -107,22 +107,25 @@ def rewrite(
     rows: tuple[Rows, Rows],
     made: list[str],
     backups: Kept = Kept(),
+    why: str = "holds {} rows that go",
 ) -> Staged:
     """Write what holds rows that go anew without them; the paths that are written are in ``made``.
 
-    ``rows`` are those that go and those that stay. Rows of ``backups`` go as well.
+    ``rows`` are those that go and those that stay. Rows of ``backups`` go as well. ``why`` tells of
+    a segment, for the report, how many rows go.
     """
     segments: list[Segment] = []
     replaced: list[Segment] = []
     beside: list[tuple[Segment, str]] = []
     moved: dict[str, SegmentFile | None] = {}
-    removed = kept = 0
+    removed, work = 0, Work()
     live = pieces(state.manifest.segments, backups.listed_in)
     for whole in (*live, *pieces(backups.segments, backups.listed_in)):
         done = _rewritten(journal, session, table, whole, rows, made)
+        work += planned(whole, {} if done is None else done.going, why)
         if done is None:
             continue
-        removed, kept = removed + done.removed, kept + done.kept
+        removed += done.removed
         moved |= dict.fromkeys(done.piece.paths)
         if done.made is not None:
             moved[done.piece.paths[0]] = done.made.files[0]
@@ -131,7 +134,7 @@ def rewrite(
             segments += [] if done.made is None else [done.made]
         elif done.made is not None:
             beside.append((done.made, done.piece.paths[0]))
-    return Staged(tuple(segments), tuple(replaced), removed, kept, tuple(beside), moved)
+    return Staged(tuple(segments), tuple(replaced), removed, work, tuple(beside), moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class _Rewritten:
     piece: Piece
     made: Segment | None
     removed: int
-    kept: int
+    going: Mapping[str, int]
 
 
 def _rewritten(
@@ -162,11 +165,11 @@ def _rewritten(
     path = written.write(
         *(journal, session.connection, table, piece.fields, staying, made, is_shaped)
     )
-    gone, left = _compared(journal, session, table, piece, goes(piece), path)
+    gone = _compared(journal, session, table, piece, goes(piece), path)
     counts = count_rows(journal.names, session.connection, table, path)
     if not counts.total:
         journal.drop_segments([path])
-    return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, left)
+    return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, held)
 
 
 def planned(piece: Piece, going: Mapping[str, int], why: str) -> Work:
@@ -198,8 +201,8 @@ def _compared(
     piece: Piece,
     going: exp.Select,
     path: str,
-) -> tuple[int, int]:
-    """Rows that went and rows that are left; raises unless they are together what there was."""
+) -> int:
+    """How many rows went; raises unless those that are left are what there was besides."""
     names = [n for n, _ in layout.journal_fields(table, piece.fields)]
 
     def summed(rows: exp.Query) -> tuple[int, int]:
@@ -215,7 +218,7 @@ def _compared(
             f"rewriting {table.name} without the rows that go would change others",
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
-    return gone[0], after[0]
+    return gone[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ every kind and on every store. docs/jobs.md says the same in words. Values; no w
     taken     those pieces one by one, and why; together they are ``read``
     skipped   what is left as it is, and why
 
-A piece is a file of a warehouse, a table of a database, a partition in Hive; rows are rows of
-journals. A dry run says the same numbers as the run that follows at once, but those that
+Files are those of a warehouse, tables of a database, partitions in Hive; rows are journal rows. A dry run says the same numbers as the run that follows at once, but those that
 ``inexact`` names.
 """
 
@@ -18,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 ESTIMATED = "estimated"
@@ -80,6 +81,11 @@ class Work:
     skipped: tuple[Skipped, ...] = ()
     inexact: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def read(self) -> Volume:
+        """What is taken, together."""
+        return volume_of(self.taken)
+
     def __add__(self, other: Work) -> Work:
         skipped: dict[tuple[str, str], int] = {}
         for some in (*self.skipped, *other.skipped):
@@ -125,9 +131,9 @@ class JobReport:
         """The report of some work; ``more`` are the other fields."""
         return JobReport(
             *(job_id, kind, table, state, why),
-            read=volume_of(work.taken),
+            read=work.read,
             written=work.written,
-            removed=volume_of(work.taken).less(work.written),
+            removed=work.read.less(work.written),
             taken=work.taken,
             skipped=work.skipped,
             inexact=work.inexact,
@@ -143,8 +149,8 @@ class JobReport:
         """A plain structure; unknown numbers are None."""
         plain = asdict(self)
         for name in (n for n, kind in self.inexact.items() if kind == UNKNOWN):
-            volume, _, number = name.partition(".")
-            plain[volume][number] = None
+            *path, number = name.split(".")
+            reduce(getitem, path, plain)[number] = None
         if self.inexact.get("read.bytes") == UNKNOWN:
             for taken in plain["taken"]:
                 taken["bytes"] = None
