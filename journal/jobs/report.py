@@ -9,8 +9,8 @@ every kind and on every store. docs/jobs.md says the same in words. Values; no w
     taken     those pieces one by one, and why; together they are ``read``
     skipped   what is left as it is, and why
 
-Files are those of a warehouse, tables of a database, partitions in Hive; rows are journal rows. A dry run says the same numbers as the run that follows at once, but those that
-``inexact`` names.
+Files are those of a warehouse, tables of a database, partitions in Hive; rows are journal rows. A
+dry run says the same numbers as the run that follows at once, but those that ``inexact`` names.
 """
 
 from __future__ import annotations

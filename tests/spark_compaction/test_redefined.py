@@ -1,0 +1,75 @@
+"""Definitions that change while a job runs: the embedded store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.dbapi.connection import Connection
+from spark_compaction.local import LocalEngine
+from tests.support import redefined
+from tests.support.connections import opening
+
+
+@pytest.fixture
+def connect(tmp_path: Path) -> Iterator[Callable[..., Connection]]:
+    with opening(f"palimpsest:///{tmp_path}/warehouse", autocommit=True) as open_connection:
+        yield open_connection
+
+
+@pytest.fixture
+def con(connect: Callable[..., Connection]) -> Connection:
+    return connect()
+
+
+@pytest.fixture
+def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
+    return connect()
+
+
+@pytest.fixture
+def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
+    def call_in(_kind: str, then: Callable[[], None]) -> None:
+        write, calls = LocalEngine.map, [then]
+
+        def mapped(self: LocalEngine, *arguments: Any) -> Any:
+            found = write(self, *arguments)
+            if calls:
+                calls.pop()()
+            return found
+
+        monkeypatch.setattr(LocalEngine, "map", mapped)
+
+    return call_in
+
+
+@pytest.mark.parametrize("name", redefined.CHANGES)
+@pytest.mark.parametrize("kind", redefined.JOBS)
+def test_a_change_in_the_midst(
+    con: Connection, other: Connection, kind: str, name: str, during: redefined.During
+) -> None:
+    redefined.check_change(con, other, kind, name, during)
+
+
+@pytest.mark.parametrize("name", redefined.CHANGES)
+@pytest.mark.parametrize("kind", redefined.JOBS)
+def test_a_change_that_began_before(
+    con: Connection, other: Connection, kind: str, name: str
+) -> None:
+    redefined.check_open_change(con, other, kind, name)
+
+
+def test_a_policy_that_is_taken_away(
+    con: Connection, other: Connection, during: redefined.During
+) -> None:
+    redefined.check_policy(con, other, during)
+
+
+@pytest.mark.parametrize("kind", redefined.JOBS)
+def test_a_table_that_is_dropped(
+    con: Connection, other: Connection, kind: str, during: redefined.During
+) -> None:
+    redefined.check_dropped(con, other, kind, during)
