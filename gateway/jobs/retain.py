@@ -47,7 +47,7 @@ def _run_on_database(context: JobContext) -> JobReport:
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
-    report = retain(context.database, asked, context.policy, now, context.session.user)
+    report = retain(context.database, asked, now, context.session.user)
     return _moved(context, report, partial(away.move_archive, context, keeper(context)))
 
 

@@ -49,6 +49,7 @@ class Settled:
     table: Table
     state: TableState
     version: Version
+    is_dropped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,9 @@ def settle(journal: DatabaseJournal, table: Table) -> Settled:
         settled.append((now, following))
         return Changed({now.id: following})
 
-    version = publish(journal, change).version
-    return Settled(*settled[-1], version)
+    committed = publish(journal, change)
+    is_dropped = committed.catalog.by_id(table.id) is None
+    return Settled(*settled[-1], committed.version, is_dropped)
 
 
 Alongside = Callable[[PostgresSession, TableState], TableState]
@@ -164,10 +166,13 @@ def swap(
     head_counts: RowCounts,
     why: Why,
     alongside: Alongside | None = None,
+    *,
+    planned_as: Table | None = None,
 ) -> None:
     """List segments instead of the inputs, which are retired; raises Replan if they are not live.
 
     ``alongside`` is given the state that will be, does what belongs to the swap, and may change it.
+    ``planned_as`` is the definition that a table must still have: its policy is part of it.
     """
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
@@ -175,6 +180,8 @@ def swap(
         state = committed.tables[now.id]
         if not inputs.are_in(state):
             raise Replan("the manifest does not list any more what was planned on")
+        if planned_as is not None and committed.catalog.by_id(table.id) != planned_as:
+            raise Replan("the table's definition was changed meanwhile")
         since = journal.clock.now()
         for piece in inputs.tables(now):
             retired = rows_of.Retired(

@@ -31,7 +31,7 @@ from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
-from journal.policy import Action, Policy
+from journal.policy import Action, Policy, policy_of
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, Tier
@@ -51,37 +51,48 @@ _READ_US = 3600 * 1_000_000
 
 
 def retain(
-    journal: DatabaseJournal, asked: Asked, policy: Policy, now: datetime, by: str | None = None
+    journal: DatabaseJournal, asked: Asked, now: datetime, by: str | None = None
 ) -> JobReport:
-    """Apply a policy at a moment; raises NOT_SUPPORTED, JOB_BUSY, or what the server raises.
+    """Apply the table's policy at a moment.
 
-    What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
+    Raises NOT_SUPPORTED, JOB_BUSY, or what the server raises. What was there before is left as a
+    backup made ``by`` somebody, for as long as the grace lasts.
     """
     table = asked.table
     _refuse_adopted(table)
-    holds = active(journal, table)
-    whole = whole_table(holds)
-    if whole is not None:
-        return _nothing(asked, f"under {whole.told()}")
-    if not policy.removes:
-        return _nothing(asked, "no policy removes anything")
-    holding = covered(journal, table, holds)
-    _refuse_dependents(journal, table, policy)
+    found = _expiry(journal, table, now)
+    if isinstance(found, str):
+        return _nothing(asked, found)
     if asked.dry_run:
-        return _planned(journal, asked, Expiry(table, policy, now, 0, holding))
+        return _planned(journal, asked, found)
     with replacing.turn(journal, table) as session:
         replacing.remove_litter(session, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                found = Expiry(table, policy, now, 0, holding)
-                return _once(journal, session, asked, found, by)
+                return _once(journal, session, asked, now, by)
             except replacing.Replan:
                 session.rollback()
     raise PalimpsestError(
         Code.JOB_BUSY,
-        f"rows of {table.name} that are past their time are changed again and again",
+        f"rows of {table.name} that are past their time, or its definition, are changed again and"
+        " again",
         advice="run it again when fewer of them are written",
     )
+
+
+def _expiry(journal: DatabaseJournal, table: Table, now: datetime) -> Expiry | str:
+    """What is past its time by the policy and the holds of a table, or why nothing is looked for.
+
+    Which rows may be judged is said later.
+    """
+    policy, holds = policy_of(table), active(journal, table)
+    if (whole := whole_table(holds)) is not None:
+        return f"under {whole.told()}"
+    if not policy.removes:
+        return "no policy removes anything"
+    holding = covered(journal, table, holds)
+    _refuse_dependents(journal, table, policy)
+    return Expiry(table, policy, now, 0, holding)
 
 
 def _refuse_adopted(table: Table) -> None:
@@ -168,13 +179,17 @@ def _once(
     journal: DatabaseJournal,
     session: PostgresSession,
     asked: Asked,
-    found: Expiry,
+    now: datetime,
     by: str | None,
 ) -> JobReport:
+    """Judge and swap once, by the policy as it is now; raises Replan if it must be done again."""
     started = time.monotonic()
     settled = replacing.settle(journal, asked.table)
     table, state = settled.table, settled.state
-    found = replace(_at(found, settled.version, journal.clock.now()), table=table)
+    judged = "the table was dropped" if settled.is_dropped else _expiry(journal, table, now)
+    if isinstance(judged, str):
+        return _nothing(asked, judged)
+    found = _at(judged, settled.version, journal.clock.now())
     session.begin()
     session.read_epochs(journal.state.epoch_of)
     _show_lists(session, found, state)
@@ -209,7 +224,8 @@ def _once(
 
     why = replacing.Why(asked.job_id, "retain", asked.grace_us)
     replacing.swap(
-        *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside)
+        *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside),
+        planned_as=table,
     )
     reaped = replacing.reap(journal, table.id)
     details = found.details(floor, sum(s.counts.total for s in archived))

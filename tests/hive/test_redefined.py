@@ -1,0 +1,50 @@
+"""Definitions that change while a job runs: Spark behind a Thrift server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gateway.dbapi.connection import Connection
+from journal.hive import compaction, rewriting
+from tests.support import redefined
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture
+def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
+    return connect()
+
+
+@pytest.fixture
+def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
+    def call_in(kind: str, then: Callable[[], None]) -> None:
+        module, name = (compaction, "_stage") if kind == "compact" else (rewriting, "rewrite")
+        stage, calls = getattr(module, name), [then]
+
+        def staged(*arguments: Any, **more: Any) -> Any:
+            found = stage(*arguments, **more)
+            if calls:
+                calls.pop()()
+            return found
+
+        monkeypatch.setattr(module, name, staged)
+
+    return call_in
+
+
+@pytest.mark.parametrize("name", ["add", "widen"])
+def test_a_change_amid_a_compaction(
+    con: Connection, other: Connection, name: str, during: redefined.During
+) -> None:
+    redefined.check_change(con, other, "compact", name, during)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("compact", "rename"), ("retain", "add")])
+def test_a_change_that_began_before(
+    con: Connection, other: Connection, kind: str, name: str
+) -> None:
+    redefined.check_open_change(con, other, kind, name)
