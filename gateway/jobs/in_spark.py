@@ -65,4 +65,4 @@ def retain(context: JobContext, now: datetime) -> JobReport:
 
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
-    return retain_table(journal_of(context), asked, context.policy, now, context.session.user)
+    return retain_table(journal_of(context), asked, now, context.session.user)

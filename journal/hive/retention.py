@@ -36,7 +36,7 @@ from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
-from journal.policy import Policy
+from journal.policy import policy_of
 from journal.relations import column
 from journal.segment import Segment
 from journal.stores import hive_layout as layout
@@ -50,30 +50,44 @@ _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
 
-def retain(
-    journal: HiveJournal, asked: Asked, policy: Policy, now: datetime, by: str | None = None
-) -> JobReport:
-    """Apply a policy at a moment; raises what the server raises.
+def retain(journal: HiveJournal, asked: Asked, now: datetime, by: str | None = None) -> JobReport:
+    """Apply the table's policy at a moment; raises what the server raises.
 
     What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
     """
-    table = asked.table
-    holds = active(journal, table)
-    whole = whole_table(holds)
-    if whole is not None:
-        return _nothing(asked, f"under {whole.told()}")
-    if not policy.removes:
-        return _nothing(asked, "no policy removes anything")
-    found = Expiry(table, policy, now, 0, covered(journal, table, holds))
     if asked.dry_run:
         with journal.statement(journal.begin(read_only=True)) as statement:
+            found = _expiry(journal, statement, asked.table.id, now)
+            if isinstance(found, str):
+                return _nothing(asked, found)
             return _planned(journal, asked, _at(journal, statement, found), statement)
     with (
-        journal.leases.holding([f"table:{table.id}"]) as held,
+        journal.leases.holding([f"table:{asked.table.id}"]) as held,
         rewriting.staging(journal) as made,
         journal.statement(journal.begin(read_only=True)) as statement,
     ):
+        found = _expiry(journal, statement, asked.table.id, now)
+        if isinstance(found, str):
+            return _nothing(asked, found)
         return _once(journal, asked, _at(journal, statement, found), statement, held, made, by)
+
+
+def _expiry(
+    journal: HiveJournal, statement: HiveStatement, table_id: int, now: datetime
+) -> Expiry | str:
+    """What is past its time by the policy that a table has, or why nothing is looked for.
+
+    Who changes its definition holds the table's lease, and so does a run from here on.
+    """
+    table = statement.committed.catalog.by_id(table_id)
+    if table is None:
+        return "the table was dropped"
+    policy, holds = policy_of(table), active(journal, table)
+    if (whole := whole_table(holds)) is not None:
+        return f"under {whole.told()}"
+    if not policy.removes:
+        return "no policy removes anything"
+    return Expiry(table, policy, now, 0, covered(journal, table, holds))
 
 
 def _nothing(asked: Asked, why: str) -> JobReport:
@@ -83,10 +97,9 @@ def _nothing(asked: Asked, why: str) -> JobReport:
 def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry:
     """The policy at this moment; what its conditions look up is there for queries in Spark."""
     committed, session = statement.committed, statement.session
-    table = committed.catalog.by_id(found.table.id) or found.table
     oldest = journal.clock.now() - _READ_US
-    found = replace(found, table=table, settled=committed.version, oldest=oldest)
-    tiers = committed.tables[table.id].tiers
+    found = replace(found, settled=committed.version, oldest=oldest)
+    tiers = committed.tables[found.table.id].tiers
     find = SeenTiers(journal.names, committed, statement.transaction).in_spark
     lists = {ENDED: found.ended(tiers) if found.looks_at_history else None, HELD: found.held(tiers)}
     for name, rows in lists.items():
