@@ -31,9 +31,9 @@ def run(root: Path, teller: Teller) -> dict[str, Any]:
     """Run it in ``root``; ``equal`` in the summary says whether it came out right."""
     started = time.perf_counter()
     with mapping():
-        clear(root)
         with tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as folder:
             files = find_files(Path(folder))
+            clear(root)
             return _run(root, files, teller, started)
 
 

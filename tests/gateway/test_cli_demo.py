@@ -33,6 +33,7 @@ def test_without_the_data_it_says_what_to_install(
     code, _, complaint = demo("--json", "--warehouse", str(tmp_path / "w"))
     assert code == 1
     assert "palimpsest-gateway[demo]" in json.loads(complaint)["error"]["advice"]
+    assert not (tmp_path / "w").exists()
 
 
 @pytest.mark.slow
