@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -250,9 +251,25 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
         position = Position(line, max(1, col - max(len(near), 1) + 1))
     what = _plain(_first_line(str(detail.get("description") or error)))
     message = f'{what} near "{near}"' if near else what
-    return PalimpsestError(
-        Code.SYNTAX, message, advice="check the statement at this place", position=position
-    )
+    meant = _meant(str(detail.get("start_context") or "").split())
+    advice = f"did you mean {meant}?" if meant else "check the statement at this place"
+    return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
+
+
+_WORDS = (
+    "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER TRUNCATE DESCRIBE EXPLAIN INTO FROM WHERE GROUP"
+    " ORDER HAVING LIMIT"
+).split()
+
+
+def _meant(before: list[str]) -> str | None:
+    """The keyword that was misspelled, by the words in front of the place where parsing ended."""
+    for word in {**dict.fromkeys(before[-1:]), **dict.fromkeys(before[:1])}:
+        close = get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.75)
+        # What is longer, as orders, is rather a name than a slip.
+        if close and len(word) <= len(close[0]) and word.upper() != close[0]:
+            return close[0]
+    return None
 
 
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")

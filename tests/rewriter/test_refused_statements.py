@@ -44,6 +44,25 @@ def test_other_text_is_a_syntax_error(text: str) -> None:
     assert raised.value.code is Code.SYNTAX
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("SELEC 1", "did you mean SELECT?"),
+        ("UPDTE t SET a = 1", "did you mean UPDATE?"),
+        ("CREAT TABLE t (a INTEGER)", "did you mean CREATE?"),
+        ("SELECT * FORM t", "did you mean FROM?"),
+        ("SELECT a FROM t WHER a = 1", "did you mean WHERE?"),
+        ("SELECT * FROM orders o p", "check the statement at this place"),
+        ("SELECT orders 1", "check the statement at this place"),
+        ("SELECT FROM WHERE", "check the statement at this place"),
+    ],
+)
+def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        parse(text, "duckdb", LIMITS)
+    assert (raised.value.code, raised.value.advice) == (Code.SYNTAX, advice)
+
+
 def test_words_of_statements_are_names_elsewhere() -> None:
     (parsed,) = parse("SELECT lock, show, t.vacuum FROM load AS t", "duckdb", LIMITS)
     assert parsed.text.startswith("SELECT")
