@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.errors import PalimpsestError
 from journal.hive.journal import HiveJournal
+from journal.hive.made import made_us
 from journal.jobs import backups
 from journal.stores import hive_layout as layout
 from journal.stores import hive_plain, sql_retired
@@ -120,19 +121,18 @@ def forsaken(
     found = [
         name
         for name in connection.tables_of(own, f"{journal.names.staging}*")
-        if _made_us(name.removeprefix(journal.names.staging)) < before_us
+        if _is_older(name.removeprefix(journal.names.staging), before_us)
     ]
     of = "" if table_id is None else f"t{table_id}_"
     names = connection.tables_of(own, f"{journal.names.journals}{of}*")
     for name in (*names, *connection.tables_of(own, f"{journal.names.masks}{of}*")):
         for segment in connection.partitions_of(own, name):
             path = f"{name}/{segment}"
-            if path not in known and _made_us(segment.lstrip("s")) < before_us:
+            if path not in known and _is_older(segment, before_us):
                 found.append(path)
     return found
 
 
-def _made_us(name: str) -> int:
-    """When a segment or table was made, as its name tells; the distant future where it does not."""
-    number = name.partition("_")[0]
-    return int(number) if number.isdigit() else 1 << 62
+def _is_older(name: str, before_us: int) -> bool:
+    made = made_us(name)
+    return made is not None and made < before_us

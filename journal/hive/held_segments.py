@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from journal.hive.intact import damaged
 from journal.plain_rows import Key, Row, of_arrow
 from journal.relations import column
 from journal.schema import Table
@@ -103,11 +104,16 @@ class HeldSegments:
     def rows(
         self, session: HiveSession, names: layout.Names, table: Table, segments: Sequence[Segment]
     ) -> list[MemoryRows]:
-        """The rows of segments of ``table``; those that are not held yet are read from Spark."""
+        """The rows of segments of ``table``; those that are not held yet are read from Spark.
+
+        Raises SEGMENT_DAMAGED if there are not as many of them as are listed.
+        """
         paths = {s.files[0].path: s for s in segments}
         held = {path: self.find(path) for path in paths}
         missing = [(path, paths[path].fields) for path, rows in held.items() if rows is None]
         for path, rows in _read(session, names, table, missing):
+            if rows.num_rows != (listed := paths[path].counts.total):
+                raise damaged(names, path, rows.num_rows, listed)
             self.put(path, rows)
             held[path] = rows
         return [

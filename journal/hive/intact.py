@@ -44,20 +44,27 @@ def check_whole(
     The rows of an adopted table may be changed by its other writers, and are not counted.
     """
     own = [s for s in segments if not layout.is_adopted(names, s.files[0].path)]
+    refresh(names, connection, own)
     rows = counted(names, connection, table, own)
     for segment in own:
         there = rows.get(segment.id, RowCounts())
         if there.total != segment.counts.total:
-            raise damaged(names, table, segment.files[0].path, there.total, segment.counts.total)
+            raise damaged(names, segment.files[0].path, there.total, segment.counts.total)
 
 
-def damaged(
-    names: layout.Names, table: Table, path: str, there: int, listed: int
-) -> PalimpsestError:
-    """A partition has other rows than it had."""
+def refresh(names: layout.Names, connection: HiveConnection, segments: Sequence[Segment]) -> None:
+    """Have a session list the files of segments anew, as others may have changed them."""
+    paths = [s.files[0].path for s in segments]
+    for table in sorted({p.partition("/")[0] for p in paths if not layout.is_adopted(names, p)}):
+        connection.refresh(names.own, table)
+
+
+def damaged(names: layout.Names, path: str, there: int, listed: int) -> PalimpsestError:
+    """A partition has other rows than it had; ``listed`` 0: it had some."""
+    had = str(listed) if listed else "some"
     return PalimpsestError(
         Code.SEGMENT_DAMAGED,
-        f"{there} rows of {table.name} are in {names.own}.{path}, which had {listed}: somebody"
-        " dropped rows from it, or added some",
+        f"{there} rows are in {names.own}.{path}, which had {had}: somebody dropped rows from it,"
+        " or added some",
         advice="restore the partition from a backup, or remove what was added; nothing was changed",
     )

@@ -31,6 +31,7 @@ from journal.hive.buffers import Buffers
 from journal.hive.held_rows import HeldRows
 from journal.hive.held_segments import HeldSegments
 from journal.hive.leases import Leases
+from journal.hive.made import segment_id, staging_name
 from journal.hive.presence import EVERY_S, Presence
 from journal.hive.session import HiveSession
 from journal.hive.statement import HiveStatement
@@ -240,7 +241,7 @@ class HiveJournal:
 
     def new_staging_name(self) -> str:
         """A name for a table of staged rows, which tells when it was made."""
-        return f"{self.names.staging}{self.now()}_{self._new_id()[:8]}"
+        return staging_name(self.names.staging, self.now(), self._new_id())
 
     def new_segment(
         self,
@@ -262,7 +263,7 @@ class HiveJournal:
 
     def new_segment_id(self) -> str:
         """A name for a partition, which tells when it was made."""
-        return f"s{self.now()}_{self._new_id()[:8]}"
+        return segment_id(self.now(), self._new_id())
 
     def ensure_database(self, connection: HiveConnection) -> None:
         """Make the store's own database, unless it is there."""
@@ -386,6 +387,7 @@ class HiveJournal:
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""
+        self.presence.finish()
         if self.views is not None:
             self.views.finish()
         self.store.close()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from journal.hive.presence import Needed, needed
+from journal.hive.needed import Needed, needed
 from journal.hive.queries import CATALOG, is_cte, put_in_place
 from journal.hive.texts import KeptText, kept_text
 from journal.hive.tiers import SeenTiers

@@ -10,6 +10,7 @@ no journal costs no round trip. It decides nothing about versions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +22,9 @@ from journal.hive.bound import bound, check_zone, kinds_told
 from journal.hive.held_segments import HeldSegments
 from journal.hive.labels import labels_of
 from journal.hive.missing import NOT_FOUND, explained
+from journal.hive.needed import Needed
 from journal.hive.places import Places
-from journal.hive.presence import Presence, listing
+from journal.hive.presence import Presence
 from journal.hive.queries import HELD, as_json, renamed
 from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA, Query
@@ -183,11 +185,24 @@ class HiveSession:
     def _asked(self, query: Query, parameters: Parameters) -> str:
         """Run a query, and see that what it reads is there; its text."""
         text, wanted = self._places.text(query, parameters)
-        due = self._presence.due(wanted)
-        told = self.connection.execute(text, beside=listing(self._tiers.names, due))
-        self._presence.check_listed(due, told)
-        self._presence.check_kept(wanted, self._tiers.committed)
+        try:
+            self._asked_once(text, wanted)
+        except PalimpsestError as error:
+            if error.code is not Code.SEGMENT_DAMAGED or not wanted:
+                raise
+            # The server's session may remember files as they were before somebody mended them.
+            with suppress(PalimpsestError):
+                self._presence.refresh(self.connection, wanted)
+            self._asked_once(text, wanted)
         return text
+
+    def _asked_once(self, text: str, wanted: Needed) -> None:
+        connection = self.connection
+        look = self._presence.look(connection, wanted, self._tiers)
+        told = connection.execute(text, beside=() if look is None else look.beside)
+        if look is not None:
+            self._presence.check(connection, look, told)
+        self._presence.check_kept(wanted, self._tiers.committed)
 
     def _bound(self, query: Query, parameters: Parameters) -> list[ResultColumn] | None:
         """What the gateway itself says of a query's columns, where the server is lax."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from journal.hive.presence import Needed
+from journal.hive.needed import Needed
 from journal.hive.tiers import SeenTiers
 from journal.plan import Query
 from journal.schema import Table

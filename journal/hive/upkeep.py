@@ -60,11 +60,11 @@ class HiveUpkeep:
         found: list[Problem] = []
         before = report.segments
         report.segments += len(state.manifest.segments)
+        connection, segments = statement.session.connection, state.manifest.segments
         try:
-            counted = intact.counted(
-                *(statement.names, statement.session.connection, table, state.manifest.segments)
-            )
-            for segment in state.manifest.segments:
+            intact.refresh(statement.names, connection, segments)
+            counted = intact.counted(statement.names, connection, table, segments)
+            for segment in segments:
                 rows = counted.get(segment.id, RowCounts())
                 report.rows += rows.total
                 if rows != segment.counts:

@@ -28,6 +28,7 @@ from journal.stores.hive_engine import Engine
 from journal.stores.hive_errors import cancelled, lost, stopped, translate, unreachable
 from journal.stores.hive_login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive_protocol import Protocol
+from journal.stores.hive_shown import partitions_text, refresh_text, tables_text
 from journal.stores.hive_text import rendered
 from journal.stores.silence import watch
 
@@ -232,7 +233,7 @@ class HiveConnection:
         """The tables and views of a database; none where there is no such database."""
         # Spark and Hive mean different patterns, so what is found is looked through here.
         try:
-            rows = self.run(f"SHOW TABLES IN {_quoted(database)}")
+            rows = self.run(tables_text(database))
         except PalimpsestError as error:
             if error.code is not Code.UNKNOWN_SCHEMA:
                 raise
@@ -245,6 +246,11 @@ class HiveConnection:
         rows = self.run(partitions_text(database, table))
         first = [str(row[0]).partition("/")[0] for row in rows]
         return [name.partition("=")[2] for name in dict.fromkeys(first)]
+
+    def refresh(self, database: str, table: str) -> None:
+        """Have the session list a table's files anew; Hive itself does so with every query."""
+        if self.engine is Engine.SPARK:
+            self.aside(refresh_text(database, table))
 
     def interrupt(self) -> None:
         """Stop whatever runs, from another thread; it may be asked for again and again."""
@@ -271,23 +277,6 @@ class HiveConnection:
         finally:
             # Where the server is gone the driver leaves its end open.
             self._connection._transport.close()
-
-
-def partitions_text(database: str, table: str, only: tuple[str, str] | None = None) -> str:
-    """What lists a table's partitions, or those with ``only`` one value of a column."""
-    text = f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}"
-    if only is None:
-        return text
-    column, value = only
-    return f"{text} PARTITION ({_quoted(column)} = {_text(value)})"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _text(value: str) -> str:
-    return exp.Literal.string(value).sql(dialect="spark")
 
 
 def session_settings(server: Server) -> dict[str, str]:

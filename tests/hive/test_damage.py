@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.hive import whole
 from journal.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer
 
@@ -148,6 +151,102 @@ def test_a_partition_that_others_dropped_is_no_shorter_answer(
         assert _refused(con, write).code == "PAL-503"
     assert _refused(con, "CALL system.compact('t')").code == "PAL-503"
     assert len(_segments(journal)) == 2
+
+
+def _folder(journal: HiveJournal) -> Path:
+    """The folder of the first segment."""
+    table, segment = _place(journal)
+    with journal.store.connection() as plain:
+        rows = plain.run(f"DESCRIBE EXTENDED {table}")
+    (place,) = [str(row[1]) for row in rows if row[0] == "Location"]
+    return Path(place.removeprefix("file:")) / f"palimpsest_segment={segment}"
+
+
+def _file(journal: HiveJournal) -> Path:
+    """The file with the rows of the first segment."""
+    return next(_folder(journal).glob("*.parquet"))
+
+
+def _delete(journal: HiveJournal, tmp_path: Path) -> None:
+    place = _file(journal)
+    shutil.move(place, tmp_path / place.name)
+
+
+def _add(journal: HiveJournal, tmp_path: Path) -> None:
+    place = _file(journal)
+    shutil.copy(place, place.with_name("added.parquet"))
+
+
+def _insert(journal: HiveJournal, tmp_path: Path) -> None:
+    _change(journal, "INSERT INTO {0} PARTITION (palimpsest_segment = '{1}') VALUES (9, 'x', {2})")
+
+
+def _move(journal: HiveJournal, tmp_path: Path) -> None:
+    change = "ALTER TABLE {0} PARTITION (palimpsest_segment = '{1}') SET LOCATION "
+    _change(journal, f"{change}'{tmp_path}/empty'")
+
+
+def _remove(journal: HiveJournal, tmp_path: Path) -> None:
+    shutil.move(_folder(journal), tmp_path / "segment")
+
+
+CHANGES = [_delete, _add, _insert, _move, _remove]
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["to a new gateway", "to one that read"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_files_that_others_change_are_no_other_answer(
+    con: Connection,
+    journal: HiveJournal,
+    url: str,
+    tmp_path: Path,
+    change: Callable[[HiveJournal, Path], None],
+    is_known: bool,
+) -> None:
+    con.execute("INSERT INTO t VALUES (3, 'c')")
+    if is_known:
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+    change(journal, tmp_path)
+    # A session of the server reads on what it saw; another sees what there is.
+    journal.store.forget_idle()
+    with gateway.connect(f"{url}&lease=14", autocommit=True) as other:
+        reader = con if is_known else other
+        for read in ("SELECT count(*) FROM t", "SELECT v FROM t WHERE k > 2"):
+            error = _refused(reader, read)
+            assert (error.code, error.sqlstate) == ("PAL-503", "58030")
+        assert _refused(reader, "UPDATE t SET v = v || 'x'").code == "PAL-503"
+    assert len(_segments(journal)) == 2
+
+
+def test_what_is_mended_is_read_again(
+    con: Connection, journal: HiveJournal, tmp_path: Path
+) -> None:
+    place = _file(journal)
+    con.execute("SELECT count(*) FROM t")
+    shutil.move(place, tmp_path / "kept")
+    assert _refused(con, "SELECT count(*) FROM t").code == "PAL-503"
+    shutil.move(tmp_path / "kept", place.with_name("other-name.parquet"))
+    assert con.execute("SELECT max(v) FROM t").fetchall() == [("b",)]
+    con.execute("CALL system.compact('t')")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_many_rows_are_counted_in_the_background(
+    con: Connection,
+    journal: HiveJournal,
+    tmp_path: Path,
+    change: Callable[[HiveJournal, Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(whole, "COUNTED_AT_ONCE", 0)
+    change(journal, tmp_path)
+    deadline, codes = time.monotonic() + 120, set[str]()
+    while not codes and time.monotonic() < deadline:
+        try:
+            con.execute("SELECT count(*) FROM t")
+        except gateway.OperationalError as error:
+            codes.add(error.code)
+    assert codes == {"PAL-503"}
 
 
 @pytest.mark.parametrize("change", ["ALTER TABLE {0} ADD COLUMNS (more INT)", "DROP TABLE {0}"])

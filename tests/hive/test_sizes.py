@@ -1,0 +1,43 @@
+"""What Spark tells of the segments that it is about to read, and how they are asked about."""
+
+from __future__ import annotations
+
+from gateway.dbapi.connection import Connection
+from journal.hive import sizes
+from journal.hive.journal import HiveJournal
+from journal.hive.sizes import Group, Size
+
+
+def test_a_large_segment_hides_no_small_one() -> None:
+    listed = {"j1/a": 1, "j1/b": 9, "j1/c": 10, "j1/d": 5_000_000, "j2/e": 3}
+    wanted = {"j1": frozenset("abcdx"), "j2": frozenset("e")}
+    found = {(g.table, "".join(sorted(g.segments)), g.rows) for g in sizes.grouped(wanted, listed)}
+    assert found == {("j1", "abx", 10), ("j1", "c", 10), ("j1", "d", 5_000_000), ("j2", "e", 3)}
+
+
+def test_another_form_of_explaining_tells_nothing() -> None:
+    group = Group("j1", frozenset("a"), 1)
+    assert sizes.told([("== Physical Plan ==\nScan parquet",)], [group]) == {}
+
+
+def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'a')")
+    con.execute("INSERT INTO t VALUES (2, 'b')")
+    con.execute("INSERT INTO t SELECT i, repeat('x', i % 7) FROM range(10, 110) r(i)")
+    journal = con.session.journal
+    assert isinstance(journal, HiveJournal)
+    (state,) = journal.look()[1].tables.values()
+    listed = {s.files[0].path: s.counts.total for s in state.manifest.segments}
+    (table,) = {path.partition("/")[0] for path in listed}
+    wanted = {table: frozenset(path.partition("/")[2] for path in listed)}
+    groups = sizes.grouped(wanted, listed)
+    with journal.store.connection() as plain:
+        text = plain.text(sizes.question(journal.names, groups))
+        found = sizes.told(plain.run(f"EXPLAIN COST {text}"), groups)
+        counts = {g: {str(s) for s, _ in plain.run(sizes.count(journal.names, g))} for g in groups}
+    assert {(g.rows, size.folders) for g, size in found.items()} == {(2, 2), (100, 1)}
+    assert all(size.bytes.endswith("B") for size in found.values())
+    assert len({*found.values()}) == 2
+    assert counts == {g: set(g.segments) for g in groups}
+    assert all(isinstance(size, Size) for size in found.values())
