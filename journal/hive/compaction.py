@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning, written
-from journal.hive.intact import check_whole, count_rows
+from journal.hive.intact import check_there, check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.queries import in_terms_of
@@ -80,7 +80,11 @@ def compact(journal: HiveJournal, asked: Asked, mode: str = "major") -> JobRepor
     """
     table = asked.table
     _, state = journal.look()
+    segments = state.tables[table.id].manifest.segments
     inputs = _inputs(journal, state.tables[table.id], mode)
+    if asked.dry_run or not inputs:
+        with journal.store.connection() as connection:
+            check_there(journal.names, connection, table, segments)
     if not inputs:
         return JobReport(asked.job_id, "compact", str(table.name), "nothing", "nothing has changed")
     if asked.dry_run:

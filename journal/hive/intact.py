@@ -7,8 +7,11 @@ from a partition, or put into one, does not become the truth. Repairs nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from journal.errors import Code, PalimpsestError
+from journal.hive.missing import blaming, lacking
 from journal.schema import Table
 from journal.segment import RowCounts, Segment
 from journal.stores import hive_layout as layout
@@ -44,12 +47,31 @@ def check_whole(
     The rows of an adopted table may be changed by its other writers, and are not counted.
     """
     own = [s for s in segments if not layout.is_adopted(names, s.files[0].path)]
-    refresh(names, connection, own)
-    rows = counted(names, connection, table, own)
+    with blaming(connection, names, table, own):
+        refresh(names, connection, own)
+        rows = counted(names, connection, table, own)
     for segment in own:
         there = rows.get(segment.id, RowCounts())
         if there.total != segment.counts.total:
             raise damaged(names, segment.files[0].path, there.total, segment.counts.total)
+
+
+def check_there(
+    names: layout.Names, connection: HiveConnection, table: Table, segments: Sequence[Segment]
+) -> None:
+    """Raise SEGMENT_DAMAGED unless the partitions of segments are there, with their columns.
+
+    No row is read.
+    """
+    own = [s for s in segments if not layout.is_adopted(names, s.files[0].path)]
+    lacks = lacking(connection, names, table, own)
+    if lacks is not None:
+        raise lacks
+    for name, group in groupby(sorted(s.files[0].path.split("/") for s in own), itemgetter(0)):
+        there = set(connection.partitions_of(names.own, name))
+        missing = [f"{name}/{segment}" for _, segment in group if segment not in there]
+        if missing:
+            raise gone(names, missing)
 
 
 def refresh(names: layout.Names, connection: HiveConnection, segments: Sequence[Segment]) -> None:
@@ -67,4 +89,15 @@ def damaged(names: layout.Names, path: str, there: int, listed: int) -> Palimpse
         f"{there} rows are in {names.own}.{path}, which had {had}: somebody dropped rows from it,"
         " or added some",
         advice="restore the partition from a backup, or remove what was added; nothing was changed",
+    )
+
+
+def gone(names: layout.Names, missing: Sequence[str]) -> PalimpsestError:
+    """Partitions, given by path, are not there."""
+    return PalimpsestError(
+        Code.SEGMENT_DAMAGED,
+        f"{len(missing)} partitions of journals are missing in {names.own}, the first is"
+        f" {missing[0]}: somebody dropped them",
+        advice="restore the partition's files and ALTER TABLE .. ADD PARTITION, or restore"
+        " a backup of the store; palimpsest verify tells what else is missing",
     )

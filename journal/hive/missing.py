@@ -6,12 +6,16 @@ once something was not found.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA
-from journal.schema import fold
+from journal.schema import Table, fold
+from journal.segment import Segment
 from journal.stores import hive_layout as layout
 from journal.stores.base import Parameters
 from journal.stores.hive import HiveConnection
@@ -31,34 +35,53 @@ def explained(
 
     NOT_SUPPORTED where a column is there, and out of Spark's reach.
     """
-    looked_at: set[str] = set()
     columns: set[str] = set()
     for node in ast.find_all(exp.Table):
         found = tiers.find(node.name) if fold(node.db) == STORE_SCHEMA else None
         if found is None:
             continue
         columns |= {fold(c.name) for c in found[0].columns}
-        for segment in found[1]:
-            name = segment.files[0].path.partition("/")[0]
-            if name in looked_at:
-                continue
-            looked_at.add(name)
-            wanted = [fold(n) for n, _ in layout.journal_fields(found[0], segment.fields)]
-            missing = set(wanted) - _columns(connection, tiers.names, name)
-            if missing:
-                listed = ", ".join(sorted(missing))
-                return PalimpsestError(
-                    Code.SEGMENT_DAMAGED,
-                    f"the journal of {found[0].name}, {tiers.names.own}.{name}, lacks {listed}:"
-                    " somebody dropped or changed it",
-                    advice="restore the table of the journal from a backup",
-                )
+        lacks = lacking(connection, tiers.names, *found)
+        if lacks is not None:
+            return lacks
     for column in ast.find_all(exp.Column):
         name = fold(column.name)
         is_meant = f"with name `{name}`" in fold(str(error))
         if is_meant and name in columns and not column.table and is_deep(column):
             return too_far(column.name)
     return error
+
+
+def lacking(
+    connection: HiveConnection, names: layout.Names, table: Table, segments: Iterable[Segment]
+) -> PalimpsestError | None:
+    """SEGMENT_DAMAGED if somebody dropped a table that segments lie in, or changed its columns."""
+    fields = {s.files[0].path.partition("/")[0]: s.fields for s in segments}
+    for name, written in fields.items():
+        wanted = [fold(n) for n, _ in layout.journal_fields(table, written)]
+        missing = set(wanted) - _columns(connection, names, name)
+        if missing:
+            return PalimpsestError(
+                Code.SEGMENT_DAMAGED,
+                f"the journal of {table.name}, {names.own}.{name}, lacks"
+                f" {', '.join(sorted(missing))}: somebody dropped or changed it",
+                advice="restore the table of the journal from a backup",
+            )
+    return None
+
+
+@contextmanager
+def blaming(
+    connection: HiveConnection, names: layout.Names, table: Table, segments: Sequence[Segment]
+) -> Iterator[None]:
+    """Tell what the block does not find of segments as ``lacking`` does."""
+    try:
+        yield
+    except PalimpsestError as error:
+        found = lacking(connection, names, table, segments) if error.code in NOT_FOUND else None
+        if found is None:
+            raise
+        raise found from error
 
 
 def append(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.errors import Code, PalimpsestError
-from journal.hive.intact import damaged
+from journal.hive.intact import damaged, gone
 from journal.hive.made import made_us
 from journal.hive.needed import Needed, listed_rows
 from journal.hive.sizes import grouped
@@ -140,7 +140,7 @@ class Presence:
             missing += [f"{table}/{segment}" for segment in sorted(segments - there)]
         if missing:
             self._check_kept(missing)
-            raise _missing(self._journal.names, missing)
+            raise gone(self._journal.names, missing)
 
     def check_kept(self, wanted: Needed, seen: JournalState) -> None:
         """Raise SERIALIZATION if jobs may have dropped what was read at the manifests of ``seen``.
@@ -191,13 +191,3 @@ def _listing(names: layout.Names, wanted: Needed) -> list[str]:
         only = (layout.PARTITION, min(segments)) if len(segments) == 1 else None
         found.append(partitions_text(names.own, table, only))
     return found
-
-
-def _missing(names: layout.Names, missing: Sequence[str]) -> PalimpsestError:
-    return PalimpsestError(
-        Code.SEGMENT_DAMAGED,
-        f"{len(missing)} partitions of journals are missing in {names.own}, the first is"
-        f" {missing[0]}: somebody dropped them",
-        advice="restore the partition's files and ALTER TABLE .. ADD PARTITION, or restore"
-        " a backup of the store; palimpsest verify tells what else is missing",
-    )

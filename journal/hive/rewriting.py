@@ -18,6 +18,7 @@ from journal.errors import Code, PalimpsestError
 from journal.hive import written
 from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
+from journal.hive.missing import blaming
 from journal.hive.pieces import Piece, fingerprint, pieces
 from journal.hive.session import HiveSession
 from journal.jobs.report import UNKNOWN, Skipped, Taken, Volume, Work
@@ -121,7 +122,8 @@ def rewrite(
     removed, work = 0, Work()
     live = pieces(state.manifest.segments, backups.listed_in)
     for whole in (*live, *pieces(backups.segments, backups.listed_in)):
-        done = _rewritten(journal, session, table, whole, rows, made)
+        with blaming(session.connection, journal.names, table, whole.segments):
+            done = _rewritten(journal, session, table, whole, rows, made)
         work += planned(whole, {} if done is None else done.going, why)
         if done is None:
             continue

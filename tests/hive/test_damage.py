@@ -249,6 +249,34 @@ def test_many_rows_are_counted_in_the_background(
     assert codes == {"PAL-503"}
 
 
+@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE {0}",
+        "ALTER TABLE {0} DROP PARTITION (palimpsest_segment = '{1}')",
+        "ALTER TABLE {0} RENAME TO {0}_old; CREATE TABLE {0} (k INT, s STRING) USING PARQUET",
+    ],
+    ids=["dropped", "partition dropped", "replaced"],
+)
+def test_a_job_says_that_its_journal_is_gone(
+    con: Connection, journal: HiveJournal, change: str, commits: int
+) -> None:
+    if commits > 1:
+        con.execute("DELETE FROM t WHERE k = 1")
+    for part in change.split(";"):
+        _change(journal, part)
+    for job in (
+        "CALL system.compact('t')",
+        "CALL system.compact('t', mode => 'minor')",
+        "CALL system.compact('t', dry_run => true)",
+        "OPTIMIZE t",
+    ):
+        error = _refused(con, job)
+        assert (error.code, error.sqlstate) == ("PAL-503", "58030")
+    assert len(_segments(journal)) == commits
+
+
 @pytest.mark.parametrize("change", ["ALTER TABLE {0} ADD COLUMNS (more INT)", "DROP TABLE {0}"])
 def test_a_journal_that_others_changed_takes_no_rows(
     con: Connection, journal: HiveJournal, change: str
