@@ -30,7 +30,7 @@ from journal.stores.hive_login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive_protocol import Protocol
 from journal.stores.hive_shown import partitions_text, refresh_text, tables_text
 from journal.stores.hive_text import rendered
-from journal.stores.silence import watch
+from journal.stores.silence import is_quiet, watch
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
@@ -75,7 +75,7 @@ class HiveConnection:
         self.zone = "UTC"
         self.used_at = time.monotonic()
         self.is_usable = True
-        self._connection = _connected(server)
+        self._connection, self._socket = _connected(server)
         self._cursor = self._new_cursor()
         self.engine = self._asked_engine()
 
@@ -262,11 +262,15 @@ class HiveConnection:
     def _cancel_elsewhere(self, operation: Any) -> None:
         """Have a statement stopped over another connection: this one is in use, or is no more."""
         with contextlib.suppress(PalimpsestError, errors.Error, *_LOST):
-            other = _connected(self._server)
+            other, _ = _connected(self._server)
             try:
                 other.client.CancelOperation(ttypes.TCancelOperationReq(operation))
             finally:
                 other.close()
+
+    def is_quiet(self) -> bool:
+        """False where the server has said something unasked: good-bye, as a rule."""
+        return is_quiet(self._socket.handle)
 
     def close(self) -> None:
         """Close the session."""
@@ -285,7 +289,8 @@ def session_settings(server: Server) -> dict[str, str]:
     return _HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()}
 
 
-def _connected(server: Server) -> Any:
+def _connected(server: Server) -> tuple[Any, Any]:
+    """A session of the driver's, and its socket."""
     try:
         socket = socket_to(server)
         found = hive.connect(
@@ -298,7 +303,7 @@ def _connected(server: Server) -> Any:
         # A statement may take long; whether the peer is there is what TCP finds out.
         socket.setTimeout(None)
         watch(socket.handle, server.silence_timeout_s)
-        return found
+        return found, socket
     except errors.OperationalError as error:
         status = getattr(error.args[0], "status", None) if error.args else None
         found = translate(getattr(status, "errorMessage", None) or str(error))
@@ -349,7 +354,7 @@ class HiveStore:
                 found = self._idle.pop() if self._idle else None
             if found is None:
                 return HiveConnection(self.server)
-            if time.monotonic() - found.used_at < _CHECK_AFTER_S:
+            if time.monotonic() - found.used_at < _CHECK_AFTER_S and found.is_quiet():
                 return found
             try:
                 found.run("SELECT 1")

@@ -8,6 +8,7 @@ server lets us say so. A statement that takes long is not concerned: its server 
 
 from __future__ import annotations
 
+import selectors
 import socket
 from typing import Any
 
@@ -48,3 +49,13 @@ def watch(connected: Any, silence_s: int) -> None:
     ):
         if hasattr(socket, option):
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), found[name])
+
+
+def is_quiet(connected: Any) -> bool:
+    """True if nothing came over a socket that nobody waits at; the end of a connection comes."""
+    with selectors.DefaultSelector() as found:
+        try:
+            found.register(connected, selectors.EVENT_READ)
+        except (OSError, ValueError):
+            return False
+        return not found.select(0)

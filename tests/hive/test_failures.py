@@ -116,6 +116,23 @@ def test_a_server_lost_within_a_commit_keeps_nothing_of_it(
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(17,)]
 
 
+def test_connections_that_died_while_they_were_idle_are_made_anew(
+    server: ThriftServer, relay: Relay, url: str
+) -> None:
+    with gateway.connect(_far(server, relay, url), autocommit=True) as con:
+        _filled(con)
+        con.execute("BEGIN")
+        con.execute("INSERT INTO t VALUES (100)")
+        relay.cut()
+        con.execute("COMMIT")
+        relay.cut()
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(17,)]
+        relay.cut()
+        con.execute("UPDATE t SET k = -k WHERE k > 10")
+        relay.cut()
+        assert con.execute("SELECT sum(k) FROM t").fetchall() == [(-110,)]
+
+
 def test_statements_end_when_their_time_is_up_or_they_are_cancelled(
     con: Connection, url: str
 ) -> None:
