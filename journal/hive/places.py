@@ -22,6 +22,7 @@ from journal.schema import fold
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.hive_engine import Engine
+from journal.stores.hive_json import note_json
 from journal.stores.hive_known_types import has_nested
 from journal.stores.hive_nested import note_types
 from journal.stores.hive_rows import HeldRelation, held_relation
@@ -121,6 +122,7 @@ class Places:
         found = {id(t): self._columns(t) for t in holder.find_all(exp.Table)}
         if any(map(has_nested, found.values())) or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
             note_types(holder, lambda table: found.get(id(table)))
+        note_json(holder, lambda table: found.get(id(table)))
 
     def _columns(self, table: exp.Table) -> dict[str, exp.DataType]:
         if fold(table.db) == STORE_SCHEMA:

@@ -60,6 +60,8 @@ _UNSURE = re.compile(
 )
 """How a server refuses a value; see ``hive_refused``."""
 _SAID = (
+    (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
+    (re.compile(r"Malformed JSON"), Code.DATA),
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
     (re.compile(r"Unsafe compares between different types"), Code.NOT_SUPPORTED),
     (_UNSURE, Code.CONVERSION),

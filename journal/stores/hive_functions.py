@@ -7,9 +7,9 @@ from functools import partial
 from sqlglot import exp
 
 from journal.relations import ident
+from journal.stores import hive_json
 from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, refused, template
-from journal.stores.hive_json import extracted
 from journal.stores.hive_lists import collected
 from journal.stores.hive_moments import difference, difference_in, truncated
 from journal.stores.hive_nested import as_text, compared, extreme, length, ordered
@@ -70,8 +70,29 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     assert isinstance(node, exp.Cast)
     given = literal_bytes(node)
     if given is None:
-        return as_text(node)
+        return hive_json.cast(node) or as_text(node)
     return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(given.hex())])
+
+
+def _contained(node: exp.Expr) -> exp.Expr | None:
+    """Of a list with NULL Spark cannot tell whether it has a value; it has not, canonically."""
+    if node.meta.get("settled"):
+        return None
+    if isinstance(node.expression, exp.Null):
+        return exp.Null()
+    made = node.copy()
+    made.meta["settled"] = True
+    nulls = [exp.Is(this=n.copy(), expression=exp.Null()) for n in (node.this, node.expression)]
+    found = exp.Case().when(exp.or_(*nulls), exp.Null())
+    return found.else_(exp.Coalesce(this=made, expressions=[exp.false()]))
+
+
+def _joined(node: exp.Expr) -> exp.Expr | None:
+    """Of lists: one that is NULL adds nothing, where Spark makes NULL of all."""
+    for value in (node.this, *node.expressions):
+        if not isinstance(value, exp.Array):
+            value.replace(exp.Coalesce(this=value.copy(), expressions=[exp.Array()]))
+    return None
 
 
 def _grouping(node: exp.Expr) -> exp.Expr | None:
@@ -169,6 +190,7 @@ _BY_NAME: dict[str, Change] = {
     "trim": _trimmed,
     "list_sort": _sorted,
     "array_sort": _sorted,
+    "json_array_length": hive_json.length,
     "date_diff": difference_in,
     "datediff": difference_in,
     "date_trunc": truncated,
@@ -192,8 +214,13 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Bracket: _sliced,
     exp.DateDiff: difference,
     exp.TimestampTrunc: truncated,
-    exp.JSONExtract: extracted,
-    exp.JSONExtractScalar: extracted,
+    exp.JSONExtract: hive_json.extracted,
+    exp.JSONExtractScalar: hive_json.extracted,
+    exp.JSONKeys: hive_json.keys,
+    exp.JSONType: hive_json.kind,
+    exp.TryCast: hive_json.cast,
+    exp.ArrayContains: _contained,
+    exp.ArrayConcat: _joined,
     exp.Div: _divided,
     exp.ReadCSV: _FILES,
     exp.ReadParquet: _FILES,

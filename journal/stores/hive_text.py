@@ -23,6 +23,7 @@ from journal.stores.base import Parameters
 from journal.stores.hive_apache import in_apache_terms
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_functions import CALLS
+from journal.stores.hive_json import note_cast
 from journal.stores.hive_reach import bring_near
 from journal.stores.hive_totals import add_totals
 from journal.stores.hive_types import DIALECT, mapped_type, microseconds
@@ -51,7 +52,9 @@ def _rendered(
             node.replace(value_of(node))
         elif isinstance(node, exp.Identifier):
             node.set("quoted", True)
-        elif isinstance(node, exp.TryCast):
+        elif isinstance(node, exp.Cast):
+            note_cast(node)
+        if isinstance(node, exp.TryCast):
             # Without it Spark's generator writes a CAST, which fails where this gives NULL.
             node.set("safe", True)
         elif isinstance(node, exp.CTE):
