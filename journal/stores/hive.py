@@ -63,6 +63,7 @@ _SET = "set:hiveconf:"
 """What a setting's name begins with that both engines are to take."""
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
+_CLOSE_S = 10.0
 
 
 class HiveConnection:
@@ -277,6 +278,8 @@ class HiveConnection:
         self.is_usable = False
         try:
             with contextlib.suppress(errors.Error, *_LOST):
+                # A server whose metastore hangs would never answer.
+                self._socket.setTimeout(_CLOSE_S * 1000)
                 self._connection.close()
         finally:
             # Where the server is gone the driver leaves its end open.

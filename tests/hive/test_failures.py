@@ -11,6 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.stores import hive
 from tests.support.postgres import Cluster, free_port, running
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
@@ -131,6 +132,17 @@ def test_connections_that_died_while_they_were_idle_are_made_anew(
         con.execute("UPDATE t SET k = -k WHERE k > 10")
         relay.cut()
         assert con.execute("SELECT sum(k) FROM t").fetchall() == [(-110,)]
+
+
+@pytest.mark.timeout(60)
+def test_a_server_that_answers_no_good_bye_is_left(
+    server: ThriftServer, relay: Relay, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hive, "_CLOSE_S", 0.5)
+    con = gateway.connect(_far(server, relay, url), autocommit=True)
+    _filled(con)
+    relay.hushes = b"CloseSession"
+    con.close()
 
 
 def test_statements_end_when_their_time_is_up_or_they_are_cancelled(

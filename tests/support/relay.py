@@ -24,6 +24,8 @@ class Relay:
         self.loses_answer = False
         """Whether what the server says to a word that passes reaches nobody."""
         self.refuses = False
+        self.hushes = b""
+        """A word of the client's that no server hears, though every connection stays."""
         self.has_cut = threading.Event()
         """Set once it was cut at the word."""
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
@@ -49,6 +51,8 @@ class Relay:
     def _pump(self, source: socket.socket, sink: socket.socket, watched: bool) -> None:
         with source, suppress(OSError):
             while data := source.recv(65536):
+                if watched and self.hushes and self.hushes in data:
+                    continue
                 if watched and self.word and self.word in data and self.then:
                     self.word, self.then = self.then, b""
                 elif watched and self.word and self.word in data and self.passes_first:
