@@ -25,7 +25,7 @@ from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning, written
 from journal.hive.intact import check_there, check_whole, count_rows
 from journal.hive.journal import HiveJournal
-from journal.hive.pieces import Piece, fingerprint, pieces
+from journal.hive.pieces import Fingerprinted, Piece, fingerprints, pieces
 from journal.hive.queries import in_terms_of
 from journal.hive.rewriting import SILENT, Why
 from journal.hive.tiers import SeenTiers
@@ -272,19 +272,22 @@ def _verify(
     """Compare what readers see through the old partitions and through the new ones."""
     table = run.asked.table
     after = _replaced(before.tables[table.id], inputs, staged)
-    found = [_fingerprints(run, state) for state in (before, before.with_tables({table.id: after}))]
-    if found[0] != found[1]:
+    states = (before, before.with_tables({table.id: after}))
+    asked = [_compared(run, state) for state in states]
+    found = fingerprints(run.connection, [rows for each in asked for rows in each])
+    old, new = found[: len(asked[0])], found[len(asked[0]) :]
+    if old != new:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
-            f"compacting {table.name} would change what it says: {found[0]} became {found[1]}",
+            f"compacting {table.name} would change what it says: {old} became {new}",
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
-    (current, _), (versions, checksum) = found[0][:2]
+    (current, _), (versions, checksum) = old[:2]
     return {"current_rows": current, "versions": versions, "checksum": str(checksum)}
 
 
-def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, int]]:
-    """Counts and sums over hashes: of the current rows, and of all versions in every layout."""
+def _compared(run: _Run, state: JournalState) -> list[Fingerprinted]:
+    """What readers see: the current rows, and all versions in every layout."""
     table, found = run.asked.table, state.tables[run.asked.table.id]
     # What is hidden may be shown again, so it is compared as well.
     bare = replace(found, manifest=found.manifest.without_masks(found.manifest.masks))
@@ -298,10 +301,12 @@ def _fingerprints(run: _Run, state: JournalState) -> list[tuple[int, int]]:
         columns = [*(c.physical for c in shown.stored), *ends]
         rows = Reader(shown, found.tiers).intervals([(column(n), n) for n in columns])
         queries.append((columns, rows))
-    return [
-        fingerprint(run.connection, in_terms_of(rows, _tiers(run, state).in_spark), columns)
-        for columns, rows in queries
-    ]
+    asked: list[Fingerprinted] = []
+    for columns, rows in queries:
+        placed = in_terms_of(rows, _tiers(run, state).in_spark)
+        assert isinstance(placed, exp.Query)
+        asked.append((placed, columns))
+    return asked
 
 
 def _swap(run: _Run, inputs: Sequence[Segment], staged: Sequence[Segment]) -> None:

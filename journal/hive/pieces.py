@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from journal.relations import column
+from journal.relations import column, ident, union_all
 from journal.segment import Fields, RowCounts, Segment, Tier
 from journal.stores import hive_layout as layout
 from journal.stores.hive import HiveConnection
@@ -57,10 +57,20 @@ def pieces(
     return [Piece(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()]
 
 
-def fingerprint(
-    connection: HiveConnection, rows: exp.Expr, columns: Sequence[str]
-) -> tuple[int, int]:
-    """How many rows of Spark's, and the sum of their hashes, which tells nothing of their order."""
+Fingerprinted = tuple[exp.Query, Sequence[str]]
+"""Rows of Spark's, and the columns that are compared."""
+Fingerprint = tuple[int, int]
+"""How many rows, and the sum of their hashes, which tells nothing of their order."""
+
+
+def fingerprints(connection: HiveConnection, asked: Sequence[Fingerprinted]) -> list[Fingerprint]:
+    """Those of several sets of rows, in their order; one statement, as each takes its time."""
+    queries = [_summed(number, rows, columns) for number, (rows, columns) in enumerate(asked)]
+    found = {int(row[0]): (int(row[1]), int(row[2])) for row in connection.run(union_all(queries))}
+    return [found[number] for number in range(len(asked))]
+
+
+def _summed(number: int, rows: exp.Query, columns: Sequence[str]) -> exp.Select:
     members = [
         exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
         for i, n in enumerate(columns)
@@ -69,7 +79,6 @@ def fingerprint(
     hashed = exp.Anonymous(this="xxhash64", expressions=[text])
     wide = exp.cast(hashed, "DECIMAL(38, 0)")
     total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
-    assert isinstance(rows, exp.Query)
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("r"))
-    ((count, summed),) = connection.run(query)
-    return int(count), int(summed)
+    told = {"place": exp.Literal.number(number), "rows": exp.Count(this=exp.Star()), "sum": total}
+    outputs = [exp.alias_(value, ident(f"palimpsest_{name}")) for name, value in told.items()]
+    return exp.select(*outputs).from_(rows.subquery("r"))

@@ -19,7 +19,7 @@ from journal.hive import written
 from journal.hive.intact import check_whole, count_rows
 from journal.hive.journal import HiveJournal
 from journal.hive.missing import blaming
-from journal.hive.pieces import Piece, fingerprint, pieces
+from journal.hive.pieces import Fingerprinted, Piece, fingerprints, pieces
 from journal.hive.session import HiveSession
 from journal.jobs.report import UNKNOWN, Skipped, Taken, Volume, Work
 from journal.relations import column
@@ -206,14 +206,17 @@ def _compared(
 ) -> int:
     """How many rows went; raises unless those that are left are what there was besides."""
     names = [n for n, _ in layout.journal_fields(table, piece.fields)]
-
-    def summed(rows: exp.Query) -> tuple[int, int]:
-        return fingerprint(session.connection, session.in_spark(rows), names)
-
     check_whole(journal.names, session.connection, table, piece.segments)
-    before = summed(layout.rows_of(journal.names, piece.paths))
-    after = summed(layout.rows_of(journal.names, [path]))
-    gone = summed(going)
+    asked: list[Fingerprinted] = []
+    for rows in (
+        layout.rows_of(journal.names, piece.paths),
+        layout.rows_of(journal.names, [path]),
+        going,
+    ):
+        placed = session.in_spark(rows)
+        assert isinstance(placed, exp.Query)
+        asked.append((placed, names))
+    before, after, gone = fingerprints(session.connection, asked)
     if (before[0] - gone[0], before[1] - gone[1]) != after:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
