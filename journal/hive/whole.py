@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 COUNTED_AT_ONCE = 1_000_000
 """The rows of so many are counted while a query runs; of more in a thread."""
-_KNOWN_MAX = 1000
+_KNOWN_MAX = 100_000
+"""Of how many segments sizes are remembered; those of groups that were counted first go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Whole:
     def __init__(self, journal: HiveJournal) -> None:
         self._journal = journal
         self._known: OrderedDict[Group, Size] = OrderedDict()
+        self._count_known = 0
         self._waiting: dict[Group, Mapping[str, int]] = {}
         self._differing: dict[Group, list[Difference]] = {}
         self._thread: threading.Thread | None = None
@@ -64,7 +66,7 @@ class Whole:
         """What is to be asked about groups, of which so many rows are listed by path."""
         with self._lock:
             new = [g for g in groups if g not in self._known and g.rows <= COUNTED_AT_ONCE]
-        texts = [self._question(connection, groups), *(self._count(connection, g) for g in new)]
+        texts = [self._question(connection, groups), *(self._counting(connection, g) for g in new)]
         return Asked(tuple(groups), tuple(new), listed, tuple(texts))
 
     def differences(
@@ -81,7 +83,7 @@ class Whole:
                 if self._can_wait(group, size):
                     found += self._request(group, asked.listed)
                     continue
-                rows = connection.aside(self._count(connection, group))
+                rows = connection.aside(self._counting(connection, group))
             if rows is not None:
                 found += self._compared(group, size, rows, asked.listed)
         return found if sizes else found or None
@@ -107,12 +109,17 @@ class Whole:
             if counted != wanted and (wanted or not counted):
                 found.append(Difference(path, counted, wanted))
         if not found:
-            with self._lock:
-                self._known[group] = size or Size(0, "")
-                self._known.move_to_end(group)
-                while len(self._known) > _KNOWN_MAX:
-                    self._known.popitem(last=False)
+            self._remember(group, size or Size(0, ""))
         return found
+
+    def _remember(self, group: Group, size: Size) -> None:
+        with self._lock:
+            if group not in self._known:
+                self._count_known += len(group.segments)
+            self._known[group] = size
+            while self._count_known > _KNOWN_MAX and len(self._known) > 1:
+                gone, _ = self._known.popitem(last=False)
+                self._count_known -= len(gone.segments)
 
     def _request(self, group: Group, listed: Mapping[str, int]) -> list[Difference]:
         """Have a group counted soon; what was found the last time."""
@@ -146,13 +153,13 @@ class Whole:
     ) -> list[Difference]:
         connection.refresh(self._journal.names.own, group.table)
         size = told(connection.run(self._question(connection, [group])), [group]).get(group)
-        rows = connection.run(self._count(connection, group))
+        rows = connection.run(self._counting(connection, group))
         return self._compared(group, size, rows, listed)
 
     def _question(self, connection: HiveConnection, groups: Sequence[Group]) -> str:
         return f"EXPLAIN COST {connection.text(question(self._journal.names, groups))}"
 
-    def _count(self, connection: HiveConnection, group: Group) -> str:
+    def _counting(self, connection: HiveConnection, group: Group) -> str:
         return connection.text(count(self._journal.names, group))
 
     def finish(self) -> None:

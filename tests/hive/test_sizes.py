@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gateway.dbapi.connection import Connection
-from journal.hive import sizes
+from journal.hive import sizes, whole
 from journal.hive.journal import HiveJournal
 from journal.hive.sizes import Group, Size
 
@@ -41,3 +43,13 @@ def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
     assert len({*found.values()}) == 2
     assert counts == {g: set(g.segments) for g in groups}
     assert all(isinstance(size, Size) for size in found.values())
+
+
+def test_what_is_remembered_has_a_limit(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "_KNOWN_MAX", 1)
+    for name in ("one", "two"):
+        con.execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY)")
+        con.execute(f"INSERT INTO {name} VALUES (1)")
+    told = con.execute("SELECT count(*) FROM one JOIN two USING (k)").fetchall()
+    assert told == [(1,)]
+    assert con.execute("SELECT sum(k) FROM two").fetchall() == [(1,)]
