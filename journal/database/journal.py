@@ -303,14 +303,24 @@ class DatabaseJournal:
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
 
-        False if something was committed after ``seen``, which the answer would lack.
+        False if something was committed after ``seen``, which the answer would lack. On a standby,
+        where nothing can be noted, the answer is what has arrived there.
         """
-        with self.commit_section() as (session, committed, _):
-            settled = min(point, self.clock.now())
-            rows_of.settle(session, settled)
-            session.commit()
-            self.clock.settle(settled)
-            return committed.version == seen.version
+        try:
+            with self.commit_section() as (session, committed, _):
+                settled = min(point, self.clock.now())
+                rows_of.settle(session, settled)
+                session.commit()
+                self.clock.settle(settled)
+                return committed.version == seen.version
+        except PalimpsestError as error:
+            if error.code is not Code.STORE_READ_ONLY or not self._on_standby():
+                raise
+            return True
+
+    def _on_standby(self) -> bool:
+        with self._session() as session:
+            return session.text("SELECT pg_is_in_recovery()") == [(True,)]
 
     @contextmanager
     def reading_session(self) -> Iterator[PostgresSession]:

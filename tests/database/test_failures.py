@@ -246,6 +246,11 @@ def test_missing_grants(
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(0,)]
         assert _state(con, "INSERT INTO t VALUES (1)") == "PAL-523"
         assert _state(con, "CREATE TABLE u (a INTEGER)") == "PAL-523"
+        assert _state(con, "SELECT * FROM t TIMESTAMP AS OF now()") == "PAL-523"
+        with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+            admin.execute(f"GRANT UPDATE (settled) ON _palimpsest.state TO {role}")
+        assert con.execute("SELECT count(*) FROM t TIMESTAMP AS OF now()").fetchall() == [(0,)]
+        assert _state(con, "INSERT INTO t VALUES (1)") == "PAL-523"
     assert connect().execute("SELECT count(*) FROM t").fetchall() == [(0,)]
 
 

@@ -86,3 +86,16 @@ def test_a_standby_reads_and_refuses_writes(con: Connection, standby: str) -> No
         ((version,),) = far.execute("SELECT max(version) FROM system.transactions").fetchall()
         past = f"SELECT count(*) FROM t FOR SYSTEM_VERSION AS OF {version - 1}"
         assert far.execute(past).fetchall() == [(2,)]
+        # Points that lie above all that is there mean what is there, and are answered all the same.
+        for past, count in (
+            ("TIMESTAMP AS OF now()", 3),
+            ("FOR SYSTEM_TIME AS OF now() + INTERVAL '1 hour'", 3),
+            (f"FOR SYSTEM_VERSION AS OF {version}", 3),
+            (f"FOR SYSTEM_VERSION AS OF {version + 1_000_000}", 3),
+        ):
+            found = far.execute(f"SELECT count(*) FROM t {past}").fetchall()
+            assert found == [(count,)], past
+        ((changes,),) = far.execute("SELECT count(*) FROM table_changes('t', 0)").fetchall()
+        assert changes == 5
+        far.execute("SET as_of = now()")
+        assert far.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
