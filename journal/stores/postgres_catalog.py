@@ -26,11 +26,12 @@ from journal.stores.catalog_format import (
 from journal.stores.duckdb_catalog import TransactionRow
 from journal.stores.postgres import PostgresSession
 from journal.stores.postgres_outsiders import PROTECT_ALL
+from journal.stores.postgres_overloads import OVERLOADS
 from journal.stores.postgres_routines import FUNCTIONS
 from journal.version import Version
 
-FORMAT = "5"
-_OLDER = ("1", "2", "3", "4")
+FORMAT = "6"
+_OLDER = ("1", "2", "3", "4", "5")
 """Formats that lack tables, functions, columns and triggers, and differ in nothing else."""
 _SECRET = "secret"
 _SECRET_BYTES = 32
@@ -152,7 +153,7 @@ def _ensure(session: PostgresSession) -> None:
     """Make what is not there yet; rows stay as they are."""
     # Rows of the catalog are updated and have keys, whatever tables are by default.
     kind = " USING heap" if session.abilities.distributes else ""
-    for statement in (*_TABLES, *FUNCTIONS):
+    for statement in (*_TABLES, *FUNCTIONS, *OVERLOADS):
         session.text(statement + (kind if statement.startswith("CREATE TABLE") else ""))
     erasure_rows.ensure(session, kind)
     session.text("CREATE INDEX IF NOT EXISTS suppressions_hash ON _palimpsest.suppressions (hash)")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.stores import postgres_moments as moments
 from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, refused, template
 
@@ -35,10 +37,10 @@ _MEANS: dict[type[exp.Expr], str] = {
     exp.VariancePop: "var_pop",
 }
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
+_GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
 _FAIL = _template("_palimpsest.fail(x)", "x")
 _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
-_MILLISECONDS = _template("CAST(FLOOR(EXTRACT(EPOCH FROM x) * 1000) AS BIGINT)", "x")
 _SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
@@ -148,10 +150,52 @@ def _empty_list(node: exp.Expr) -> exp.Expr | None:
 
 
 def _index(node: exp.Expr) -> exp.Expr | None:
-    """PostgreSQL takes the element of what a call gives only behind parentheses."""
-    if isinstance(node.this, exp.Func):
-        node.set("this", exp.Paren(this=node.this))
-    return None
+    """Elements are counted from the end by what is below zero, and by a row's own number.
+
+    PostgreSQL takes the element of what a call gives only behind parentheses.
+    """
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if place is None or isinstance(place, exp.Literal | exp.Slice):
+        if isinstance(node.this, exp.Func):
+            node.set("this", exp.Paren(this=node.this))
+        return None
+    if node.args.get("offset") == 1:
+        return None
+    assert isinstance(node, exp.Bracket)
+    # What sqlglot has taken from the number, if its type was plain, is in it again.
+    (number,) = _GENERATOR.bracket_offset_expressions(node)
+    behind = exp.Add(this=_length(node.this), expression=exp.Literal.number(1))
+    from_end = exp.Add(this=behind, expression=exp.Paren(this=number.copy()))
+    is_back = exp.LT(this=exp.Paren(this=number.copy()), expression=exp.Literal.number(0))
+    counted = exp.Case().when(is_back, from_end).else_(number.copy())
+    return exp.Bracket(this=exp.Paren(this=node.this.copy()), expressions=[counted], offset=1)
+
+
+def _length(of: exp.Expr) -> exp.Expr:
+    """How many elements a list has."""
+    return exp.Anonymous(this="length", expressions=[of.copy()])
+
+
+def _array_size(node: exp.Expr) -> exp.Expr | None:
+    """Without a dimension an empty list has none of them, and not NULL."""
+    return None if node.args.get("expression") else _length(node.this)
+
+
+def _contains(node: exp.Expr) -> exp.Expr | None:
+    """A list that is NULL is not known to have anything, nor anything to have NULL."""
+    unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
+                        for e in (node.this, node.expression)))  # fmt: skip
+    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
+    equal = exp.EQ(this=node.expression.copy(), expression=held)
+    found = exp.Coalesce(this=equal, expressions=[exp.false()])
+    return exp.Paren(this=exp.Case().when(unknown, exp.Null()).else_(found))
+
+
+def _bucket(node: exp.Expr) -> exp.Expr | None:
+    """A bucket of time; one that begins elsewhere is left to the server, which has no such."""
+    if node.args.get("unit") or node.args.get("zone") or node.args.get("origin"):
+        return None
+    return exp.Anonymous(this="time_bucket", expressions=[node.this, node.expression])
 
 
 def _scientific(node: exp.Expr) -> exp.Expr | None:
@@ -163,10 +207,10 @@ def _scientific(node: exp.Expr) -> exp.Expr | None:
 
 _LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
 _BY_NAME: dict[str, Change] = {
+    **moments.BY_NAME,
     "make_timestamptz": _instant,
     "error": _FAIL,
     "epoch_us": _MICROSECONDS,
-    "epoch_ms": _MILLISECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
     "log2": _template("CAST(LOG(2, CAST(x AS NUMERIC)) AS DOUBLE PRECISION)", "x"),
@@ -195,6 +239,13 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.TryCast: _try_cast,
     exp.IsNan: _is_nan,
     exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
+    **moments.BY_CLASS,
+    exp.ArraySize: _array_size,
+    exp.ArrayContains: _contains,
+    exp.DateBin: _bucket,
+    exp.DateFromParts: lambda node: exp.Anonymous(
+        this="make_date", expressions=[node.args[part] for part in ("year", "month", "day")]
+    ),
     exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
     exp.Lambda: _LAMBDA,
     exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),

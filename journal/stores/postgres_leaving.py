@@ -31,6 +31,11 @@ from journal.stores.postgres_text import rendered
 from journal.stores.row_layout import rows_in_layout
 
 HISTORY_SUFFIX = "_history"
+_WITHOUT_OURS = (
+    "SELECT set_config('search_path',"
+    " regexp_replace(current_setting('search_path'), '(, )?_palimpsest$', ''), true)"
+)
+"""So that nothing calls functions of ours, which the table would need for ever."""
 _NEXT = "SELECT value FROM _palimpsest.counters WHERE table_id = ? AND column_name = ?"
 
 
@@ -71,6 +76,7 @@ class Leaving:
         rows = moved_rows(table, self.state) if is_flat(table) else reader.journal()
         if rows is not None:
             _table_as(session, logical(history), rows)
+        session.text(_WITHOUT_OURS)
         for clause in kept_and_lost(session, plain, self.catalog):
             self._give(session, clause)
         journal = outsiders.known_as(table.journal_name)

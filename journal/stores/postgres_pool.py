@@ -33,6 +33,11 @@ _OPTIONS = (
     " -c transform_null_equals=off -c client_min_messages=warning"
 )
 """What decides how values are written and read, whatever is set for the role or the database."""
+_LAST_IN_PATH = (
+    "SELECT set_config('search_path',"
+    " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false)"
+)
+"""Lets calls find our functions for types that PostgreSQL's own do not take."""
 
 
 class PostgresStore:
@@ -130,6 +135,7 @@ class PostgresStore:
                     # JSON is text to clients, whichever store holds it.
                     connection.adapters.register_loader(kind, TextLoader)
                 connection.adapters.register_loader("interval", MonthsLoader)
+                connection.execute(_LAST_IN_PATH)
                 able = self._able(connection)
                 if able.distributes:
                     # Parallel plans of a fork of Greenplum give rows of some joins twice.

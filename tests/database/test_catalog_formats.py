@@ -17,6 +17,7 @@ _AS_IT_WAS = (
     "DROP TABLE _palimpsest.suppressions, _palimpsest.audit, _palimpsest.erasures",
     "DROP FUNCTION _palimpsest.json_text_at, _palimpsest.json_at",
     "DROP FUNCTION _palimpsest.avg(numeric), _palimpsest.avg(interval)",
+    "DROP FUNCTION _palimpsest.length(anyarray), _palimpsest.date_trunc(text, date)",
     "DELETE FROM _palimpsest.meta WHERE key = 'secret'",
     "DROP FUNCTION _palimpsest.read_only CASCADE",
     "UPDATE _palimpsest.meta SET value = '2' WHERE key = 'format'",
@@ -47,6 +48,10 @@ def _format(admin: psycopg.Connection[Any]) -> Any:
     return admin.execute("SELECT value FROM _palimpsest.meta WHERE key = 'format'").fetchall()
 
 
+def _put_format(admin: psycopg.Connection[Any], number: str) -> None:
+    admin.execute("UPDATE _palimpsest.meta SET value = %s WHERE key = 'format'", [number])
+
+
 @pytest.mark.parametrize("older", [_AS_IT_WAS, (*_AS_IT_WAS, *_BEFORE_JOBS)])
 def test_an_older_catalog_is_brought_to_this_format(
     url: str, admin: psycopg.Connection[Any], older: tuple[str, ...]
@@ -58,6 +63,7 @@ def test_an_older_catalog_is_brought_to_this_format(
         assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
         con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')")
         assert con.execute("SELECT round(avg(a), 1) FROM t").fetchall() == [(2.0,)]
+        assert con.execute("SELECT len([a]) FROM t WHERE a = 1").fetchall() == [(1,)]
         con.execute("OPTIMIZE t")
         (erased,) = con.execute("ERASE FROM t WHERE b = 'three'").fetchall()
         assert erased[1] == "COMPLETED"
@@ -90,11 +96,12 @@ def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connecti
 
 def test_a_newer_catalog_is_refused(url: str, admin: psycopg.Connection[Any]) -> None:
     _made(url)
-    admin.execute("UPDATE _palimpsest.meta SET value = '6' WHERE key = 'format'")
-    with pytest.raises(gateway.Error, match="format 6, of a newer version") as raised:
+    later = str(int(postgres_catalog.FORMAT) + 1)
+    _put_format(admin, later)
+    with pytest.raises(gateway.Error, match=f"format {later}, of a newer version") as raised:
         gateway.connect(url)
     assert raised.value.code == "PAL-502"
-    assert _format(admin) == [("6",)]
+    assert _format(admin) == [(later,)]
 
 
 def test_one_that_called_the_public_schema_by_another_name_is_refused(
@@ -117,7 +124,7 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
     with gateway.connect(url, autocommit=True) as con, gateway.connect(url) as other:
         other.execute("UPDATE t SET b = 'deux' WHERE a = 2")
         con.execute("SELECT * FROM t").fetchall()
-        admin.execute("UPDATE _palimpsest.meta SET value = '6' WHERE key = 'format'")
+        _put_format(admin, str(int(postgres_catalog.FORMAT) + 1))
         for attempt in (
             other.commit,
             lambda: con.execute("INSERT INTO t VALUES (4, 'vier')"),
@@ -128,5 +135,5 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
             with pytest.raises(gateway.Error, match="upgrade palimpsest") as raised:
                 attempt()
             assert raised.value.code == "PAL-502"
-        admin.execute("UPDATE _palimpsest.meta SET value = '5' WHERE key = 'format'")
+        _put_format(admin, postgres_catalog.FORMAT)
         assert con.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]

@@ -1,0 +1,139 @@
+"""Functions of dates and times that PostgreSQL has under another name or form. Pure.
+
+Parts of a moment are whole numbers in the canonical dialect, seconds too.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from journal.stores.calls import Change, template
+
+_template = partial(template, "postgres")
+_UNITS = {
+    unit: (unit, f"{unit}s", *more)
+    for unit, more in {
+        "year": ("y", "yr", "yrs"),
+        "quarter": (),
+        "month": ("mon", "mons"),
+        "week": ("w",),
+        "day": ("d", "dayofmonth"),
+        "hour": ("h", "hr", "hrs"),
+        "minute": ("m", "min", "mins"),
+        "second": ("s", "sec", "secs"),
+        "millisecond": ("ms", "msec", "msecs"),
+        "microsecond": ("us", "usec", "usecs"),
+    }.items()
+}
+"""Units of differences by their spellings, those of the embedded store."""
+_WHOLE = {spelling: unit for unit, spellings in _UNITS.items() for spelling in spellings} | {
+    unit: unit for unit in ("dow", "isodow", "doy", "isoyear", "decade", "century", "millennium")
+}
+"""Parts of a moment that are whole numbers, by their spellings."""
+_TENS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
+
+
+def _part(name: str) -> Change:
+    return _template(f"CAST(FLOOR(EXTRACT({name} FROM x)) AS BIGINT)", "x")
+
+
+_SECOND = _part("SECOND")
+_MICROSECONDS = _template("TIMESTAMP '1970-01-01' + (n) * INTERVAL '1 microsecond'", "n")
+
+
+def _date_part(node: exp.Expr) -> exp.Expr | None:
+    """Parts that are whole numbers, seconds without their fraction; not the epoch, or a day."""
+    assert isinstance(node, exp.Anonymous)
+    unit, *moment = node.expressions
+    name = unit.name.lower() if isinstance(unit, exp.Literal) else ""
+    if len(moment) != 1 or name not in _WHOLE:
+        return None
+    return _part(_WHOLE[name].upper())(exp.Hour(this=moment[0]))
+
+
+def _extract(node: exp.Expr) -> exp.Expr | None:
+    is_second = node.name.lower() in _UNITS["second"]
+    return _SECOND(exp.Hour(this=node.expression)) if is_second else None
+
+
+def _local(node: exp.Expr) -> exp.Expr | None:
+    """A moment that is read from a text has no time zone, unless the text has one."""
+    how = node.args.get("format")
+    if isinstance(node.parent, exp.Cast) or how is None or "%z" in how.name or "OF" in how.name:
+        return None
+    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP))
+
+
+def _difference(node: exp.Expr) -> exp.Expr | None:
+    """The difference in decades and more is one of years, each divided first."""
+    unit = node.args.get("unit")
+    years = _TENS.get(unit.name.upper()) if unit is not None else None
+    if years is None:
+        return None
+    ends = (node.this, node.expression)
+    later, earlier = (_template(f"DIV(EXTRACT(YEAR FROM x), {years})", "x")(exp.Hour(this=e.copy()))
+                      for e in ends)  # fmt: skip
+    assert later is not None
+    assert earlier is not None
+    both = exp.Paren(this=exp.Sub(this=later, expression=earlier))
+    return exp.Cast(this=both, to=exp.DataType(this=exp.DType.BIGINT))
+
+
+def _difference_in(node: exp.Expr) -> exp.Expr | None:
+    """A difference in a unit that only each row tells."""
+    assert isinstance(node, exp.Anonymous)
+    if len(node.expressions) != 3:
+        return None
+    unit, earlier, later = node.expressions
+    found = exp.Case()
+    for name, spellings in _UNITS.items():
+        lower = exp.Lower(this=unit.copy())
+        named = exp.In(this=lower, expressions=[exp.Literal.string(s) for s in spellings])
+        of = exp.DateDiff(
+            this=later.copy(),
+            expression=earlier.copy(),
+            unit=exp.var(name.upper()),
+            date_part_boundary=True,
+        )
+        found = found.when(named, of)
+    # What is no unit ends the statement with its own text, as a number that it is not.
+    text = exp.DPipe(this=unit.copy(), expression=exp.Literal.string(" is no unit of time"))
+    return exp.Paren(this=found.else_(exp.Cast(this=text, to=exp.DataType(this=exp.DType.BIGINT))))
+
+
+def _since_1970(node: exp.Expr) -> exp.Expr | None:
+    """``epoch_ms``, of a number or of a moment, which only its type tells; ``make_timestamp``."""
+    scale = node.args.get("scale")
+    if not isinstance(scale, exp.Literal) or scale.name not in {"3", "6"}:
+        return None
+    if scale.name == "6":
+        return _MICROSECONDS(exp.Hour(this=node.this))
+    return exp.Anonymous(this="epoch_ms", expressions=[node.this])
+
+
+BY_NAME: dict[str, Change] = {
+    "date_part": _date_part,
+    "datepart": _date_part,
+    "date_diff": _difference_in,
+    "datediff": _difference_in,
+    "weekday": _part("DOW"),
+}
+BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.Extract: _extract,
+    exp.Hour: _part("HOUR"),
+    exp.Minute: _part("MINUTE"),
+    exp.Second: _SECOND,
+    exp.Quarter: _part("QUARTER"),
+    exp.Week: _part("WEEK"),
+    exp.WeekOfYear: _part("WEEK"),
+    exp.DayOfWeek: _part("DOW"),
+    exp.DayOfWeekIso: _part("ISODOW"),
+    exp.DayOfYear: _part("DOY"),
+    exp.Dayname: _template("TO_CHAR(x, 'FMDay')", "x"),
+    exp.Monthname: _template("TO_CHAR(x, 'FMMonth')", "x"),
+    exp.DateDiff: _difference,
+    exp.StrToTime: _local,
+    exp.UnixToTime: _since_1970,
+}
