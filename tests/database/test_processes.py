@@ -22,7 +22,9 @@ PROCESSES = 4
 THREADS = 4
 
 
-def _start(url: str, name: str, transfers: int, log: Path, root: Path) -> subprocess.Popen[bytes]:
+def start_child(
+    url: str, name: str, transfers: int, log: Path, root: Path
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.database.transfer_child", url, name]
     command += [str(THREADS), str(transfers), str(log)]
     return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE)
@@ -47,7 +49,7 @@ def test_transfers_of_several_processes(
     open_bank(con)
     log = tmp_path / "log"
     transfers = 4
-    children = [_start(url, f"p{i}", transfers, log, root) for i in range(PROCESSES)]
+    children = [start_child(url, f"p{i}", transfers, log, root) for i in range(PROCESSES)]
     sums = _watch(con, lambda: all(child.poll() is not None for child in children))
     said = [child.communicate()[1] for child in children]
     assert [child.returncode for child in children] == [0] * PROCESSES
@@ -64,8 +66,8 @@ def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
     open_bank(con)
     log = tmp_path / "log"
     transfers = 4
-    victim = _start(url, "victim", 10_000, log, root)
-    survivors = [_start(url, f"s{i}", transfers, log, root) for i in range(PROCESSES - 1)]
+    victim = start_child(url, "victim", 10_000, log, root)
+    survivors = [start_child(url, f"s{i}", transfers, log, root) for i in range(PROCESSES - 1)]
     _wait_for_commits(con, 10)
     victim.kill()
     victim.communicate()

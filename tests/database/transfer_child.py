@@ -47,10 +47,22 @@ def is_there(connection: Connection, number: str) -> bool:
 def work(url: str, name: str, transfers: int, log: int) -> None:
     """Make transfers, one after another."""
     rng = random.Random(name)
-    with gateway.connect(url, autocommit=True) as connection:
+    with _connected(url, rng) as connection:
         for count in range(transfers):
             _persist(connection, f"{name}-{count}", rng)
             os.write(log, f"{name}-{count}\n".encode())
+
+
+def _connected(url: str, rng: random.Random) -> Connection:
+    """Connect, and again while the server is gone."""
+    deadline = time.monotonic() + GIVE_UP_S
+    while True:
+        try:
+            return gateway.connect(url, autocommit=True)
+        except gateway.Error as error:
+            if error.sqlstate not in AGAIN or time.monotonic() > deadline:
+                raise
+            time.sleep(rng.uniform(0, 0.1))
 
 
 def _persist(connection: Connection, number: str, rng: random.Random) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -60,6 +61,20 @@ def _account() -> str | None:
     raise Missing("the server refuses to run as root, and there is no other account")
 
 
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    place = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in place.read_text().split()] if place.exists() else []
+
+
+def _is_dead(pid: int) -> bool:
+    """True for a process that only waits to be buried, and for one that is not there."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as found:
@@ -80,9 +95,9 @@ class Cluster:
     _databases: int = 0
 
     @staticmethod
-    def start() -> Cluster:
-        """Make a cluster and start it; raises Missing where that cannot be."""
-        folder = Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
+    def start(place: Path | None = None) -> Cluster:
+        """Make a cluster, in a folder or in one of its own; raises Missing where that cannot be."""
+        folder = place or Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
         account = _account()
         if account is not None:
             shutil.chown(folder, account)
@@ -138,10 +153,29 @@ class Cluster:
     def stop(self, *, how: str = "fast") -> None:
         """Stop the server: ``fast`` politely, ``immediate`` as a crash would."""
         if self._process is not None and self._process.poll() is None:
-            signal = {"fast": 2, "immediate": 3}[how]
-            self._process.send_signal(signal)
+            number = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}[how]
+            self._process.send_signal(number)
             self._process.wait(timeout=60)
         self._process = None
+
+    def kill(self) -> None:
+        """Kill the server and all it has started, as nobody could stop them: with signal 9."""
+        assert self._process is not None
+        family = [self._process.pid, *_children(self._process.pid)]
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait(timeout=60)
+        deadline = time.monotonic() + _START_S
+        while not all(_is_dead(pid) for pid in family):
+            assert time.monotonic() < deadline, "processes of the server outlive a kill"
+            time.sleep(0.01)
+        self._process = None
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the server has ended."""
+        return self._process is not None and self._process.poll() is None
 
     def require_ownership(self) -> None:
         """Skip the test if the server is not the tests' own, to be stopped and looked into."""
