@@ -33,7 +33,7 @@ from journal.stores.row_layout import rows_in_layout
 HISTORY_SUFFIX = "_history"
 _WITHOUT_OURS = (
     "SELECT set_config('search_path',"
-    " regexp_replace(current_setting('search_path'), '(, )?_palimpsest$', ''), true)"
+    " regexp_replace(current_setting('search_path'), '(, |)_palimpsest$', ''), true)"
 )
 """So that nothing calls functions of ours, which the table would need for ever."""
 _NEXT = "SELECT value FROM _palimpsest.counters WHERE table_id = ? AND column_name = ?"
