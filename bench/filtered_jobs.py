@@ -10,22 +10,19 @@ of it: the promise is about the write, and bench.filters judges it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import duckdb
 
 from bench import visits
 from bench.contenders import Gateway, fresh_gateway
+from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Report, quartiles
 from bench.options import Options
 from journal import compiled
-from journal.warehouse import Warehouse
 
 WITHOUT = "without filters"
 IDENTITY = "visitor"
@@ -36,44 +33,21 @@ _CHANGED = 100
 
 @dataclass(slots=True)
 class _Spent:
-    """Seconds of the processor and of a clock, round by round."""
+    """Seconds of the processor and of a clock, and those of ``Steps``, round by round."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
-    step_cpu: list[float] = field(default_factory=list)
-    step_wall: list[float] = field(default_factory=list)
+    steps: list[Steps] = field(default_factory=list)
 
     def run(self, work: Callable[[], object]) -> float:
         """Do some work; how long it took by the clock."""
-        steps: list[tuple[float, float]] = []
-        with _watching(steps):
-            cpu, wall = _timed(work)
-        self.cpu.append(cpu)
-        self.wall.append(wall)
-        self.step_cpu.append(sum(c for c, _ in steps))
-        self.step_wall.append(sum(w for _, w in steps))
-        return wall
-
-
-def _timed(work: Callable[[], object]) -> tuple[float, float]:
-    began = time.process_time(), time.perf_counter()
-    work()
-    return time.process_time() - began[0], time.perf_counter() - began[1]
-
-
-@contextmanager
-def _watching(steps: list[tuple[float, float]]) -> Iterator[None]:
-    """Note how long each building of filters takes."""
-    plain = Warehouse._write_filters
-
-    def noted(warehouse: Warehouse, *what: Any) -> None:
-        steps.append(_timed(partial(plain, warehouse, *what)))
-
-    Warehouse._write_filters = noted  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Warehouse._write_filters = plain  # type: ignore[method-assign]
+        began = time.process_time(), time.perf_counter()
+        with watched() as steps:
+            work()
+        self.cpu.append(time.process_time() - began[0])
+        self.wall.append(time.perf_counter() - began[1])
+        self.steps.append(steps)
+        return self.wall[-1]
 
 
 def measure(
@@ -147,9 +121,10 @@ def _compactions(
 def _tell(report: Report, title: str, spent: dict[str, _Spent], rounds: int) -> None:
     """How much more each took with filters, within the rounds, and how far that varies."""
     ours, bare = spent[OURS], spent[WITHOUT]
+    beside = list(zip(ours.steps, bare.steps, strict=True))
     for word, mine, theirs, steps in (
-        ("processor time", ours.cpu, bare.cpu, ours.step_cpu),
-        ("time that passes", ours.wall, bare.wall, ours.step_wall),
+        ("processor time", ours.cpu, bare.cpu, [a.filters_cpu for a, _ in beside]),
+        ("time that passes", ours.wall, bare.wall, [a.finishing - b.finishing for a, b in beside]),
     ):
         pairs = list(zip(mine, theirs, steps, strict=True))[-rounds:]
         low, middle, high = quartiles([with_ / without - 1 for with_, without, _ in pairs])

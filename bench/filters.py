@@ -1,8 +1,9 @@
 """What do filters cost: time to build them beside the time to write, and their bytes?
 
-The promise is about processor time, which is what a machine has to give: it is judged by the step
-that builds the filters, beside a whole write without it in the same round. Two writes differ by
-more than the step takes; that difference is told, too, and what all of it takes of a clock's time.
+Judged are the processor's time, which a machine has to give, and the clock's, for which people
+wait: of the step that builds the filters, beside a whole write without it in the same round. By the
+clock that is all that follows the COPY, less the same without filters, beside which they are built.
+Two whole writes differ by more than that; their difference is told, too.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 from bench import filtered_jobs, visits
 from bench.contenders import Gateway, fresh_gateway
+from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
 from gateway.procedures import embedded
@@ -57,24 +58,12 @@ def measure(options: Options) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cost:
-    """Seconds of the processor and of a clock: of a whole write, and of its filters."""
+class _Write:
+    """A segment written: seconds of the processor, of a clock, and those of ``Steps``."""
 
-    write: tuple[float, float]
-    filters: tuple[float, float]
-
-
-class _Watched(Warehouse):
-    """A warehouse that knows how long the filters of its last segment took."""
-
-    __slots__ = ()
-    filters = (0.0, 0.0)
-
-    def _write_filters(self, *what: Any) -> None:
-        began = time.process_time(), time.perf_counter()
-        super()._write_filters(*what)
-        now = time.process_time(), time.perf_counter()
-        _Watched.filters = now[0] - began[0], now[1] - began[1]
+    cpu: float
+    wall: float
+    steps: Steps
 
 
 def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None:
@@ -89,8 +78,8 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
     )
     segments = journal.state.tables[1].manifest.segments
     files = [str(journal.root / f.path) for s in segments for f in s.files]
-    warehouse = _Watched(options.work / "filters", iter(map(str, range(10_000))).__next__)
-    costs: dict[str, list[_Cost]] = {name: [] for name in tables}
+    warehouse = Warehouse(options.work / "filters", iter(map(str, range(10_000))).__next__)
+    writes: dict[str, list[_Write]] = {name: [] for name in tables}
     sizes = (0, 0)
     with journal.reading_session() as session:
         rows = _rows(session, files)
@@ -98,43 +87,42 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
         def write(name: str) -> float:
             nonlocal sizes
             began = time.process_time(), time.perf_counter()
-            with compiled.left_to_numpy() if name == NUMPY else nullcontext():
+            with compiled.left_to_numpy() if name == NUMPY else nullcontext(), watched() as steps:
                 written = warehouse.write_segment(session, tables[name], rows, {})
-            spent = time.process_time() - began[0], time.perf_counter() - began[1]
-            costs[name].append(_Cost(spent, warehouse.filters))
+            cpu, wall = time.process_time() - began[0], time.perf_counter() - began[1]
+            writes[name].append(_Write(cpu, wall, steps))
             folder = (journal.root / written[0].path).parent
             if name != WITHOUT:
                 sizes = (folder / SIDECAR).stat().st_size, sum(f.bytes for f in written)
             shutil.rmtree(folder)
-            return spent[0]
+            return cpu
 
         report.compare(case, {n: (lambda n=n: write(n)) for n in tables}, options.repeats)
-    kept = {name: found[-options.repeats :] for name, found in costs.items()}
+    kept = {name: found[-options.repeats :] for name, found in writes.items()}
     _tell(report, case, kept)
     report.facts[f"{case}: share of bytes"] = f"{sizes[0] / sizes[1]:.2%}"
 
 
-def _tell(report: Report, case: str, costs: dict[str, list[_Cost]]) -> None:
+def _tell(report: Report, case: str, writes: dict[str, list[_Write]]) -> None:
     """Judge what the filters of a case took beside writing without them."""
-    beside = costs[WITHOUT]
     for name in (OURS, NUMPY):
-        cpu, wall = (
-            [
-                1 + a.filters[clock] / b.write[clock]
-                for a, b in zip(costs[name], beside, strict=True)
-            ]
-            for clock in (0, 1)
-        )
+        pairs = list(zip(writes[name], writes[WITHOUT], strict=True))
+        cpu = [1 + a.steps.filters_cpu / b.cpu for a, b in pairs]
+        wall = [1 + (a.steps.finishing - b.steps.finishing) / b.wall for a, b in pairs]
         if name == OURS and case != _NARROW:
             # Rows of a log are wide: the promise is theirs. What narrow ones pay is only told.
             report.judge(case, Promise(WITHOUT, _AT_MOST), cpu)
-        each = median(c.filters[0] for c in costs[name]) * 1e9 / report.rows
+            report.judge(f"{case}, by the clock", Promise(WITHOUT, _AT_MOST), wall)
+        each = median(a.steps.filters_cpu for a in writes[name]) * 1e9 / report.rows
         report.facts[f"{case}, {name}"] = (
             f"{median(cpu) - 1:.1%} of processor time, {median(wall) - 1:.1%} of time that passes,"
             f" {each:.0f} ns a row"
         )
-    difference = report.median_ms(case, OURS) / report.median_ms(case, WITHOUT) - 1
-    report.facts[f"{case}: difference of whole writes"] = f"{difference:.1%} of processor time"
+    pairs = list(zip(writes[OURS], writes[WITHOUT], strict=True))
+    report.facts[f"{case}: difference of whole writes"] = (
+        f"{median(a.cpu / b.cpu for a, b in pairs) - 1:+.1%} of processor time,"
+        f" {median(a.wall / b.wall for a, b in pairs) - 1:+.1%} of time that passes"
+    )
 
 
 def _rows(session: DuckDBSession, files: list[str]) -> Query:

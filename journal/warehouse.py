@@ -11,25 +11,19 @@ lists nothing in a manifest.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from journal.erasure.descriptor import filtered_of
 from journal.errors import Code, PalimpsestError
+from journal.finishing import finished
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.staging import OPEN, attempt, attempt_id
 from journal.stores.base import Parameters
 from journal.stores.duckdb import DuckDBSession
-from journal.stores.parquet_files import write_parquet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from journal.stores.parquet_files import copy_parquet
 
 DATABASE_FILE = "palimpsest.duckdb"
 SIDECAR = "filters.bloom"
@@ -111,9 +105,8 @@ class Warehouse:
         try:
             if part is None:  # Where an attempt writes the owner alone makes folders.
                 (self.root / folder).parent.mkdir(parents=True, exist_ok=True)
-            files = write_parquet(session, query, parameters, self.root, folder, options, key)
-            self._write_filters(session, table, files, part)
-            return files
+            files = copy_parquet(session, query, parameters, self.root, folder, options, key)
+            return finished(session, table, self.root, folder, files, part)
         except (PalimpsestError, OSError) as error:
             shutil.rmtree(self.root / folder, ignore_errors=True)
             if isinstance(error, OSError):
@@ -123,38 +116,6 @@ class Warehouse:
                     advice="free space or mend permissions, then repeat; nothing was changed",
                 ) from error
             raise
-
-    def _write_filters(
-        self,
-        session: DuckDBSession,
-        table: Table,
-        files: Sequence[SegmentFile],
-        part: str | None,
-    ) -> None:
-        """Write the filters of a new segment, if its table has any: before anybody can list it."""
-        if not filtered_of(table) or not files:
-            return
-        from journal.filters import FilterBuilder, write_sidecar
-        from journal.read_back import BATCH_ROWS, take_in
-
-        builder = FilterBuilder.of(table)
-        assert builder is not None
-        found = {}
-        for file in files:
-            fresh = builder.fresh(file)
-            path = self.root / file.path
-
-            def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
-                source = exp.Anonymous(
-                    this="read_parquet", expressions=[exp.Literal.string(str(path))]
-                )
-                named = [exp.column(exp.to_identifier(c, quoted=True)) for c in columns]
-                query = exp.select(*named).from_(exp.Table(this=source))
-                return session.arrow_reader(Query(query, ()), {}, BATCH_ROWS)
-
-            take_in(fresh, path, fresh.columns, rows)
-            found[path.name] = fresh.finish()
-        write_sidecar((self.root / files[0].path).parent, found, part)
 
     def remove(self, file: SegmentFile) -> None:
         """Remove an unlisted file and its folder."""

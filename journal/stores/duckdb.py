@@ -247,6 +247,11 @@ class DuckDBSession:
                 for name, kind in zip(relation.columns, relation.types, strict=True)
             ]
 
+    def threads(self) -> int:
+        """How many threads its database works with."""
+        ((found,),) = self.text("SELECT current_setting('threads')")
+        return int(found)
+
     def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
         """The single row of a query, which is finished then."""
         self.execute(query, parameters)

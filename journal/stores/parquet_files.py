@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,28 @@ def write_parquet(
     options: Mapping[str, str],
     key: str | None,
 ) -> tuple[SegmentFile, ...]:
-    """Write a query's rows as Parquet files in a new folder, on disk when this returns.
+    """Write a query's rows as ``copy_parquet`` does, on disk when this returns."""
+    copied = copy_parquet(session, query, parameters, root, folder, options, key)
+    files = tuple(settled(root, file) for file in copied)
+    sync_folder(root / folder)
+    sync_folder((root / folder).parent)
+    return files
+
+
+def copy_parquet(
+    session: DuckDBSession,
+    query: Query,
+    parameters: Parameters,
+    root: Path,
+    folder: str,
+    options: Mapping[str, str],
+    key: str | None,
+) -> tuple[SegmentFile, ...]:
+    """Write a query's rows as Parquet files in a new folder; not on disk yet, without checksums.
 
     ``folder`` is relative to the warehouse ``root``; so are the paths of the result. The folder it
     lies in is there already. ``key`` is the integer column whose bounds are recorded.
     """
-    target = root / folder
     params = [
         exp.CopyParameter(this=exp.var(name), expression=exp.Literal.string(value))
         for name, value in {"FORMAT": "parquet", "RETURN_STATS": "true", **options}.items()
@@ -44,30 +61,31 @@ def write_parquet(
     copy = exp.Copy(
         this=exp.Subquery(this=query.ast.copy()),
         kind=False,
-        files=[exp.Literal.string(str(target))],
+        files=[exp.Literal.string(str(root / folder))],
         params=params,
     )
     session.execute(Query(copy, query.parameters), parameters)
     written = session.fetch_many(_FILES_MAX)
-    files = [_written(root, folder, row, key) for row in written]
-    sync_folder(target)
-    sync_folder(target.parent)
-    return tuple(sorted(files, key=lambda f: f.path))
+    return tuple(sorted((_copied(folder, row, key) for row in written), key=lambda f: f.path))
 
 
-def _written(root: Path, folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
-    """One file of a COPY, from the row that RETURN_STATS gives for it; synced and checksummed."""
+def _copied(folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
+    """One file of a COPY, from the row that RETURN_STATS gives for it."""
     name, rows, size, _, statistics, *_ = row
-    path = f"{folder}/{Path(name).name}"
-    with (root / path).open("rb") as handle:
-        os.fsync(handle.fileno())
     low = high = None
     if key is not None:
         quoted = exp.to_identifier(key, quoted=True).sql(dialect=DIALECT)
         bounds = (statistics or {}).get(quoted, {})
         if "min" in bounds and "max" in bounds:
             low, high = int(bounds["min"]), int(bounds["max"])
-    return SegmentFile(path, int(size), int(rows), checksum(root / path), low, high)
+    return SegmentFile(f"{folder}/{Path(name).name}", int(size), int(rows), 0, low, high)
+
+
+def settled(root: Path, file: SegmentFile) -> SegmentFile:
+    """A file of a COPY, its bytes on disk, with their checksum."""
+    with (root / file.path).open("rb") as handle:
+        os.fsync(handle.fileno())
+    return replace(file, checksum=checksum(root / file.path))
 
 
 def sync_folder(folder: Path) -> None:
