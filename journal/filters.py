@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ import pyarrow as pa
 from journal.bloom import BLOCK_BITS, Bloom, build
 from journal.erasure.descriptor import FPP_DEFAULT, Identity, filtered_of
 from journal.erasure.values import values_at
-from journal.hashing import Hashes, can_hash, combine, folded, hash_rows
+from journal.hashing import Hashes, can_hash, combine, folded, hash_into, hash_rows
 from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.warehouse import SIDECAR
@@ -37,6 +37,7 @@ _HEAD = struct.Struct("<II")
 
 FileFilters = Mapping[str, Bloom]
 """The filters of one file by the id of their column."""
+Values: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,6 @@ class Part:
     nulls: int
 
 
-Hashed = tuple[str, Hashes | None, int]
-"""Of one filter: hashes of some rows, None if they cannot be had, and how many rows have values."""
-
-
 @dataclass(slots=True)
 class _Gathered:
     """Hashes of one column in one place, for new memory costs time; how many rows they are of."""
@@ -60,14 +57,14 @@ class _Gathered:
     count: int = 0
     present: int = 0
 
-    def take(self, hashes: Hashes, present: int) -> None:
-        after = self.count + len(hashes)
-        if after > len(self.room):
-            larger = np.empty(max(after, 2 * len(self.room)), dtype=np.uint64)
-            larger[: self.count] = self.room[: self.count]
+    def more(self, count: int) -> Hashes:
+        """Where the hashes of so many further values belong."""
+        before, self.count = self.count, self.count + count
+        if self.count > len(self.room):
+            larger = np.empty(max(self.count, 2 * len(self.room)), dtype=np.uint64)
+            larger[:before] = self.room[:before]
             self.room = larger
-        self.room[self.count : after] = hashes
-        self.count, self.present = after, self.present + present
+        return self.room[before : self.count]
 
 
 @dataclass(slots=True)
@@ -77,7 +74,7 @@ class FilterBuilder:
     identities: tuple[Identity, ...]
     key: tuple[str, ...] = ()
     rows: int = 0
-    _hashes: dict[str, _Gathered] = field(default_factory=dict)
+    _gathered: dict[str, _Gathered] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
 
     @staticmethod
@@ -101,44 +98,47 @@ class FilterBuilder:
         for identity in self.identities:
             if identity.path.root in batch.schema.names:
                 values = values_at(batch.column(identity.path.root), identity.path)
-                self._take(identity.id, asked(values, identity))
+                self._take(identity.id, _in_form(values, identity))
         if self.key and self.key[0] in batch.schema.names:
-            self._take(KEY, hash_keys([batch.column(name) for name in self.key]))
+            hashes = hash_keys([batch.column(name) for name in self.key])
+            if hashes is None:
+                self._refused.add(KEY)
+            else:
+                self._room(KEY).more(len(hashes))[:] = hashes
+                self._room(KEY).present += len(hashes)
 
     def takes_alone(self, column: str) -> bool:
         """Whether the values of a column may come by themselves, in any order."""
         plain = all(not i.path.steps for i in self.identities if i.path.root == column)
         return plain and (column not in self.key or self.key == (column,))
 
-    def hashed(self, column: str, part: Part) -> list[Hashed]:
-        """What some rows of such a column are to it."""
-        found: list[Hashed] = [
-            (i.id, asked(part.values, i), part.present)
-            for i in self.identities
-            if i.path.root == column
-        ]
+    def take(self, column: str, part: Part) -> None:
+        """Take in some rows of such a column."""
+        for identity in self.identities:
+            if identity.path.root == column:
+                self._take(identity.id, _in_form(part.values, identity), part.present)
         if self.key == (column,):
-            found.append((KEY, None if part.nulls else hash_keys([part.values]), part.present))
-        return found
+            is_key = not part.nulls and can_hash(part.values.type)
+            self._take(KEY, part.values if is_key else None, part.present)
 
-    def keep(self, found: Iterable[Hashed]) -> None:
-        """Take in what was hashed."""
-        for name, hashes, present in found:
-            self._take(name, hashes, present)
-
-    def _take(self, name: str, hashes: Hashes | None, present: int | None = None) -> None:
-        if hashes is None:
+    def _take(self, name: str, values: Values | None, present: int | None = None) -> None:
+        if values is None:
             self._refused.add(name)
             return
-        if name not in self._hashes:
-            self._hashes[name] = _Gathered(np.empty(self.rows, dtype=np.uint64))
-        self._hashes[name].take(hashes, len(hashes) if present is None else present)
+        held = self._room(name)
+        hash_into(values, held.more(len(values)))
+        held.present += len(values) if present is None else present
+
+    def _room(self, name: str) -> _Gathered:
+        if name not in self._gathered:
+            self._gathered[name] = _Gathered(np.empty(self.rows, dtype=np.uint64))
+        return self._gathered[name]
 
     def finish(self) -> dict[str, Bloom]:
         """The filters of the file."""
         sizes = {i.id: (i.fpp, i.distinct) for i in self.identities}
         found = {}
-        for name, held in self._hashes.items():
+        for name, held in self._gathered.items():
             if name not in self._refused:
                 fpp, distinct = sizes.get(name, (FPP_DEFAULT, None))
                 count = None if distinct is None else min(distinct, max(1, held.present))
@@ -146,19 +146,26 @@ class FilterBuilder:
         return found
 
 
-def asked(values: pa.Array | pa.ChunkedArray, identity: Identity) -> Hashes | None:
+def asked(values: Values, identity: Identity) -> Hashes | None:
     """Hashes of identifiers in the form in which the filters of ``identity`` hold them."""
-    values = values.drop_null()
+    formed = _in_form(values, identity)
+    return None if formed is None else hash_rows(formed)
+
+
+def _in_form(values: Values, identity: Identity) -> Values | None:
+    """The values themselves in that form; None if they cannot be hashed."""
+    if values.null_count:
+        values = values.drop_null()
     if not can_hash(values.type):
         return None
     if identity.lower:
         if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
             return None
         values = folded(values)
-    return hash_rows(values)
+    return values
 
 
-def hash_keys(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Hashes | None:
+def hash_keys(columns: Iterable[Values]) -> Hashes | None:
     """One hash for each key; None if a column is of a type that cannot be hashed, or has NULLs."""
     found: Hashes | None = None
     for values in columns:

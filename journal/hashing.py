@@ -31,11 +31,19 @@ def can_hash(kind: pa.DataType) -> bool:
 
 def hash_rows(values: pa.Array | pa.ChunkedArray) -> Hashes:
     """One hash for each value; the type can be hashed, and none is NULL."""
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    if not chunks:
-        return np.empty(0, dtype=np.uint64)
-    found = [_hash_whole(c) if _is_whole(c.type) else _hash_text(c) for c in chunks]
-    return found[0] if len(found) == 1 else np.concatenate(found)
+    found = np.empty(len(values), dtype=np.uint64)
+    hash_into(values, found)
+    return found
+
+
+def hash_into(values: pa.Array | pa.ChunkedArray, out: Hashes) -> None:
+    """The same into an array that is there: one as long as there are values."""
+    first = 0
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        behind = first + len(chunk)
+        into = _hash_whole if _is_whole(chunk.type) else _hash_text
+        into(chunk, out[first:behind])
+        first = behind
 
 
 def combine(first: Hashes, second: Hashes) -> Hashes:
@@ -51,17 +59,16 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind))
 
 
-def _hash_whole(values: pa.Array) -> Hashes:
+def _hash_whole(values: pa.Array, out: Hashes) -> None:
     if not pa.types.is_integer(values.type):
         values = values.cast(pa.int32())
     numbers = values.to_numpy(zero_copy_only=False)
     wide = numbers if numbers.dtype == np.uint64 else numbers.astype(np.int64).view(np.uint64)
     kernels = loops(len(wide))
     if kernels is None:
-        return hash_numbers(wide)
-    found = np.empty(len(wide), dtype=np.uint64)
-    kernels.hash_whole(wide, found)
-    return found
+        out[:] = hash_numbers(wide)
+    else:
+        kernels.hash_whole(wide, out)
 
 
 def hash_numbers(numbers: np.ndarray) -> Hashes:
@@ -69,10 +76,10 @@ def hash_numbers(numbers: np.ndarray) -> Hashes:
     return _mixed(numbers * GOLDEN + GOLDEN)
 
 
-def _hash_text(values: pa.Array) -> Hashes:
+def _hash_text(values: pa.Array, out: Hashes) -> None:
     """Values are read where they lie, a word at a time."""
     if not len(values):
-        return np.empty(0, dtype=np.uint64)
+        return
     if not _is_large(values.type):
         values = values.cast(pa.large_binary())
     ends = np.frombuffer(values.buffers()[1], dtype=np.int64)
@@ -81,23 +88,22 @@ def _hash_text(values: pa.Array) -> Hashes:
     data = np.empty(0, dtype=np.uint8) if stored is None else np.frombuffer(stored, dtype=np.uint8)
     kernels = loops(len(values))
     if kernels is None or len(data) < _WORD:
-        return np.concatenate(_by_numpy(data, ends))
-    found = np.empty(len(values), dtype=np.uint64)
-    kernels.hash_text(words_of(data), ends, found)
-    return found
+        _by_numpy(data, ends, out)
+    else:
+        kernels.hash_text(words_of(data), ends, out)
 
 
-def _by_numpy(data: np.ndarray, ends: np.ndarray) -> list[Hashes]:
+def _by_numpy(data: np.ndarray, ends: np.ndarray, out: Hashes) -> None:
     # The word of a last value may reach out of the buffer: such are copied to where there is room.
     inside = int(np.searchsorted(ends[1:], len(data) - _WORD, side="right"))
-    steps = range(0, inside, _CHUNK)
-    found = [hash_words(words_of(data), ends[i : min(i + _CHUNK, inside) + 1]) for i in steps]
+    for first in range(0, inside, _CHUNK):
+        behind = min(first + _CHUNK, inside)
+        out[first:behind] = hash_words(words_of(data), ends[first : behind + 1])
     if inside < len(ends) - 1:
-        first, last = int(ends[inside]), int(ends[-1])
-        room = np.zeros(last - first + _WORD, dtype=np.uint8)
-        room[: last - first] = data[first:last]
-        found.append(hash_words(words_of(room), ends[inside:] - first))
-    return found
+        begin, end = int(ends[inside]), int(ends[-1])
+        room = np.zeros(end - begin + _WORD, dtype=np.uint8)
+        room[: end - begin] = data[begin:end]
+        out[inside:] = hash_words(words_of(room), ends[inside:] - begin)
 
 
 def _is_large(kind: pa.DataType) -> bool:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from journal.compiled import expect
-from journal.filters import FilterBuilder, Hashed, Part
+from journal.filters import FilterBuilder, Part
 from journal.text_pages import texts
 
 BATCH_ROWS = 30_720
@@ -33,8 +33,8 @@ def take_in(builder: FilterBuilder, path: Path, columns: Collection[str], rows: 
         alone = [name for name in columns if name in plain and builder.takes_alone(name)]
         expect(file.metadata.num_rows * len(columns))
         for name in alone:
-            for found in _column(file, path, name, kinds[name], builder):
-                builder.keep(found)
+            for part in _column(file, path, name, kinds[name]):
+                builder.take(name, part)
         together = [name for name in columns if name not in alone]
         is_plain = plain.issuperset(together)
         for batch in _batches(file, together) if is_plain else rows(together):
@@ -46,34 +46,21 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.Record
         yield from file.iter_batches(BATCH_ROWS, columns=list(columns), use_threads=False)
 
 
-def _column(
-    file: pq.ParquetFile,
-    path: Path,
-    name: str,
-    kind: pa.DataType,
-    builder: FilterBuilder,
-) -> Iterator[Iterable[Hashed]]:
-    """The values of one column hashed, each row group's with or without those that repeat."""
+def _column(file: pq.ParquetFile, path: Path, name: str, kind: pa.DataType) -> Iterator[Part]:
+    """The values of one column; of a row group that has a dictionary each once."""
     leaf = _leaf(file.schema, name)
     if leaf is None or not _is_text(kind):
         for batch in file.iter_batches(BATCH_ROWS, columns=[name], use_threads=False):
-            for part in _decoded(pa.chunked_array([batch.column(name)])):
-                yield builder.hashed(name, part)
+            yield from _decoded(pa.chunked_array([batch.column(name)]))
         return
     levels = file.schema.column(leaf).max_definition_level
     with pa.memory_map(str(path)) as mapped:
         whole = mapped.read_buffer()
-
-        def hashed(group: int) -> list[Hashed]:
+        for group in range(file.metadata.num_row_groups):
             chunk = file.metadata.row_group(group).column(leaf)
-            parts: Iterable[Part] | None = None
-            if not chunk.has_dictionary_page:
-                parts = texts(whole, chunk, kind, levels)
-            if parts is None:
-                parts = _read(path, file.metadata, group, name, coded=chunk.has_dictionary_page)
-            return [found for part in parts for found in builder.hashed(name, part)]
-
-        yield from map(hashed, range(file.metadata.num_row_groups))
+            coded = chunk.has_dictionary_page
+            parts = None if coded else texts(whole, chunk, kind, levels)
+            yield from parts or _read(path, file.metadata, group, name, coded=coded)
 
 
 def _read(
