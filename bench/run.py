@@ -13,6 +13,7 @@ from bench import (
     bulk_update,
     compaction,
     current_view,
+    filtered_read,
     filters,
     import_rows,
     locate,
@@ -38,6 +39,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "stream": stream.measure,
     "filters": filters.measure,
     "locate": locate.measure,
+    "filtered_read": filtered_read.measure,
     "purge": purge.measure,
 }
 _RESULTS = Path("bench") / "results" / "local"

@@ -279,8 +279,8 @@ class Executor:
             root = Path(self._journal.place)
             table = statement.transaction.catalog.by_id(place.table_id)
             if table is not None:
-                key = lookup.constant(place.key, parameters)
-                paths = self._filters.narrow(root, table, paths, key)
+                value = lookup.constant(place.value, parameters)
+                paths = self._filters.narrow(root, table, paths, value, place.column)
             bound[place.name] = [str(root / path) for path in paths]
         return bound
 

@@ -16,6 +16,7 @@ from journal.hashing import Hashes
 
 BLOCK_BITS = 512
 _BLOCKS_MAX = 1 << 26
+_WORD = (1 << 64) - 1
 _COUNTED_MAX = 1 << 15
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
@@ -40,6 +41,17 @@ class Bloom:
             place = _place(start, spread, probe)
             found &= (bits[place >> 3] >> (place & 7).astype(np.uint8)) & 1 == 1
         return found
+
+    def may_hold_one(self, value: int) -> bool:
+        """The same for one hash: quicker than an array of one."""
+        first = ((value >> 32) * self.blocks >> 32) * BLOCK_BITS
+        spread = ((value ^ (value >> 29)) * int(SPREAD) & _WORD) >> 1
+        for _ in range(self.probes):
+            place = first + spread % BLOCK_BITS
+            if not self.bits[place >> 3] >> (place & 7) & 1:
+                return False
+            spread //= BLOCK_BITS
+        return True
 
     def may_hold_any(self, hashes: Hashes) -> bool:
         """False only if none of the values was put in."""

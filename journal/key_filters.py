@@ -1,7 +1,7 @@
-"""Which of some files may hold a row with a given key, by the filters that lie beside them.
+"""Which of some files may hold rows with a given value, by the filters that lie beside them.
 
-For point reads: filters are kept in memory, up to a limit, the least recently asked go first. A
-file whose filters are not there may hold any key.
+For point reads, by key or by another column that has filters. They are kept in memory, up to a
+limit, the least recently asked go first. A file whose filter is not there may hold any value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from journal.erasure.descriptor import filtered_of
+from journal.erasure.descriptor import Identity, filtered_of
 from journal.schema import Table
 
 if TYPE_CHECKING:
@@ -22,64 +22,99 @@ _BYTES_MAX = 64 << 20
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
 _TEXT = frozenset({"TEXT", "VARCHAR"})
 
+_Name = tuple[str, str]
+"""The path of a file, and the id that its filter is stored under."""
+
 
 class KeyFilters:
-    """The filters of keys that were asked last."""
+    """The filters that were asked last."""
 
     def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
         self._bytes_max = bytes_max
-        self._held: OrderedDict[str, Bloom | None] = OrderedDict()
+        self._held: OrderedDict[_Name, Bloom | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def narrow(self, root: Path, table: Table, paths: Sequence[str], key: Any) -> list[str]:
-        """The paths that may hold the key; at least one."""
+    def narrow(
+        self, root: Path, table: Table, paths: Sequence[str], value: Any, column: str | None = None
+    ) -> list[str]:
+        """The paths that may hold a value of ``column``, or else of the key; at least one."""
         found = list(paths)
-        if len(found) < 2 or len(table.key) != 1 or not filtered_of(table):
+        if len(found) < 2 or not _can_be_asked(table, value, column):
             return found
-        kind = table.by_physical(table.key[0]).type.upper()
-        whole = isinstance(key, int) and not isinstance(key, bool) and abs(key) < 2**63
-        if not (whole and kind in _WHOLE) and not (isinstance(key, str) and kind in _TEXT):
-            return found
-        return self._narrowed(root, found, key)
+        return self._narrowed(root, table, found, value, column)
 
-    def _narrowed(self, root: Path, paths: list[str], key: Any) -> list[str]:
+    def _narrowed(
+        self, root: Path, table: Table, paths: list[str], value: Any, column: str | None
+    ) -> list[str]:
         import pyarrow as pa
 
+        from journal.filters import KEY, asked
         from journal.hashing import hash_rows
 
-        hashes = hash_rows(pa.array([key]))
-        found = []
-        for path in paths:
-            bloom = self._of(root, path)
-            if bloom is None or bloom.may_hold_any(hashes):
-                found.append(path)
+        values = pa.array([value])
+        identity = None if column is None else _identities(table, column)[0]
+        name = KEY if identity is None else identity.id
+        hashes = hash_rows(values) if identity is None else asked(values, identity)
+        if hashes is None:
+            return paths
+        (wanted,) = hashes.tolist()
+        filters = self._of(root, paths, name)
+        found = [path for path in paths if _may_hold(filters[path], wanted)]
         return found or paths[:1]
 
-    def _of(self, root: Path, path: str) -> Bloom | None:
-        with self._lock:
-            if path in self._held:
-                self._held.move_to_end(path)
-                return self._held[path]
-        self._read(root, path)
-        with self._lock:
-            return self._held.get(path)
+    def _of(self, root: Path, paths: Sequence[str], name: str) -> dict[str, Bloom | None]:
+        """The filters of some files; a sidecar is read once for all, and for those beside them."""
+        from journal.filters import read_sidecar
 
-    def _read(self, root: Path, path: str) -> None:
-        """Take in the filters of a file and of those beside it."""
-        from journal.filters import KEY, read_sidecar
-
-        folder = Path(path).parent
-        filters = read_sidecar(root / folder, [KEY])
+        found: dict[str, Bloom | None] = {}
         with self._lock:
-            self._held.setdefault(path, None)
-            for name, columns in filters.items():
-                self._keep(str(folder / name), columns[KEY])
+            for path in paths:
+                if (path, name) in self._held:
+                    self._held.move_to_end((path, name))
+                    found[path] = self._held[path, name]
+        left = [path for path in paths if path not in found]
+        for folder in dict.fromkeys(Path(path).parent for path in left):
+            beside = read_sidecar(root / folder, [name])
+            found |= {str(folder / file): columns[name] for file, columns in beside.items()}
+        for path in left:
+            found.setdefault(path, None)
+        if left:
+            with self._lock:
+                for path, bloom in found.items():
+                    self._keep((path, name), bloom)
+        return found
 
-    def _keep(self, path: str, bloom: Bloom) -> None:
-        if self._held.get(path) is None:
-            self._bytes += len(bloom.bits)
-        self._held[path] = bloom
+    def _keep(self, name: _Name, bloom: Bloom | None) -> None:
+        gone = self._held.pop(name, None)
+        self._held[name] = bloom
+        self._bytes += _size(bloom) - _size(gone)
         while self._bytes > self._bytes_max and len(self._held) > 1:
             _, gone = self._held.popitem(last=False)
-            self._bytes -= len(gone.bits) if gone is not None else 0
+            self._bytes -= _size(gone)
+
+
+def _may_hold(bloom: Bloom | None, wanted: int) -> bool:
+    return bloom is None or bloom.may_hold_one(wanted)
+
+
+def _size(bloom: Bloom | None) -> int:
+    return 0 if bloom is None else len(bloom.bits)
+
+
+def _can_be_asked(table: Table, value: Any, column: str | None) -> bool:
+    """Whether equal values have equal hashes: both are whole numbers, or both are text."""
+    has_filter = len(table.key) == 1 and filtered_of(table)
+    if not (has_filter if column is None else _identities(table, column)):
+        return False
+    kind = table.by_physical(table.key[0] if column is None else column).type.upper()
+    if isinstance(value, str):
+        return kind in _TEXT
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and abs(value) < 2**63 and kind in _WHOLE
+
+
+def _identities(table: Table, column: str) -> list[Identity]:
+    """By what a column has filters: of its values as they are, rather than LOWER."""
+    found = [i for i in filtered_of(table) if i.path.root == column and not i.path.steps]
+    return sorted(found, key=lambda i: i.lower)

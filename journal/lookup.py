@@ -38,9 +38,13 @@ def by_file(table: Table, state: TableState) -> frozenset[Tier]:
 
 
 def files(lookup: Lookup, state: TableState, parameters: Mapping[str, Any]) -> list[str]:
-    """Paths, relative to the warehouse, of the files that may hold the row; at least one."""
-    key = constant(lookup.key, parameters)
+    """Paths, relative to the warehouse, of files that may hold the rows by their bounds; one or
+    more.
+    """
     listed = [f for s in state.manifest.in_tier(lookup.tier) for f in s.files]
+    if lookup.column is not None:
+        return [f.path for f in listed]
+    key = constant(lookup.value, parameters)
     matching = [f.path for f in listed if f.may_hold(key)]
     return matching or [listed[0].path]
 

@@ -291,16 +291,18 @@ class PointRequest:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A tier in which a row is looked up by key, file by file.
+    """A tier in which rows are looked up file by file, by key or by another column with filters.
 
-    Parameter ``name`` takes the paths of the files that may hold it; ``key`` is the value of the
-    first key column, a literal or a parameter.
+    Parameter ``name`` takes the paths of the files that may hold them; ``value`` is that of
+    ``column`` (its physical name) or, if there is none, of the first key column: a literal or a
+    parameter.
     """
 
     table_id: int
     tier: Tier
     name: str
-    key: exp.Expr
+    value: exp.Expr
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,11 +66,13 @@ class Reader:
     """Builds the shapes for one table whose journal has rows in ``tiers``.
 
     ``placed``: it is known by position which sealed rows have ended, and there is no buffer.
+    ``base_files``: the parameter with the files of the base that are enough, if not all are needed.
     """
 
     table: Table
     tiers: frozenset[Tier]
     placed: bool = False
+    base_files: str | None = None
 
     @property
     def _version(self) -> str:
@@ -81,6 +83,8 @@ class Reader:
         return self.table.format.subsequent_column
 
     def _physical(self, tier: Tier) -> exp.Table:
+        if tier is Tier.BASE and self.base_files is not None:
+            return self._files(self.base_files)
         return physical(self.table.id, tier, self.table.layout)
 
     def is_plain(self) -> bool:
@@ -90,12 +94,13 @@ class Reader:
     @property
     def way(self) -> tuple[str, str]:
         """The shape that ``current`` has, and why."""
+        of_files = "" if self.base_files is None else "; base: files whose filters allow it"
         if self.is_plain():
-            return "base", "nothing is uncompacted"
+            return "base", f"nothing is uncompacted{of_files}"
         shape, why = "anti-join", "open rows that no closing row names"
         if self.placed:
             shape, why = "positions", "it is known which sealed rows have ended"
-        return shape, f"{why}; tiers: {', '.join(sorted(self.tiers))}"
+        return shape, f"{why}; tiers: {', '.join(sorted(self.tiers))}{of_files}"
 
     def current(self, outputs: Sequence[Output]) -> exp.Query:
         """Current view: open rows that no closing row names."""

@@ -32,6 +32,15 @@ class Sight:
     by_file: frozenset[Tier] = frozenset()
     placed: bool = False
 
+    @property
+    def finds_by_filter(self) -> bool:
+        """Whether the base is better read from some of its files than all by position.
+
+        What was changed since must be read in full either way: a row found in the base may have
+        ended. Of many changes positions spare the most.
+        """
+        return Tier.BASE in self.by_file and not (self.placed and Tier.DELTA in self.tiers)
+
 
 class Sights(Protocol):
     """Looks up a journal's ``Sight``."""

@@ -1,7 +1,8 @@
-"""Finding the predicates that pin a table's whole key to one value, so that one row is looked up.
+"""Finding the predicates that pin columns to one value, so that not all of a table is read.
 
 ``WHERE k = 5`` on a table's key means at most one current row; the relation for it can be found by
-key in each tier instead of by joining tiers. The predicate itself stays in the query. Pure.
+key in each tier instead of by joining tiers. Of a column with filters it means some of the files.
+The predicate itself stays in the query. Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
+from journal.erasure.descriptor import filtered_of
 from journal.schema import Table, fold
 from journal.trees import copied
 from rewriter.definitions.table_options import PARTITIONED
@@ -20,19 +22,23 @@ NOTHING: Keys = {}
 """No column's value is known."""
 
 
+def pinned(node: exp.Table, table: Table) -> tuple[Keys | None, Keys, Keys]:
+    """What the SELECT around a table reference demands: of the whole key, of columns by which the
+    table's rows lie apart, and of columns with filters.
+    """
+    apart = dict(table.properties).get(PARTITIONED, "").split(",")
+    parted = [c.physical for c in table.columns if c.physical in apart]
+    filtered = dict.fromkeys(i.path.root for i in filtered_of(table) if not i.path.steps)
+    parts, files = (_demanded(node, table, columns) for columns in (parted, filtered))
+    return pinned_keys(node, table), parts, files
+
+
 def pinned_keys(node: exp.Table, table: Table) -> Keys | None:
     """The key values that the SELECT around a table reference demands, or None."""
     if table.hidden_key:
         return None
     found = _demanded(node, table, table.key)
     return found if len(found) == len(table.key) else None
-
-
-def pinned_partitions(node: exp.Table, table: Table) -> Keys:
-    """The values that it demands of columns by which the table's rows lie apart."""
-    apart = dict(table.properties).get(PARTITIONED, "").split(",")
-    columns = [c.physical for c in table.columns if c.physical in apart]
-    return _demanded(node, table, columns) if columns else {}
 
 
 def _demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:

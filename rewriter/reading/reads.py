@@ -27,21 +27,15 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
-from journal.relations import (
-    Output,
-    Reader,
-    business_outputs,
-    ident,
-    version_value,
-)
+from journal.relations import Output, Reader, business_outputs, ident, version_value
 from journal.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.trees import Nodes
-from rewriter.context import RewriteContext, Sight, TimePoint
+from rewriter.context import RewriteContext, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.history import Past, current_versions
-from rewriter.reading.key_lookup import NOTHING, Keys, pinned_keys, pinned_partitions
+from rewriter.reading.key_lookup import NOTHING, Keys, pinned
 from rewriter.reading.linear import split_aggregate
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
@@ -212,9 +206,17 @@ class Reads:
         )
 
     def relation(
-        self, table: Table, outputs: list[Output], keys: Keys | None = None, apart: Keys = NOTHING
+        self,
+        table: Table,
+        outputs: list[Output],
+        keys: Keys | None = None,
+        apart: Keys = NOTHING,
+        filtered: Keys = NOTHING,
     ) -> exp.Query:
-        """The current state of a table; with ``keys`` at least that row, if it is ``apart``."""
+        """The current state of a table; with ``keys`` at least that row, if it is ``apart``.
+
+        With ``filtered`` at least the rows that have these values.
+        """
         self.names.add(table.name)
         if keys is not None:
             self.keyed.append(Keyed.of(table, keys, len(self.keyed)))
@@ -227,23 +229,25 @@ class Reads:
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
             self._shape(table, "key lookup", f"the whole key is given{as_of}")
-            files = self._lookups(table, sight, keys)
+            files = {t: self._lookup(table, t, keys[table.key[0]]) for t in sorted(sight.by_file)}
             return reader.by_key(outputs, keys, files, point, apart)
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
             return reader.as_of(outputs, point)
-        if not reader.is_plain():
+        if filtered and sight.finds_by_filter:
+            name, value = next(iter(filtered.items()))
+            parameter = self._lookup(table, Tier.BASE, value, name)
+            reader = Reader(table, sight.tiers, base_files=parameter)
+        elif not reader.is_plain():
             self.scans.add(table.id)
         self._shape(table, *reader.way)
         return reader.current(outputs)
 
-    def _lookups(self, table: Table, sight: Sight, keys: Keys) -> dict[Tier, str]:
-        names: dict[Tier, str] = {}
-        for tier in sorted(sight.by_file):
-            name = f"{P_FILES}{len(self.lookups)}"
-            self.lookups.append(Lookup(table.id, tier, name, keys[table.key[0]]))
-            names[tier] = name
-        return names
+    def _lookup(self, table: Table, tier: Tier, value: exp.Expr, column: str | None = None) -> str:
+        """The parameter that takes the files of a tier which may hold a value."""
+        name = f"{P_FILES}{len(self.lookups)}"
+        self.lookups.append(Lookup(table.id, tier, name, value, column))
+        return name
 
     def _shape(self, table: Table, shape: str, reason: str) -> None:
         self.shapes.append(Shape(table.name, shape, reason))
@@ -328,8 +332,7 @@ class Reads:
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             return self._past(table).at(self._moment.version, outputs)
-        keys, apart = pinned_keys(node, table), pinned_partitions(node, table)
-        return self.relation(table, outputs, keys, apart)
+        return self.relation(table, outputs, *pinned(node, table))
 
     def _past(self, table: Table) -> Past:
         sight = self.context.sights(table.id)

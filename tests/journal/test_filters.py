@@ -222,8 +222,10 @@ def test_point_reads_open_only_files_that_may_hold_the_key(
     asked: list[tuple[int, int]] = []
     narrow = KeyFilters.narrow
 
-    def noted(self: KeyFilters, root: Path, table: Table, paths: list[str], key: object) -> object:
-        found = narrow(self, root, table, paths, key)
+    def noted(
+        self: KeyFilters, root: Path, table: Table, paths: list[str], *what: object
+    ) -> object:
+        found = narrow(self, root, table, paths, *what)
         asked.append((len(paths), len(found)))
         return found
 
