@@ -20,6 +20,7 @@ Keys = dict[str, exp.Expr]
 """Constant expressions by physical column, usually of the key."""
 NOTHING: Keys = {}
 """No column's value is known."""
+_BY_ORDER = frozenset({"ASOF", "POSITIONAL"})
 
 
 def pinned(node: exp.Table, table: Table) -> tuple[Keys | None, Keys, Keys]:
@@ -45,12 +46,28 @@ def _demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
     holder = node.parent
     select = holder.parent if isinstance(holder, exp.From | exp.Join) else None
     where = select.args.get("where") if isinstance(select, exp.Select) else None
-    if where is None:
+    if where is None or not columns:
         return {}
-    assert select is not None
+    assert isinstance(select, exp.Select)
+    if _matters_beside_others(node, select):
+        return {}
     alone = not select.args.get("joins") and not select.args.get("laterals")
     wanted = {fold(table.by_physical(p).name): p for p in columns}
     return _values_in(where.this, wanted, node.alias_or_name, alone=alone)
+
+
+def _matters_beside_others(node: exp.Table, select: exp.Select) -> bool:
+    """Whether rows that the WHERE leaves out decide which rows it is asked about.
+
+    So they do in samples and pivots, and in joins by position or to the nearest row. Where columns
+    have other names than the table's, those of the WHERE mean nothing here.
+    """
+    if any(place.args.get("sample") for place in (node, select)) or node.args.get("pivots"):
+        return True
+    alias = node.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        return True
+    return any(j.method in _BY_ORDER for j in select.find_all(exp.Join) if j.method)
 
 
 def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Keys | None:
