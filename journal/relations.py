@@ -10,7 +10,7 @@ do no I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -66,13 +66,13 @@ class Reader:
     """Builds the shapes for one table whose journal has rows in ``tiers``.
 
     ``placed``: it is known by position which sealed rows have ended, and there is no buffer.
-    ``base_files``: the parameter with the files of the base that are enough, if not all are needed.
+    ``files``: for tiers of which some files are enough, the parameter with their paths.
     """
 
     table: Table
     tiers: frozenset[Tier]
     placed: bool = False
-    base_files: str | None = None
+    files: Mapping[Tier, str] = field(default_factory=dict)
 
     @property
     def _version(self) -> str:
@@ -83,8 +83,8 @@ class Reader:
         return self.table.format.subsequent_column
 
     def _physical(self, tier: Tier) -> exp.Table:
-        if tier is Tier.BASE and self.base_files is not None:
-            return self._files(self.base_files)
+        if tier in self.files:
+            return self._files(self.files[tier])
         return physical(self.table.id, tier, self.table.layout)
 
     def is_plain(self) -> bool:
@@ -94,7 +94,7 @@ class Reader:
     @property
     def way(self) -> tuple[str, str]:
         """The shape that ``current`` has, and why."""
-        of_files = "" if self.base_files is None else "; base: files whose filters allow it"
+        of_files = "; files whose filters allow it" if self.files else ""
         if self.is_plain():
             return "base", f"nothing is uncompacted{of_files}"
         shape, why = "anti-join", "open rows that no closing row names"

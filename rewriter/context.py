@@ -34,12 +34,12 @@ class Sight:
 
     @property
     def finds_by_filter(self) -> bool:
-        """Whether the base is better read from some of its files than all by position.
+        """Whether rows that hold some value can be read from some of the sealed files.
 
-        What was changed since must be read in full either way: a row found in the base may have
-        ended. Of many changes positions spare the most.
+        A closing row holds the values of the row that it ends, so files without the value have
+        neither rows that are asked for, nor rows that end such.
         """
-        return Tier.BASE in self.by_file and not (self.placed and Tier.DELTA in self.tiers)
+        return bool(self.by_file) and self.by_file >= self.tiers & {Tier.BASE, Tier.DELTA}
 
 
 class Sights(Protocol):

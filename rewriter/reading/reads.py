@@ -236,8 +236,8 @@ class Reads:
             return reader.as_of(outputs, point)
         if filtered and sight.finds_by_filter:
             name, value = next(iter(filtered.items()))
-            parameter = self._lookup(table, Tier.BASE, value, name)
-            reader = Reader(table, sight.tiers, base_files=parameter)
+            files = {t: self._lookup(table, t, value, name) for t in sorted(sight.by_file)}
+            reader = Reader(table, sight.tiers, files=files)
         elif not reader.is_plain():
             self.scans.add(table.id)
         self._shape(table, *reader.way)

@@ -87,7 +87,11 @@ def test_a_point_read_by_an_identity_reads_the_files_that_may_hold_it(
     run(f"UPDATE v SET visitor = 'moved' WHERE k = {77 * 1024}")
     assert run("SELECT k FROM v WHERE visitor = 'moved'") == [(77 * 1024,)]
     assert len(run("SELECT k FROM v WHERE visitor = ?", person)) == 1023
+    run("CALL system.flush('v')")
+    assert run("SELECT k FROM v WHERE visitor = 'moved'") == [(77 * 1024,)]
+    assert len(run("SELECT k FROM v WHERE visitor = ?", person)) == 1023
     assert max(left for column, _, left in asked if column == "visitor") <= 4
+    assert [files for _, files, _ in asked[-2:]] == [FILES, 1], "base and delta"
 
 
 def test_files_without_filters_are_read(
