@@ -498,43 +498,6 @@ def test_a_purge_on_spark(run: Client, spark: SparkEngine, monkeypatch: pytest.M
     assert _others(run, [version]) == before
 
 
-CRASHING = """
-import os, sys
-from pathlib import Path
-import gateway
-from gateway.procedures import embedded
-from journal.erasure import acceptance, completion
-from journal.stores import duckdb_live_copy
-from spark_compaction import erasing
-from spark_compaction.local import LocalEngine
-
-root, step, mail = sys.argv[1:]
-
-def dies(*given, **options):
-    os.kill(os.getpid(), 9)
-
-connection = gateway.connect(f"palimpsest:///{root}", autocommit=True)
-journal = embedded(connection.session, "the test")
-if step == "accept":
-    journal.swap_all = dies
-acceptance.accept(journal, acceptance.Wanted({"email": [mail]}), "tester")
-match step:
-    case "stage":
-        LocalEngine.map = dies
-    case "swap":
-        journal.swap = dies
-    case "retired":
-        erasing._purge_retired = dies
-    case "receipts":
-        erasing.purged = dies
-    case "scrub":
-        completion.copy_live = dies
-    case "closing":
-        completion._closed = dies
-erasing.erase(journal, LocalEngine(), "tester")
-"""
-
-
 @pytest.mark.parametrize(
     "step", ["accept", "stage", "swap", "retired", "receipts", "scrub", "closing"]
 )
@@ -545,7 +508,8 @@ def test_killed_at_any_step_a_rerun_finishes(
     version = _people(run)
     before = _others(run, [version])
     run.close()
-    command = [sys.executable, "-c", CRASHING, str(run.root), step, MAIL]
+    words = ["-m", "tests.support.killed_eraser", str(run.root), step, "1", MAIL]
+    command = [sys.executable, *words]
     killed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     run = connect()

@@ -71,7 +71,7 @@ def _keys(request: Request) -> dict[str, int]:
     return {t.table: t.keys for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED}
 
 
-def _others(run: Client) -> list[Any]:
+def others(run: Client) -> list[Any]:
     """All that is told of others, at every time."""
     return [
         run.sorted(f"SELECT * FROM {table} FOR SYSTEM_TIME ALL WHERE {others}")
@@ -88,7 +88,7 @@ EXPECTED = {"main.people": 1, "main.visits": 3, "main.stays": 3, "main.badges": 
 
 
 def test_cascade_takes_whatever_referred_to_them_in_any_version(run: Client) -> None:
-    before = _others(run)
+    before = others(run)
     eraser = eraser_of(run.connection.session)
     wanted = Wanted({"email": [MAIL]}, dependents=Dependents.CASCADE)
     assert _keys(eraser.dry_run(wanted)) == EXPECTED
@@ -106,7 +106,7 @@ def test_cascade_takes_whatever_referred_to_them_in_any_version(run: Client) -> 
     assert done.state is State.COMPLETED
     outcomes = {t.table: t.outcome for t in done.targets}
     assert outcomes == dict.fromkeys(EXPECTED, Outcome.ERASED)
-    assert _others(run) == before
+    assert others(run) == before
     assert holders(run.root, TOKEN) == []
     journal = embedded(run.connection.session, "the test")
     assert verify(journal).is_clean
@@ -168,7 +168,7 @@ def test_a_hold_on_a_dependent_row_keeps_the_request_back(run: Client) -> None:
 def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     run: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = _others(run)
+    before = others(run)
     eraser = eraser_of(run.connection.session)
     _accept(run, Dependents.CASCADE)
     purge_table = erasing._purge_table
@@ -186,7 +186,7 @@ def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     monkeypatch.undo()
     run("CALL system.purge()")
     assert requests(eraser.journal)[0].state is State.COMPLETED
-    assert _others(run) == before
+    assert others(run) == before
     assert holders(run.root, TOKEN) == []
 
 
