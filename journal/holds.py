@@ -19,7 +19,8 @@ from sqlglot import exp
 
 from journal import dialects
 from journal.erasure.descriptor import descriptor_of
-from journal.erasure.fence import P_SECRET, digest, digest_of, normal, texts_of
+from journal.erasure.fence import P_SECRET, digest, digest_of
+from journal.erasure.identifiers import normal, texts_of
 from journal.erasure.paths import values_sql
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret

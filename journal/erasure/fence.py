@@ -2,21 +2,23 @@
 
     hash = sha256(secret, sha256(secret, kind, value))
 
-``kind`` says what a value is: ``key`` (of one table), or the type of an identifier, for all tables
-that describe it. The store computes the hashes, over the rows a transaction is about to append and
-over what a request names alike. Builds queries; the commit section runs them.
+``kind`` says what a value is: ``key`` (of one table), or the type of an identifier, as text or as
+a whole number, for all tables that describe it. The store computes the hashes, over the rows a
+transaction is about to append and over what a request names alike. Builds queries; the commit
+section runs them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.erasure.descriptor import Identity, descriptor_of
-from journal.erasure.paths import values_sql
+from journal.erasure.identifiers import normal
+from journal.erasure.paths import leaf_type, values_sql
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column, ident, union_all
 from journal.schema import Table
@@ -26,13 +28,8 @@ KEY_KIND = "key"
 P_SECRET = "p_secret"
 P_NOW = "p_now"
 _SEPARATOR = 31
-_BLANKS = " \t\n\r\x0b\x0c"
-_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def kind_of(identity: Identity) -> str:
-    """The kind under which values of an identity are suppressed."""
-    return kind_of_type(identity.type, lower=identity.lower)
+_ZEROED = (exp.DType.FLOAT, exp.DType.DOUBLE)
+_INSTANTS = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
 
 
 def kind_of_type(name: str, *, lower: bool) -> str:
@@ -40,14 +37,9 @@ def kind_of_type(name: str, *, lower: bool) -> str:
     return f"id:{name}" + (" lower" if lower else "")
 
 
-def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
-    """An identifier as text in the form in which it is compared."""
-    text = exp.cast(value, "VARCHAR", dialect="duckdb")
-    if not lower:
-        return text
-    bare = _call("trim", text, exp.Literal.string(_BLANKS))
-    letters = [exp.Literal.string(_CAPITALS), exp.Literal.string(_CAPITALS.lower())]
-    return _call("translate", bare, *letters)
+def kind_of_numbers(name: str) -> str:
+    """The kind under which identifiers of a type are suppressed in columns of whole numbers."""
+    return f"id:{name} number"
 
 
 def digest(kind: str, text: exp.Expr) -> exp.Expr:
@@ -66,9 +58,24 @@ def digest_of(secret: str, kind: str, text: str) -> str:
 
 
 def key_text(table: Table, of: str) -> exp.Expr:
-    """A row's key as one text."""
-    parts = [exp.cast(column(k, of), "VARCHAR", dialect="duckdb") for k in table.key]
+    """A row's key as one text: the same for equal keys, whoever asks."""
+    parts = [_text(column(k, of), table.by_physical(k).type) for k in table.key]
     return parts[0] if len(parts) == 1 else _call("concat_ws", _unit(), *parts)
+
+
+def _text(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value as text: a zero and what is no number without their signs, an instant in UTC."""
+    held = exp.DataType.build(kind, dialect="duckdb")
+    if held.is_type(*_INSTANTS):
+        there = exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
+        bare = exp.cast(there, "VARCHAR", dialect="duckdb")
+        return _call("concat", bare, exp.Literal.string("+00"))
+    if held.is_type(*_ZEROED):
+        nan = exp.cast(exp.Literal.string("NaN"), held.copy())
+        zero = exp.EQ(this=value, expression=exp.Literal.number(0))
+        signed = exp.or_(zero, exp.EQ(this=value.copy(), expression=nan))
+        value = exp.Case().when(signed, exp.Abs(this=value.copy())).else_(value.copy())
+    return exp.cast(value, "VARCHAR", dialect="duckdb")
 
 
 def _unit() -> exp.Expr:
@@ -91,21 +98,20 @@ class Fence:
 
     def concerns(self, table: Table) -> bool:
         """True if rows of the table must be compared with the list."""
-        return bool(self.kinds) and bool(self._columns(table))
+        return bool(self.kinds) and any(True for _ in self._columns(table))
 
-    def _columns(self, table: Table) -> list[Identity | None]:
-        found: list[Identity | None] = []
+    def _columns(self, table: Table) -> Iterator[tuple[str, Identity | None]]:
+        """What of a table is compared with the list, under which kind; None is the key."""
         if (KEY_KIND, table.id) in self.kinds:
-            found.append(None)
+            yield KEY_KIND, None
         for identity in descriptor_of(table):
-            kind = kind_of(identity)
-            if (kind, None) in self.kinds or (kind, table.id) in self.kinds:
-                found.append(identity)
-        return found
+            for kind in _kinds(table, identity):
+                if (kind, None) in self.kinds or (kind, table.id) in self.kinds:
+                    yield kind, identity
 
     def caught(self, table: Table, rows: exp.Expr) -> Query:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
-        branches = [_hashes(table, rows, found) for found in self._columns(table)]
+        branches = [_hashes(table, rows, *found) for found in self._columns(table)]
         listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
         here = exp.or_(
             exp.Is(this=column("table_id", "s"), expression=exp.Null()),
@@ -125,35 +131,31 @@ OPEN_FENCE = Fence()
 """Nothing is suppressed."""
 
 
-def _hashes(table: Table, rows: exp.Expr, identity: Identity | None) -> exp.Select:
+def _kinds(table: Table, identity: Identity) -> list[str]:
+    """The kinds under which values of an identity are suppressed; once numbers were as text was."""
+    kind = exp.DataType.build(table.by_physical(identity.path.root).type, dialect="duckdb")
+    leaf = leaf_type(kind, identity.path)
+    as_text = kind_of_type(identity.type, lower=identity.lower)
+    if leaf is None or leaf.is_type(*exp.DataType.TEXT_TYPES):
+        return [as_text]
+    return [as_text, kind_of_numbers(identity.type)]
+
+
+def _hashes(table: Table, rows: exp.Expr, kind: str, identity: Identity | None) -> exp.Select:
     source = exp.alias_(rows.copy(), "r", table=True)
     if identity is None:
-        return _hashed(KEY_KIND, key_text(table, "r")).from_(source)
+        return _hashed(kind, key_text(table, "r")).from_(source)
     value = values_sql(identity.path, "r")
     if identity.path.is_list:
         value = _call("unnest", value)
     values = exp.select(exp.alias_(value, ident("v"))).from_(source)
     text = normal(column("v", "x"), lower=identity.lower)
-    return _hashed(kind_of(identity), text).from_(values.subquery("x"))
+    return _hashed(kind, text).from_(values.subquery("x"))
 
 
 def _hashed(kind: str, text: exp.Expr) -> exp.Select:
     label = exp.alias_(exp.Literal.string(kind), "kind")
     return exp.select(label, exp.alias_(digest(kind, text), "hash"))
-
-
-def texts_of(values: Iterable[str], *, lower: bool) -> list[str]:
-    """Identifiers a request names, in every form in which a row may hold them as text."""
-    found: dict[str, None] = {}
-    for value in values:
-        folded = value.strip(_BLANKS).translate(_FOLD) if lower else value
-        found[folded] = None
-        if folded.lstrip("-").isdecimal() and folded.isascii():
-            found[str(int(folded))] = None
-    return list(found)
-
-
-_FOLD = str.maketrans(_CAPITALS, _CAPITALS.lower())
 
 
 def suppress_query(

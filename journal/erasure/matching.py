@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.descriptor import Identity, is_in
-from journal.erasure.fence import normal, texts_of
+from journal.erasure.identifiers import normal, numbers_of, texts_of
 from journal.erasure.paths import leaf_type, values_sql
 from journal.erasure.wanted import Subjects
 from journal.plan import Query
@@ -24,6 +24,7 @@ from journal.stores import duckdb_layout as layout
 from journal.stores.base import StoreSession
 
 _SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+_BIGINT_LETTERS = len(str(-(2**63)))
 _SMALL_UNSIGNED = (exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT)
 
 
@@ -77,12 +78,12 @@ class Matcher:
         """What is looked for, in the type of the column; None where only text can be compared."""
         kind = exp.DataType.build(dict(fields)[identity.path.root], dialect="duckdb")
         leaf = leaf_type(kind, identity.path)
-        texts = texts_of(self.subjects[identity.type], lower=identity.lower)
+        named = self.subjects[identity.type]
         if leaf is not None and leaf.is_type(*_SMALL, *_SMALL_UNSIGNED):
-            numbers = {int(t) for t in texts if t.lstrip("-").isdecimal() and t.isascii()}
+            numbers = [int(n) for n in numbers_of(named) if len(n) <= _BIGINT_LETTERS]
             return pa.array([n for n in numbers if -(2**63) <= n < 2**63], pa.int64())
         if leaf is not None and leaf.is_type(exp.DType.TEXT, exp.DType.VARCHAR):
-            return pa.array(texts, pa.string())
+            return pa.array(texts_of(named, lower=identity.lower), pa.string())
         return None
 
     def match(self, source: exp.Expr, fields: Fields, identity: Identity, *, sealed: bool) -> None:
@@ -90,7 +91,9 @@ class Matcher:
         values = self.values(identity, fields)
         number = values is not None and pa.types.is_integer(values.type)
         if values is None:
-            values = pa.array(texts_of(self.subjects[identity.type], lower=identity.lower))
+            named = self.subjects[identity.type]
+            texts = {*texts_of(named, lower=identity.lower), *numbers_of(named)}
+            values = pa.array(sorted(texts), pa.string())
         self._shown += 1
         name = f"erase_subjects_{self.table.id}_{self._shown}"
         self.session.show_arrow(name, pa.table({"v": values}))

@@ -7,9 +7,10 @@ request suppressed is let in. What was erased does not come back by it. Every us
 from __future__ import annotations
 
 from journal.erasure import audit
-from journal.erasure.fence import digest_of, kind_of_type, texts_of
+from journal.erasure.fence import digest_of
 from journal.erasure.requests import Request
 from journal.erasure.seam import ErasureJournal
+from journal.erasure.suppressing import forms_of
 from journal.erasure.wanted import Subjects
 from journal.stores import erasure_rows as rows_of
 
@@ -20,12 +21,7 @@ def readmit_subjects(journal: ErasureJournal, subjects: Subjects, by: str) -> in
         if not rows_of.load_fences(session):
             return 0
     secret = journal.read_secret()
-    hashes = [
-        digest_of(secret, kind_of_type(name, lower=lower), text)
-        for name, values in subjects.items()
-        for lower in (False, True)
-        for text in texts_of(values, lower=lower)
-    ]
+    hashes = [digest_of(secret, kind, text) for kind, texts in forms_of(subjects) for text in texts]
     with journal.fencing_session() as session:
         dropped = rows_of.drop_hashes(session, hashes)
         detail = {"types": {t: len(v) for t, v in subjects.items()}, "entries": dropped}

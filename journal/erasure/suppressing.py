@@ -16,10 +16,11 @@ from journal.erasure.fence import (
     KEY_KIND,
     P_SECRET,
     key_text,
+    kind_of_numbers,
     kind_of_type,
     suppress_query,
-    texts_of,
 )
+from journal.erasure.identifiers import numbers_of, texts_of
 from journal.erasure.wanted import Subjects
 from journal.relations import column
 from journal.schema import Table
@@ -46,15 +47,13 @@ class Suppressor:
 
     def identifiers(self, subjects: Subjects, tables: Iterable[int | None]) -> None:
         """Fence identifiers themselves, in tables of these ids; None stands for all."""
-        forms = [(name, lower) for name in subjects for lower in (False, True)]
         tables = list(tables)
-        for number, (name, lower) in enumerate(forms):
+        for number, (kind, texts) in enumerate(forms_of(subjects)):
             shown = f"{_SHOWN}_{number}"
-            texts = texts_of(subjects[name], lower=lower)
-            self.session.show_arrow(shown, pa.table({"v": texts}))
+            self.session.show_arrow(shown, pa.table({"v": pa.array(texts, pa.string())}))
             for table_id in tables:
                 source = exp.alias_(exp.to_table(shown), "v", table=True)
-                self._add(kind_of_type(name, lower=lower), column("v", "v"), source, table_id)
+                self._add(kind, column("v", "v"), source, table_id)
 
     def _add(self, kind: str, text: exp.Expr, source: exp.Expr, table: int | None) -> None:
         number = exp.null() if table is None else exp.Literal.number(table)
@@ -62,3 +61,16 @@ class Suppressor:
         values = (number, exp.Literal.string(self.request), exp.Literal.number(self.now), end)
         self.session.execute(suppress_query(kind, text, source, values), {P_SECRET: self.secret})
         self.kinds.add((kind, table))
+
+
+def forms_of(subjects: Subjects) -> list[tuple[str, list[str]]]:
+    """Identifiers in every form in which tables may hold them, with the kind of each form."""
+    found = []
+    for name, values in subjects.items():
+        found += [
+            (kind_of_type(name, lower=lower), texts_of(values, lower=lower))
+            for lower in (False, True)
+        ]
+        if numbers := numbers_of(values):
+            found.append((kind_of_numbers(name), numbers))
+    return found

@@ -63,12 +63,24 @@ class Wanted:
                 f"the request names {count:,} identifiers, at most {_SUBJECTS_MAX:,} are taken",
                 advice="submit several requests; they are purged in one scan",
             )
-        if any(not v.strip() for values in self.subjects.values() for v in values):
+        named = [value for values in self.subjects.values() for value in values]
+        if not all(map(_is_text, named)):
+            raise PalimpsestError(
+                Code.ERASURE,
+                "the request names an identifier that is no text: it has bytes that are not UTF-8",
+                advice="write it as UTF-8, as the tables hold it",
+            )
+        if any(not value.strip() for value in named):
             raise PalimpsestError(
                 Code.ERASURE,
                 "the request names an empty identifier",
                 advice="leave empty lines out; an empty value identifies nobody",
             )
+
+
+def _is_text(value: str) -> bool:
+    """False for what the prompt makes of bytes that are no UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 @dataclass(frozen=True, slots=True)

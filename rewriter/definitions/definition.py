@@ -24,6 +24,7 @@ from journal.schema import (
     Unique,
     fold,
 )
+from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.made import computed, identity, is_identity
 from rewriter.definitions.row_columns import own_parts, with_fields
 from rewriter.names import VERSION, position_of
@@ -319,6 +320,7 @@ class Draft:
             )
         self.key = self.physical(names, node)
         self.key_name = name
+        check_key_types((c for c in self.columns if c.physical in self.key), node)
 
     def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> Unique:
         """Take in a UNIQUE constraint."""

@@ -1,0 +1,48 @@
+"""The forms of an identifier: as a request names it, as a row holds it, and as both are compared.
+
+Text is compared character by character: neither case nor blanks mean anything where the descriptor
+says LOWER, and nothing else is made alike (an accent is its own character, or part of one, as it
+was written). In columns of whole numbers it is the number that counts, so 007 names the 7 there,
+and in columns of text 007 alone. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+_BLANKS = " \t\n\r\x0b\x0c"
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_FOLD = str.maketrans(_CAPITALS, _CAPITALS.lower())
+_WHOLE = re.compile(r"(-?)0*([0-9]+)")
+
+
+def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
+    """An identifier in a row as text in the form in which it is compared."""
+    text = exp.cast(value, "VARCHAR", dialect="duckdb")
+    if not lower:
+        return text
+    bare = _call("trim", text, exp.Literal.string(_BLANKS))
+    letters = [exp.Literal.string(_CAPITALS), exp.Literal.string(_CAPITALS.lower())]
+    return _call("translate", bare, *letters)
+
+
+def texts_of(values: Iterable[str], *, lower: bool) -> list[str]:
+    """Identifiers that a request names, each once, in the form in which text is compared."""
+    return list(dict.fromkeys(v.strip(_BLANKS).translate(_FOLD) if lower else v for v in values))
+
+
+def numbers_of(values: Iterable[str]) -> list[str]:
+    """Those that are whole numbers, each once, as a store writes them."""
+    found = dict.fromkeys(
+        "0" if match[2] == "0" else match[1] + match[2]
+        for match in (_WHOLE.fullmatch(value.strip(_BLANKS)) for value in values)
+        if match is not None
+    )
+    return list(found)
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))

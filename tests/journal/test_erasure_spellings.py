@@ -1,0 +1,131 @@
+"""One person, one key, spelled in several ways: who is meant is found, nobody else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.erasers import eraser_of
+from journal.erasure.readmission import readmit_subjects
+from journal.erasure.requests import Request, State
+from journal.erasure.wanted import Wanted, requests
+from journal.errors import Code, PalimpsestError
+from tests.support.client import Client
+
+
+def _accept(run: Client, *values: str, kind: str = "who") -> Request:
+    return eraser_of(run.connection.session).accept(Wanted({kind: list(values)}), "me")
+
+
+# What a request names, and whom it names among texts and among numbers.
+NAMED = [
+    ("7", {"7"}, {7}),
+    ("007", {"007"}, {7}),
+    ("-0", {"-0"}, {0}),
+    ("-5", {"-5"}, {-5}),
+    (" 7 ", {" 7 "}, {7}),
+    ("--5", {"--5"}, set()),
+    ("7.0", set(), set()),
+    ("9" * 5000, set(), set()),
+    ("18446744073709551615", set(), {18446744073709551615}),
+    ("٣", {"٣"}, set()),
+    ("\u00e9", {"\u00e9"}, set()),
+    ("e\u0301", {"e\u0301"}, set()),
+    ("A", {"A"}, set()),
+    ("a ", {"a "}, set()),
+    ("a\0b", {"a\0b"}, set()),
+]
+TEXTS = ["7", "007", "0007", "-0", "0", "-5", "--5", " 7 ", "٣", "3", "\u00e9", "e\u0301", "a", "A"]
+TEXTS += ["a ", "a\0b", "a\0c"]
+NUMBERS = [7, 0, -5, 3, 5]
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_text_is_compared_as_text_and_numbers_by_value(run: Client, sealed: bool) -> None:
+    run("CREATE TABLE texts (k INT PRIMARY KEY, who VARCHAR) WITH (erasure = 'who')")
+    run("CREATE TABLE numbers (k INT PRIMARY KEY, who BIGINT) WITH (erasure = 'who')")
+    run("CREATE TABLE large (k INT PRIMARY KEY, who UBIGINT) WITH (erasure = 'who')")
+    for k, text in enumerate(TEXTS):
+        run("INSERT INTO texts VALUES (?, ?)", k, text)
+    for k, number in enumerate(NUMBERS):
+        run("INSERT INTO numbers VALUES (?, ?)", k, number)
+    run("INSERT INTO large VALUES (1, 18446744073709551615), (2, 7), (3, 0), (4, 3)")
+    if sealed:
+        run("CALL system.flush()")
+    left = {"texts": set(TEXTS), "numbers": set(NUMBERS), "large": {18446744073709551615, 7, 0, 3}}
+    for name, texts, numbers in NAMED:
+        request = _accept(run, name)
+        left = {"texts": left["texts"] - texts} | {
+            t: left[t] - numbers for t in ("numbers", "large")
+        }
+        for table, expected in left.items():
+            assert {who for (who,) in run(f"SELECT who FROM {table}")} == expected, (name, table)
+        eraser_of(run.connection.session).cancel(request, "me")
+        left = {"texts": set(TEXTS), "numbers": set(NUMBERS), "large": left["large"]}
+        left["large"] = {18446744073709551615, 7, 0, 3}
+
+
+def test_only_who_was_named_is_kept_out(run: Client) -> None:
+    run("CREATE TABLE texts (who VARCHAR) WITH (erasure = 'who')")
+    run("CREATE TABLE numbers (who BIGINT) WITH (erasure = 'who')")
+    _accept(run, "007")
+    run("INSERT INTO texts VALUES ('7'), ('0007')")
+    run("INSERT INTO numbers VALUES (70)")
+    for rows in ("texts VALUES ('007')", "numbers VALUES (7)"):
+        assert run.error(f"INSERT INTO {rows}") == ("PAL-306", "23001")
+    readmit_subjects(eraser_of(run.connection.session).journal, {"who": ["7"]}, "me")
+    run("INSERT INTO numbers VALUES (7)")
+    assert run.error("INSERT INTO texts VALUES ('007')") == ("PAL-306", "23001")
+
+
+def test_bytes_that_are_no_text_are_refused(run: Client) -> None:
+    run("CREATE TABLE texts (who VARCHAR) WITH (erasure = 'who')")
+    with pytest.raises(PalimpsestError, match="UTF-8") as raised:
+        _accept(run, b"\xff".decode(errors="surrogateescape"))
+    assert raised.value.code is Code.ERASURE
+
+
+KEYS = [
+    ("DOUBLE", "0.0::DOUBLE", "-0.0::DOUBLE"),
+    ("DOUBLE", "'nan'::DOUBLE", "-('nan'::DOUBLE)"),
+    ("FLOAT", "-0.0::FLOAT", "0.0::FLOAT"),
+    ("DECIMAL(9, 2)", "1.0", "1.00"),
+    ("TIMESTAMPTZ", "'2024-01-01 00:00:00+00'", "'2024-01-01 09:00:00+09'"),
+    ("TIMESTAMPTZ", "'infinity'", "'infinity'"),
+    ("TIMETZ", "'12:00:00+00'", "'12:00:00+00'"),
+    ("TIMESTAMP_NS", "'2024-01-01 00:00:00.123456789'", "'2024-01-01 00:00:00.123456789'"),
+    ("HUGEINT", "-0", "0"),
+    ("UUID", "'6B1D8F20-0000-0000-0000-00000000000A'", "'6b1d8f20-0000-0000-0000-00000000000a'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "key", "same"), KEYS)
+def test_a_key_does_not_come_back_in_another_spelling(
+    run: Client, kind: str, key: str, same: str
+) -> None:
+    run("SET TimeZone = 'America/New_York'")
+    run(f"CREATE TABLE t (k {kind} PRIMARY KEY, v VARCHAR)")
+    run(f"INSERT INTO t VALUES ({key}, 'first')")
+    run("CALL system.flush('t')")
+    run(f"UPDATE t SET k = {same}")
+    run(f"ERASE FROM t WHERE k = {key}")
+    run("SET TimeZone = 'Asia/Tokyo'")
+
+    def nobody() -> Any:
+        for spelled in (key, same):
+            assert run.error(f"INSERT INTO t VALUES ({spelled}, 'x')") == ("PAL-306", "23001")
+        return run("SELECT * FROM t FOR SYSTEM_TIME ALL")
+
+    assert nobody() == []
+    run("CALL system.purge('t')")
+    assert nobody() == []
+    assert requests(eraser_of(run.connection.session).journal)[0].state is State.COMPLETED
+
+
+@pytest.mark.parametrize("kind", ["INTERVAL", "STRUCT(x DOUBLE)", "TIMESTAMPTZ[]"])
+def test_what_has_many_spellings_is_no_key(run: Client, kind: str) -> None:
+    assert run.error(f"CREATE TABLE t (k {kind} PRIMARY KEY)") == ("PAL-110", "0A000")
+    assert run.error(f"CREATE TABLE t (k {kind}, n INT, PRIMARY KEY (n, k))")[0] == "PAL-110"
+    run(f"CREATE TABLE t (k {kind})")
+    run("CREATE TABLE lists (k VARCHAR[] PRIMARY KEY)")
