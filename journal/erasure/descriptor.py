@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from journal.erasure.paths import Path, leaf_type, parse_path
 from journal.errors import Code, PalimpsestError
-from journal.schema import Table, fold
+from journal.schema import Column, Table, fold
 
 FPP_DEFAULT = 0.001
 PROPERTY = "erasure"
@@ -105,30 +105,67 @@ def checked(table: Table, text: str) -> str:
         found = table.find(entry.path.root)
         if found is None:
             raise _wrong(f"{table.name} has no column {entry.path.root}")
-        kind = leaf_type(exp.DataType.build(found.type, dialect="duckdb"), entry.path)
-        if kind is None or not kind.is_type(*_TEXT, *_WHOLE):
-            shown = "nothing" if kind is None else kind.sql(dialect="duckdb")
-            raise _wrong(
-                f"{entry.path} leads to {shown} in a column of type {found.type};"
-                " identifiers are text or whole numbers"
-            )
-        if entry.lower and not kind.is_type(*_TEXT):
-            raise _wrong(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
-        entries.append(replace(entry, path=Path(found.physical, entry.path.steps)))
+        entries.append(_placed(entry, found))
     return ", ".join(str(e) for e in entries)
+
+
+def _placed(entry: Identity, held: Column) -> Identity:
+    """An entry for a column; raises INVALID_DEFINITION where that holds no identifiers."""
+    kind = leaf_type(exp.DataType.build(held.type, dialect="duckdb"), entry.path)
+    if kind is None or not kind.is_type(*_TEXT, *_WHOLE):
+        shown = "nothing" if kind is None else kind.sql(dialect="duckdb")
+        raise _wrong(
+            f"{entry.path} leads to {shown} in a column of type {held.type};"
+            " identifiers are text or whole numbers"
+        )
+    if entry.lower and not kind.is_type(*_TEXT):
+        raise _wrong(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
+    return replace(entry, path=Path(held.physical, entry.path.steps))
 
 
 def with_descriptors(table: Table, before: Table | None = None) -> Table:
     """A new definition with its descriptors checked and in stored form.
 
-    Those that stand in the definition ``before`` are in that form already.
+    Those that stand in the definition ``before`` are in that form already, and follow their columns
+    when these get values of another type.
     """
     known = dict(before.properties) if before is not None else {}
-    found = [
-        (name, checked(table, text) if name in _OURS and known.get(name) != text else text)
-        for name, text in table.properties
-    ]
+    found = []
+    for name, text in table.properties:
+        if name not in _OURS:
+            found.append((name, text))
+        elif before is not None and known.get(name) == text:
+            found.append((name, _followed(table, before, text)))
+        else:
+            found.append((name, checked(table, text)))
     return replace(table, properties=tuple(found))
+
+
+def _followed(table: Table, before: Table, text: str) -> str:
+    """A descriptor of the definition ``before`` for one that came of it.
+
+    A column that got new values, or was dropped and is there again, is found by its name; one that
+    is gone stays named, for its old rows.
+    """
+    old = {c.physical: c for c in before.columns}
+    new = {c.physical: c for c in table.columns}
+    entries = []
+    for entry in parse_descriptor(text):
+        root = entry.path.root
+        held = new.get(root)
+        if held is None:
+            name = old[root].name if root in old else root
+            held = next((c for c in new.values() if c.physical not in old and _is(c, name)), None)
+        elif held == old.get(root) or not is_in(entry, {root: held.type}):
+            held = None
+        entries.append(entry if held is None else _placed(entry, held))
+    return ", ".join(str(e) for e in entries)
+
+
+def _is(held: Column, name: str) -> bool:
+    """True for a column of a name, or of one that was made physical by a number behind it."""
+    stem, _, number = fold(name).rpartition("_")
+    return fold(held.name) == fold(name) or (number.isdecimal() and fold(held.name) == stem)
 
 
 def descriptor_of(table: Table) -> tuple[Identity, ...]:

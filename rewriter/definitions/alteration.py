@@ -39,6 +39,9 @@ _PLAIN = (
 )
 
 
+_ZONED = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMETZ)
+
+
 @dataclass(slots=True)
 class Alteration:
     """A definition under change.
@@ -145,7 +148,10 @@ class Alteration:
     def change_type(
         self, name: str, kind: exp.Expr, using: exp.Expr | None, node: exp.Expr
     ) -> None:
-        """ALTER TYPE: by a cast that all present values survive, or by an expression."""
+        """ALTER TYPE: by a cast that all present values survive, or by an expression.
+
+        Rows keep the values they were written with unless the cast depends on more than these.
+        """
         index = self.find(name, node)
         stored = self.draft.columns[index]
         wanted = type_text(kind)
@@ -162,7 +168,7 @@ class Alteration:
                 node,
             )
         known_type = wanted in stored.earlier_types or wanted == stored.type
-        if using is None and not known_type:
+        if using is None and not known_type and not _by_zone(stored.type, wanted):
             earlier = (*stored.earlier_types, stored.type)
             self._replace(index, type=wanted, earlier_types=earlier)
             before = self.values.get(stored.physical, column(stored.physical, "t"))
@@ -310,6 +316,12 @@ class Alteration:
         return PalimpsestError(
             Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node)
         )
+
+
+def _by_zone(old: str, new: str) -> bool:
+    """True if a cast may depend on the session's time zone: it is then done once and for all."""
+    kinds = [exp.DataType.build(kind, dialect="duckdb") for kind in (old, new)]
+    return any(part.is_type(*_ZONED) for kind in kinds for part in kind.find_all(exp.DataType))
 
 
 def changed_layout(old: Table, new: Table) -> bool:

@@ -230,3 +230,38 @@ def test_an_open_transaction_keeps_reading_its_own_layout(
         assert other.sorted("SELECT * FROM t") == before
     other("ROLLBACK")
     assert len(other("SELECT * FROM t")) == 6
+
+
+def test_a_type_that_a_time_zone_decides_is_changed_once_for_all_sessions(
+    connect: Callable[..., Client],
+) -> None:
+    run = connect()
+    run("SET TimeZone = 'America/New_York'")
+    run(
+        "CREATE TABLE z (k INT PRIMARY KEY, a TIMESTAMPTZ, b TIMESTAMP, c VARCHAR, d TIMESTAMPTZ[])"
+    )
+    run(
+        "INSERT INTO z VALUES (1, '2024-07-01 00:00:00+00', '2024-07-01', '2024-07-01',"
+        " ['2024-07-01 00:00:00+00'::TIMESTAMPTZ])"
+    )
+    before = run("SELECT max(version) FROM system.transactions")[0][0]
+    run("CALL system.flush('z')")
+    for change in ("a TYPE DATE", "b TYPE TIMESTAMPTZ", "c TYPE TIMESTAMPTZ", "d TYPE VARCHAR[]"):
+        run(f"ALTER TABLE z ALTER COLUMN {change}")
+    told = "SELECT a, epoch_us(b), epoch_us(c), d FROM z"
+    midnight = 1_719_806_400_000_000
+    expected = ("2024-06-30", midnight, midnight, ["2024-06-30 20:00:00-04"])
+    other = connect()
+    for zone in ("Asia/Tokyo", "UTC", "America/New_York"):
+        other(f"SET TimeZone = '{zone}'")
+        (found,) = other(told)
+        assert (str(found[0]), *found[1:]) == expected, zone
+    other("SET TimeZone = 'Asia/Tokyo'")
+    other("UPDATE z SET k = 2")
+    other("CALL system.compact('z')")
+    (found,) = run(told)
+    assert (str(found[0]), *found[1:]) == expected
+    then = run(f"SELECT epoch_us(a), b, c FROM z FOR VERSION AS OF {before}")
+    assert [(a, str(b), c) for a, b, c in then] == [
+        (1_719_792_000_000_000, "2024-07-01 00:00:00", "2024-07-01")
+    ]

@@ -129,3 +129,52 @@ def test_what_has_many_spellings_is_no_key(run: Client, kind: str) -> None:
     assert run.error(f"CREATE TABLE t (k {kind}, n INT, PRIMARY KEY (n, k))")[0] == "PAL-110"
     run(f"CREATE TABLE t (k {kind})")
     run("CREATE TABLE lists (k VARCHAR[] PRIMARY KEY)")
+
+
+CHANGES = [
+    ("TYPE VARCHAR USING lower(who)",),
+    ("TYPE BIGINT", "TYPE VARCHAR"),
+    ("TYPE BIGINT USING who::BIGINT",),
+    ("DROP", "ADD"),
+    ("DROP", "ADD", "DROP", "ADD"),
+    ("NAMED mail", "TYPE VARCHAR USING lower(mail)", "NAMED who"),
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=" ".join)
+def test_a_column_that_is_made_anew_identifies_as_before(
+    run: Client, changes: tuple[str, ...]
+) -> None:
+    run("CREATE TABLE t (k INT PRIMARY KEY, n INT, who VARCHAR) WITH (erasure = 'who FPP 0.01')")
+    run("INSERT INTO t VALUES (1, 0, '77'), (2, 0, '88')")
+    run("CALL system.flush('t')")
+    name = "who"
+    for change in changes:
+        match change.split()[0]:
+            case "DROP":
+                run("ALTER TABLE t DROP COLUMN who")
+            case "ADD":
+                run("ALTER TABLE t ADD COLUMN who VARCHAR")
+            case "NAMED":
+                run(f"ALTER TABLE t RENAME COLUMN {name} TO {change.split()[1]}")
+                name = change.split()[1]
+            case _:
+                run(f"ALTER TABLE t ALTER COLUMN {name} {change}")
+    run("INSERT INTO t (k, n, who) VALUES (3, 0, '77'), (4, 0, '99')")
+    run("UPDATE t SET who = '55' WHERE k = 1")
+    request = _accept(run, "77")
+    assert [target.keys for target in request.targets] == [2]
+    assert run("SELECT k FROM t ORDER BY k") == [(2,), (4,)]
+    assert run.error("INSERT INTO t (k, n, who) VALUES (5, 0, '77')") == ("PAL-306", "23001")
+    run("CALL system.purge('t')")
+    assert {k for (k,) in run("SELECT k FROM t FOR SYSTEM_TIME ALL")} == {2, 4}
+
+
+def test_an_identity_does_not_become_what_is_none(run: Client) -> None:
+    run("CREATE TABLE t (k INT PRIMARY KEY, who BIGINT) WITH (erasure = 'who')")
+    for change in ("TYPE DOUBLE", "TYPE DATE USING DATE '2024-01-01'"):
+        assert run.error(f"ALTER TABLE t ALTER COLUMN who {change}")[0] == "PAL-211"
+    run("ALTER TABLE t DROP COLUMN who")
+    assert run.error("ALTER TABLE t ADD COLUMN who DOUBLE")[0] == "PAL-211"
+    run("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'k AS customer')")
+    run("ALTER TABLE t ADD COLUMN who DOUBLE")
