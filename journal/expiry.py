@@ -26,6 +26,7 @@ ENDED = "ended"
 HELD = "held"
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a text begins with that is a date."""
+_NANOSECOND_YEARS = range(1678, 2262)
 
 
 def told(rows: int) -> str:
@@ -184,13 +185,16 @@ def _before(value: exp.Expr, kind: str, cut_off: datetime) -> exp.Expr:
         return exp.LT(this=value, expression=_literal(day.isoformat(), "DATE"))
     if kind.startswith(("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")):
         return exp.LT(this=value, expression=_literal(cut_off.isoformat(), "TIMESTAMPTZ"))
+    moment = cut_off.replace(tzinfo=None).isoformat(sep=" ")
+    if kind == "TIMESTAMP_NS" and cut_off.year in _NANOSECOND_YEARS:
+        # As a TIMESTAMP it would be rounded, up to the cut-off itself.
+        return exp.LT(this=value, expression=_literal(moment, kind))
     if kind.startswith(TEXT):
         looks = exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(DATED))
         text = exp.Case(ifs=[exp.If(this=looks, true=value)])
         value = exp.TryCast(this=text, to=exp.DataType.build("TIMESTAMP", dialect="duckdb"))
     else:
         value = exp.cast(value, "TIMESTAMP", dialect="duckdb")
-    moment = cut_off.replace(tzinfo=None).isoformat(sep=" ")
     return exp.LT(this=value, expression=_literal(moment, "TIMESTAMP"))
 
 

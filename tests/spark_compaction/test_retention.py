@@ -140,6 +140,18 @@ def test_other_types_date_rows_too(table: Client, kind: str, value: str) -> None
     assert table("SELECT count(*) FROM u") == left
 
 
+def test_a_nanosecond_decides(run: Client) -> None:
+    run("CREATE TABLE t (k INT PRIMARY KEY, ds TIMESTAMP_NS)")
+    for k, end in enumerate(("58.999999999", "59.000000000", "59.000000001")):
+        run(f"INSERT INTO t VALUES ({k}, TIMESTAMP_NS '2024-03-01 01:00:{end}')")
+    run("ALTER TABLE t SET POLICY (RETENTION = 1 DAY ON COLUMN ds)")
+    run("CALL system.retain('t', now => '2024-03-02T01:00:59')")
+    assert run("SELECT k FROM t ORDER BY k") == [(1,), (2,)]
+    run("ALTER TABLE t SET POLICY (RETENTION = 900 YEARS ON COLUMN ds)")
+    run("CALL system.retain('t', now => '2024-03-02T01:00:59')")
+    assert run("SELECT count(*) FROM t") == [(2,)]
+
+
 def test_old_layouts_are_judged_by_present_columns(run: Client) -> None:
     run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
     run("INSERT INTO t SELECT i, i FROM range(10) r(i)")
