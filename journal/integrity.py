@@ -7,7 +7,8 @@ its size or modification time differs from then. It never repairs anything.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from journal.errors import Code, PalimpsestError
@@ -74,6 +75,16 @@ class SegmentChecker:
             raise _damaged(file, found)
         with self._lock:
             self._whole[file.path] = signature
+
+
+@contextmanager
+def damage_named(checker: SegmentChecker, segments: Iterable[Segment]) -> Iterator[None]:
+    """What fails over a damaged file of some segments fails as SEGMENT_DAMAGED, which names it."""
+    try:
+        yield
+    except PalimpsestError:
+        checker.check(segments)
+        raise
 
 
 def _damaged(file: SegmentFile, what: str) -> PalimpsestError:

@@ -27,6 +27,7 @@ from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.filters import merge_sidecars
+from journal.integrity import damage_named
 from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import ESTIMATED, JobReport, Skipped, Work
@@ -81,7 +82,8 @@ def erase(
             t.mask: t for r in accepted for t in r.targets if t.table_id == table_id and t.mask
         }
         try:
-            receipts[table_id] = _purge_table(journal, engine, table_id, masks, run, progress)
+            with damage_named(journal.checker, journal.state.tables[table_id].manifest.segments):
+                receipts[table_id] = _purge_table(journal, engine, table_id, masks, run, progress)
         except PalimpsestError as error:
             run.failures[str(definition(journal, table_id).name)] = error
     settled = [_with_receipts(r, receipts) for r in accepted]
@@ -247,6 +249,7 @@ def _purge_retired(
     held, name = found.held, str(table.name)
     if not held:
         return [JobReport.of(planned_work(found), "", "purge", name, "nothing")]
+    journal.checker.check_files(h.file for h in held)
     folder = new_folder(journal, held[0].file)
     with staged_folders(journal, [folder]):
         units = [

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from journal.errors import Code, PalimpsestError
+from journal.integrity import damage_named
 from journal.jobs import retired
 from journal.jobs.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
 from journal.jobs.report import JobReport, Work
@@ -92,13 +93,17 @@ def _run(
     for attempt in range(_REPLANS_MAX):
         with times.step("seal"):
             settled = settled_version(journal, table_id)
-        with times.step("plan"):
+        with (
+            times.step("plan"),
+            damage_named(journal.checker, journal.state.tables[table_id].manifest.segments),
+        ):
             plan = job.plan(journal, table_id, settled)
         if plan.is_empty:
             return _report(options, plan, "nothing", times, replans=attempt)
         with journal.pins.hold(plan.inputs), staged_folders(journal, plan.folders):
             try:
                 with times.step("stage"):
+                    _check_inputs(journal, plan)
                     staged = job.stage(journal, plan, engine, progress)
                 with times.step("verify"):
                     _check_files(journal.root, staged)
@@ -118,6 +123,13 @@ def _run(
         f"the segments of {plan.table} changed {_REPLANS_MAX} times while the job ran",
         advice="run it again when fewer jobs run; nothing was changed",
     )
+
+
+def _check_inputs(journal: Journal, plan: JobPlan) -> None:
+    """Raise SEGMENT_DAMAGED for an altered file: what is written from it would pass for whole."""
+    inputs = set(plan.inputs)
+    segments = journal.state.tables[plan.table_id].manifest.segments
+    journal.checker.check_files(f for s in segments for f in s.files if f.path in inputs)
 
 
 def _merge_filters(root: Path, plan: JobPlan) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
+from journal.jobs.contract import Progress
 from journal.journal import Journal
 from journal.recovery import unlisted_files
 from journal.verification import verify
@@ -139,13 +142,23 @@ def test_one_job_at_a_time(table: Client) -> None:
     run_job(_journal(table), CopyJob(second), 1, LocalEngine())
 
 
+class _Losing(SparkEngine):
+    """Has a file gone by the time another engine's executors read it."""
+
+    def __init__(self, other: SparkEngine, lost: Path, place: Path) -> None:
+        self._other, self._lost, self._place = other, lost, place
+
+    def map(self, function: str, units: Sequence[Any], progress: Progress) -> list[Any]:
+        self._lost.rename(self._place)
+        return self._other.map(function, units, progress)
+
+
 def test_a_failing_executor_leaves_nothing(table: Client, spark: SparkEngine) -> None:
     journal = _journal(table)
     table("CALL system.flush('t')")
     moved, first = table.root / "elsewhere", table.files()[0]
-    first.rename(moved)
     with pytest.raises(PalimpsestError) as raised:
-        run_job(journal, CopyJob(), 1, spark)
+        run_job(journal, CopyJob(), 1, _Losing(spark, first, moved))
     assert raised.value.code is Code.JOB_FAILED
     moved.rename(first)
     assert len(table.files()) == 2
