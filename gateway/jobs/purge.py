@@ -1,7 +1,8 @@
 """The kind ``purge``: what was erased goes from every file of its tables, and requests complete.
 
-One run serves every accepted request that touches the table; a request is purged in all its tables,
-or in none. What a legal hold keeps back waits for its release.
+One run serves every accepted request that touches the table, and those about tables that were
+dropped; a request is purged in all its tables, or in none. What a legal hold keeps back waits for
+its release.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
+from gateway.procedures import committed_now
 from journal.jobs.report import JobReport, Work
 
 if TYPE_CHECKING:
@@ -20,14 +22,8 @@ if TYPE_CHECKING:
 def _run(context: JobContext) -> JobReport:
     from gateway.erasers import eraser_of
     from journal.erasure.requests import State
-    from journal.erasure.wanted import requests
 
-    waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
-    concerned = [
-        r
-        for r in requests(eraser_of(context.session).journal)
-        if r.state in waiting and any(t.table_id == context.table.id for t in r.targets)
-    ]
+    concerned = _concerned(context)
     table = str(context.table.name)
     if not concerned:
         return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
@@ -52,6 +48,23 @@ def _run(context: JobContext) -> JobReport:
         *(context.job_id, "purge", table, "done" if ended else "nothing", why),
         details={"requests": states},
     )
+
+
+def _concerned(context: JobContext) -> list[Request]:
+    """The requests that wait for this table, or for one that was dropped: these wait for any."""
+    from gateway.erasers import eraser_of
+    from journal.erasure.requests import State
+    from journal.erasure.wanted import requests
+
+    waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
+    there = {t.id for t in committed_now(context.session.journal).catalog.tables()}
+    found = []
+    for request in requests(eraser_of(context.session).journal):
+        tables = {t.table_id for t in request.targets}
+        dropped = {t.table_id for t in request.targets if t.mask is not None} - there
+        if request.state in waiting and (context.table.id in tables or dropped):
+            found.append(request)
+    return found
 
 
 def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:

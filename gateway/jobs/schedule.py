@@ -119,7 +119,15 @@ def triggered(session: Session, last: LastRuns) -> list[Due]:
             found.append(Due("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
             found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
-    return found
+    return found + _for_dropped(found, wanted, state.catalog.tables())
+
+
+def _for_dropped(found: Iterable[Due], wanted: Wanted, tables: Iterable[Table]) -> list[Due]:
+    """A purge of whichever table for erasures that wait in dropped ones: each takes them along."""
+    there = {t.id: t for t in tables}
+    if not there or wanted.waiting <= there.keys() or any(d.kind == "purge" for d in found):
+        return []
+    return [Due("purge", next(iter(there.values())), "erasures wait in dropped tables")]
 
 
 def _limits(table: Table) -> Slo:

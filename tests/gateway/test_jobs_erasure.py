@@ -207,3 +207,26 @@ def test_requests_show_what_was_cut_off_the_log(run: Client, tampering: str, fou
         session.text(tampering)
         session.commit()
     assert any(found in p for p in audit.verify(journal).problems)
+
+
+def test_a_purge_reaches_tables_that_were_dropped(run: Client) -> None:
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    run("DROP TABLE t")
+    run("CREATE TABLE t (id INT PRIMARY KEY)")
+    due = triggered(run.connection.session, {})
+    assert [(d.kind, str(d.table.name)) for d in due] == [("purge", "main.t")]
+    assert report(run, "CALL system.purge()")["state"] == "done"
+    assert run("SELECT state FROM system.erasures") == [("COMPLETED",)]
+    assert triggered(run.connection.session, {}) == []
+    assert is_nowhere(run)
+
+
+def test_other_tables_take_along_what_waits_in_a_dropped_one(run: Client) -> None:
+    run("CREATE TABLE u (id INT PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")
+    run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
+    run("DROP TABLE t")
+    run("CREATE TABLE later (id INT PRIMARY KEY)")
+    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
+    assert report(run, "CALL system.purge('later')")["state"] == "done"
+    assert run("SELECT state FROM system.erasures") == [("COMPLETED",)]
+    assert is_nowhere(run)
