@@ -74,7 +74,12 @@ def test_the_difference_is_found_in_ranges(
     run("DELETE FROM t WHERE n % 10 = 6")
     run(f"INSERT INTO t SELECT {key}, 0, NULL FROM range(300, 320) r(i)")
     run("UPDATE t SET n = 7 WHERE n = 7")
-    run("CALL system.restore('t', backup => 'b', where => 'n = 1 OR n = 0', dry_run => true)")
+    dry = "CALL system.restore('t', backup => 'b', where => 'n = 1 OR n = 0', dry_run => true)"
+    heads = "SELECT head_rows FROM system.journals"
+    waiting, planned = run(heads), run(dry)[0][5]
+    assert run(heads) == waiting != [(0,)], "a dry run seals nothing"
+    run("CALL system.flush('t')")
+    assert run(dry)[0][5] == planned > 20
     run("CALL system.restore('t', backup => 'b')")
     assert run.sorted(_ROWS_OF) == before
     assert len(engine.units) == 3
