@@ -6,9 +6,11 @@ With ``postgres`` and ``postgres_cursor`` the only module that imports psycopg.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -38,6 +40,7 @@ _LAST_IN_PATH = (
     " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false)"
 )
 """Lets calls find our functions for types that PostgreSQL's own do not take."""
+_NAMES = re.compile(r"-c (\w+)=")
 
 
 class PostgresStore:
@@ -131,20 +134,38 @@ class PostgresStore:
                     connect_timeout=patience_s,
                     options=self._options(given),
                 )
-                for kind in ("json", "jsonb"):
-                    # JSON is text to clients, whichever store holds it.
-                    connection.adapters.register_loader(kind, TextLoader)
-                connection.adapters.register_loader("interval", MonthsLoader)
-                connection.execute(_LAST_IN_PATH)
-                able = self._able(connection)
-                if able.distributes:
-                    # Parallel plans of a fork of Greenplum give rows of some joins twice.
-                    connection.execute("SET max_parallel_workers_per_gather = 0")
-                return PostgresSession(connection, self._became, able)
+                return self._session(connection)
             except psycopg.Error as error:
+                if any(name in str(error) for name in _NAMES.findall(self._options(given))):
+                    self._refuse_if_old(watched, patience_s)
                 if not is_starting(str(error)) or time.monotonic() > deadline:
                     raise unreachable(str(error)) from error
                 time.sleep(_PAUSE_S)
+
+    def _session(self, connection: psycopg.Connection[Any]) -> PostgresSession:
+        """A session of ours on a new connection, which is closed if it cannot be one."""
+        try:
+            for kind in ("json", "jsonb"):
+                # JSON is text to clients, whichever store holds it.
+                connection.adapters.register_loader(kind, TextLoader)
+            connection.adapters.register_loader("interval", MonthsLoader)
+            able = self._able(connection)
+            connection.execute(_LAST_IN_PATH)
+            if able.distributes:
+                # Parallel plans of a fork of Greenplum give rows of some joins twice.
+                connection.execute("SET max_parallel_workers_per_gather = 0")
+            return PostgresSession(connection, self._became, able)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _refuse_if_old(self, watched: str, patience_s: int) -> None:
+        """Raise NOT_SUPPORTED if a server that takes not all our settings is too old for us."""
+        with (
+            suppress(psycopg.Error),
+            psycopg.connect(watched, autocommit=True, connect_timeout=patience_s) as plain,
+        ):
+            self._able(plain)
 
     def _became(self, mark: str | None) -> bool | None:
         """What became of a transaction whose connection was cut at COMMIT; None: nobody can tell.

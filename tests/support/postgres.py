@@ -2,7 +2,8 @@
 
 Debian's binaries are used where they are found. The server refuses to run as root, so a root user's
 tests start it as another account. Nothing outside the folder is touched. With the environment
-variable ``PALIMPSEST_GREENPLUM`` the tests run on a server that stands already; see ``greenplum``.
+variable ``PALIMPSEST_POSTGRES`` it is of another version, see ``postgres_versions``; with
+``PALIMPSEST_GREENPLUM`` the tests run on a server that stands already, see ``greenplum``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
+from tests.support import postgres_versions
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 _ACCOUNTS = ("postgres", "nobody")
@@ -48,6 +51,16 @@ def binaries() -> Path:
         if places:
             return places[-1]
     raise Missing("PostgreSQL is not installed (on Debian: apt-get install postgresql)")
+
+
+def _programs(version: str | None, folder: Path) -> Path:
+    """Where the programs of a version are, or of the one that is installed."""
+    if version is None:
+        return binaries()
+    try:
+        return postgres_versions.fetch(version, folder)
+    except postgres_versions.Unfetched as reason:
+        raise Missing(str(reason)) from reason
 
 
 def _account() -> str | None:
@@ -95,17 +108,25 @@ class Cluster:
     _databases: int = 0
 
     @staticmethod
-    def start(place: Path | None = None) -> Cluster:
-        """Make a cluster, in a folder or in one of its own; raises Missing where that cannot be."""
+    def start(place: Path | None = None, version: str | None = None) -> Cluster:
+        """Make a cluster of a version, in a folder or in one of its own, and start it.
+
+        Raises Missing where that cannot be.
+        """
+        version = version or postgres_versions.asked()
         folder = place or Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
-        account = _account()
-        if account is not None:
-            shutil.chown(folder, account)
-        cluster = Cluster(folder, free_port(), account, binaries())
-        cluster._run("initdb", "-D", "data", "-U", "tester", "-A", "trust", "-E", "UTF8",
-                     "--lc-collate=C", "--lc-ctype=C.UTF-8", "--no-sync",
-                     "--no-instructions")  # fmt: skip
-        cluster.launch()
+        cluster = Cluster(folder, free_port(), None, folder)
+        try:
+            cluster.account = _account()
+            cluster.bin = _programs(version, folder)
+            if cluster.account is not None:
+                shutil.chown(folder, cluster.account)
+            cluster._run("initdb", "-D", "data", "-U", "tester", "-A", "trust", "-E", "UTF8",
+                         "--lc-collate=C", "--lc-ctype=C.UTF-8", "-N")  # fmt: skip
+            cluster.launch()
+        except BaseException:
+            cluster.remove()
+            raise
         return cluster
 
     def _run(self, command: str, *arguments: str) -> None:
@@ -203,12 +224,12 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Cluster]:
+def running(version: str | None = None) -> Iterator[Cluster]:
     """A cluster for a while; skips the test, with the reason, where none can be had."""
     from tests.support.greenplum import given
 
     try:
-        cluster = given() or Cluster.start()
+        cluster = Cluster.start(version=version) if version else given() or Cluster.start()
     except Missing as reason:
         if os.environ.get("PALIMPSEST_REQUIRE_POSTGRES"):
             raise
