@@ -21,7 +21,7 @@ _CONSTRAINTS = (
     "SELECT c.conname, c.contype::text, pg_get_constraintdef(c.oid),"
     " ARRAY(SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY AS k(n, i)"
     " JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.i)"
-    " FROM pg_constraint c WHERE c.conrelid = ?::bigint ORDER BY c.conname"
+    " FROM pg_constraint c WHERE c.conrelid = ?::bigint AND c.contype <> 'n' ORDER BY c.conname"
 )
 _ABOUT = (
     "SELECT pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class') FROM pg_class c"
