@@ -24,6 +24,7 @@ from tests.simulation.crash_child import ACCOUNTS, OPENING_BALANCE, ROWS_PER_TRA
 
 START_LIMIT_S = 60.0
 POLL_S = 0.005
+ENDED = (b"done", b"undone")
 
 
 class Broken(Exception):
@@ -81,7 +82,7 @@ class CrashRun:
                 # Now and then while it is still opening the warehouse.
                 time.sleep(self.rng.uniform(0.2, 1.0))
             else:
-                self._wait_until_ready(child, size)
+                self._wait_for_an_acknowledgment(child, size)
                 time.sleep(self.rng.uniform(0, self.longest_s))
         finally:
             died = child.poll() is not None
@@ -92,14 +93,20 @@ class CrashRun:
         self.kills += 1
         self.check()
 
-    def _wait_until_ready(self, child: "subprocess.Popen[bytes]", size: int) -> None:
+    def _wait_for_an_acknowledgment(self, child: "subprocess.Popen[bytes]", size: int) -> None:
+        """Until a transaction has ended since the log had that size, however slow the server."""
         limit = time.monotonic() + START_LIMIT_S
-        while self.log_path.stat().st_size == size:
+        while not any(line.startswith(ENDED) for line in self._lines_behind(size)):
             if child.poll() is not None:
                 return
             if time.monotonic() > limit:
-                raise Broken("the child did not open the warehouse in time")
+                raise Broken("the child ended no transaction in time")
             time.sleep(POLL_S)
+
+    def _lines_behind(self, size: int) -> list[bytes]:
+        with self.log_path.open("rb") as log:
+            log.seek(size)
+            return log.read().split(b"\n")[:-1]
 
     def check(self) -> None:
         """Raise Broken when the warehouse does not hold what was acknowledged."""
