@@ -16,6 +16,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.hive.journal import HiveJournal
+from tests.support import apache_hive
 from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.thrift_server import ThriftServer, own
 
@@ -23,10 +24,10 @@ PROCESSES = 2
 THREADS = 2
 
 
-@pytest.fixture
-def server() -> Iterator[ThriftServer]:
+@pytest.fixture(params=["spark", "apache"])
+def server(request: pytest.FixtureRequest) -> Iterator[ThriftServer]:
     """A server of the test's own, since it is restarted."""
-    with own() as found:
+    with own() if request.param == "spark" else apache_hive.own() as found:
         yield found
 
 
@@ -54,7 +55,7 @@ def _lines(log: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_transfers_while_a_gateway_is_killed_and_the_server_restarted(
     con: Connection, url: str, tmp_path: Path, root: Path, server: ThriftServer
 ) -> None:

@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from xml.sax.saxutils import escape
 
 import pytest
@@ -78,73 +80,92 @@ def _class_path(folder: Path) -> str:
     return told.read_text().strip()
 
 
-def _configured(folder: Path, port: int) -> None:
-    place = {
-        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/store;create=true",
-        "hive.server2.thrift.port": str(port),
-        "hive.metastore.warehouse.dir": f"{folder}/warehouse",
-        "hive.metastore.warehouse.external.dir": f"{folder}/external",
-        "hive.exec.scratchdir": f"{folder}/scratch",
-        "hive.exec.local.scratchdir": f"{folder}/local",
-        "hive.downloaded.resources.dir": f"{folder}/resources",
-        "hive.querylog.location": f"{folder}/querylog",
-        "tez.staging-dir": f"{folder}/tez",
-    }
-    lines = [
-        f"<property><name>{name}</name><value>{escape(value)}</value></property>"
-        for name, value in (_SETTINGS | place).items()
-    ]
-    text = "\n".join(("<configuration>", *lines, "</configuration>"))
-    (folder / "hive-site.xml").write_text(text)
-    (folder / "hive-log4j2.properties").write_text(_LOG)
+@dataclass
+class ApacheHive(ThriftServer):
+    """Apache Hive's own server, or one that was; ``conf`` has no meaning here."""
 
+    class_path: str = ""
 
-def start() -> ThriftServer:
-    """Start a server; raises Missing where that cannot be."""
-    java = shutil.which("java")
-    if java is None:
-        raise Missing("there is no java")
-    folder, port = Path(tempfile.mkdtemp(prefix="palimpsest-apache-hive-")), free_port()
-    server = ThriftServer(folder, port)
-    try:
-        found = _class_path(folder)
-        _configured(folder, port)
+    def launch(self) -> None:
+        """Start it; also after it was stopped or killed."""
+        folder, found = self.folder, self.class_path
+        self._configure()
         opens = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _PACKAGES]
         opens += [f"--add-opens=java.base/sun.{n}=ALL-UNNAMED" for n in ("nio.ch", "util.calendar")]
         options = ["-Xmx1g", "-XX:+UseSerialGC", f"-Dderby.stream.error.file={folder}/derby.log"]
-        options.append(f"-Dlog4j.configurationFile={folder}/hive-log4j2.properties")
+        options += [
+            f"-Dlog4j.configurationFile={folder}/hive-log4j2.properties",
+            *self.java.split(),
+        ]
         main = ["-cp", f"{folder}:{found}", "org.apache.hive.service.server.HiveServer2"]
-        with (folder / "server.log").open("wb") as log:
-            command = [java, *opens, *options, *main]
+        with (folder / "server.log").open("ab") as log:
             started = subprocess.Popen(
-                command, cwd=folder, stdout=log, stderr=log, start_new_session=True
+                ["java", *opens, *options, *main],
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
-        server.pid = started.pid
+        self.pid = started.pid
         deadline = time.monotonic() + _START_S
-        while not server.answers():
+        while not self.answers():
             if time.monotonic() > deadline or started.poll() is not None:
                 said = (folder / "server.log").read_text()[-300:]
                 raise Missing(f"the server does not start: {said}")
             time.sleep(0.5)
         started.returncode = 0
+
+    def _configure(self) -> None:
+        folder = self.folder
+        place = {
+            "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/s;create=true",
+            "hive.server2.thrift.port": str(self.port),
+            "hive.metastore.warehouse.dir": f"{folder}/warehouse",
+            "hive.metastore.warehouse.external.dir": f"{folder}/external",
+            "hive.exec.scratchdir": f"{folder}/scratch",
+            "hive.exec.local.scratchdir": f"{folder}/local",
+            "hive.downloaded.resources.dir": f"{folder}/resources",
+            "hive.querylog.location": f"{folder}/querylog",
+            "tez.staging-dir": f"{folder}/tez",
+        }
+        lines = [
+            f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+            for name, value in (_SETTINGS | place | dict(self.settings)).items()
+        ]
+        text = "\n".join(("<configuration>", *lines, "</configuration>"))
+        (folder / "hive-site.xml").write_text(text)
+        (folder / "hive-log4j2.properties").write_text(_LOG)
+
+
+def start(settings: Mapping[str, str] = MappingProxyType({}), java: str = "") -> ApacheHive:
+    """Start a server; raises Missing where that cannot be."""
+    if shutil.which("java") is None:
+        raise Missing("there is no java")
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-apache-hive-"))
+    server = ApacheHive(folder, free_port(), settings=settings, java=java)
+    try:
+        server.class_path = _class_path(folder)
+        server.launch()
     except BaseException:
         server.remove()
         raise
     return server
 
 
-@contextlib.contextmanager
-def running() -> Iterator[ThriftServer]:
-    """A server, where it is asked for and can be had; else skips, with the reason."""
+def _asked() -> str:
+    """What the environment asks for; skips the test if that is nothing."""
     asked = os.environ.get(ASKED)
     if not asked:
         pytest.skip(f"Apache Hive was not asked for: {ASKED}=1 fetches some 400 MB with Maven")
-    host, _, port = asked.partition(":")
-    if port:
-        yield ThriftServer(Path(tempfile.gettempdir()), int(port), host)
-        return
+    return asked
+
+
+@contextlib.contextmanager
+def own(settings: Mapping[str, str] = MappingProxyType({}), java: str = "") -> Iterator[ApacheHive]:
+    """A server that a test may stop, where one is asked for and can be had; else skips."""
+    _asked()
     try:
-        server = start()
+        server = start(settings, java)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise
@@ -153,3 +174,14 @@ def running() -> Iterator[ThriftServer]:
         yield server
     finally:
         server.remove()
+
+
+@contextlib.contextmanager
+def running() -> Iterator[ThriftServer]:
+    """A server, where it is asked for and can be had; else skips, with the reason."""
+    host, _, port = _asked().partition(":")
+    if port:
+        yield ThriftServer(Path(tempfile.gettempdir()), int(port), host)
+        return
+    with own() as server:
+        yield server
