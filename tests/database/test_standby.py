@@ -18,6 +18,8 @@ _STARTED_S = 60
 @pytest.fixture
 def standby(cluster: Cluster, con: Connection, database: str) -> Iterator[str]:
     """The gateway's URL of the database on a standby of the server, which has a table."""
+    if not (cluster.bin / "pg_basebackup").exists():
+        pytest.skip("these programs of PostgreSQL have no pg_basebackup")
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
     con.execute("OPTIMIZE t")
