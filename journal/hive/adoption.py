@@ -23,6 +23,7 @@ from journal.stores import hive_layout as layout
 from journal.stores import hive_plain as plain_tables
 from journal.stores.base import RowSet, StagedRows
 from journal.stores.hive import HiveConnection
+from journal.stores.hive_apache_nested import check_adopted
 from journal.stores.hive_layout import BUCKETED, PARTITIONED
 from journal.stores.hive_plain import ADOPTED, TAKEN, Plain
 from journal.stores.hive_types import kind_of
@@ -133,6 +134,7 @@ def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Plann
             f" {found.location}",
             advice="move them there, or copy the table, and adopt that",
         )
+    check_adopted(columns, connection.engine)
     bare = layout.plain_name(asked.name.name)
     properties = [(TAKEN, f"{found.database}.{bare}{ADOPTED}")]
     if found.partitioned:

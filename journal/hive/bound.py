@@ -20,8 +20,9 @@ from journal.stores import hive_layout as layout
 from journal.stores.base import Parameters, ResultColumn
 from journal.stores.duckdb import DuckDBSession
 from journal.stores.duckdb_layout import fields_of
+from journal.stores.hive_apache_nested import check_use, is_nested
 from journal.stores.hive_refused import refused
-from journal.stores.hive_types import Kind, kind_of
+from journal.stores.hive_types import Kind, kind_of, spark_type
 
 _PREFIX = "typed_"
 _MOMENTS = {
@@ -29,6 +30,7 @@ _MOMENTS = {
     *(exp.DType.TIMESTAMPNTZ, exp.DType.BOOLEAN),
 }
 _INSTANT = "TIMESTAMP WITH TIME ZONE"
+_WITHOUT_MEMBERS = frozenset({"array", "map", "struct"})
 
 
 def bound(
@@ -47,7 +49,7 @@ def bound(
     seen = {name: tiers.find(name) for name in names}
     if None in seen.values():
         return None
-    _check_texts(found.ast, [tier[0] for tier in seen.values() if tier is not None])
+    _check_kinds(found.ast, [tier[0] for tier in seen.values() if tier is not None])
     # DuckDB takes no relation while a result waits to be read on.
     local.text("SELECT 1")
     for name, tier in seen.items():
@@ -93,9 +95,11 @@ def _kinds_in(node: exp.Expr, kinds: _Kinds) -> set[exp.DType]:
     return {kind for c in node.find_all(exp.Column) for kind in kinds.get(fold(c.name), ())}
 
 
-def _check_texts(ast: exp.Expr, tables: Sequence[Table]) -> None:
-    """Raise where an instant would become a text, and a text be read as a moment."""
+def _check_kinds(ast: exp.Expr, tables: Sequence[Table]) -> None:
+    """Raise where an instant would become a text, a text be read as a moment, or Hive would work
+    on nested values."""
     kinds = _kinds_by_name(ast, tables)
+    check_use(ast, kinds)
     for node in ast.find_all(exp.Cast, exp.DPipe):
         is_text = not isinstance(node, exp.Cast) or node.to.this in exp.DataType.TEXT_TYPES
         if is_text and exp.DType.TIMESTAMPTZ in _kinds_in(node, kinds):
@@ -118,21 +122,28 @@ def _may_be_read(left: set[exp.DType], right: set[exp.DType]) -> bool:
     )
 
 
-def kinds_told(told: Sequence[str], columns: Sequence[ResultColumn] | None) -> list[Kind]:
-    """The types of a result as Apache Hive tells them, which describes no queries."""
-    kinds = [kind_of(kind) for kind in told]
-    if any(kind.is_nested for kind in kinds):
+def kinds_told(told: Sequence[str], known: Sequence[str]) -> list[Kind]:
+    """The types of a result as Apache Hive tells them, which describes no queries.
+
+    ``known`` are the canonical types of its columns, or none.
+    """
+    ours: Sequence[str | None] = known or [None] * len(told)
+    return [_kind_told(kind, name) for kind, name in zip(told, ours, strict=True)]
+
+
+def _kind_told(told: str, known: str | None) -> Kind:
+    """A type as the server tells it, to which nested values are texts, and instants timestamps."""
+    if known is not None and is_nested(known):
+        return kind_of(spark_type(known).lower())
+    if told in _WITHOUT_MEMBERS:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "Apache Hive does not tell the types of nested values",
             advice="name the members to be read, or write them as text",
         )
-    if columns is None:
-        return kinds
-    return [
-        kind_of("timestamp") if ours.type == _INSTANT and kind == kind_of("timestamp_ntz") else kind
-        for kind, ours in zip(kinds, columns, strict=True)
-    ]
+    found = kind_of(told)
+    is_instant = known == _INSTANT and found == kind_of("timestamp_ntz")
+    return kind_of("timestamp") if is_instant else found
 
 
 def check_zone(zone: str | None) -> None:

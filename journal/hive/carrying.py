@@ -78,7 +78,7 @@ class HiveCarrier:
         schema = pa.schema([pa.field(name, pa.string()) for name, _ in columns])
 
         def batches() -> Iterator[pa.Table]:
-            for rows in session.batches_from_spark(query, carried.BATCH_ROWS):
+            for rows in session.batches_from_spark(query, columns, carried.BATCH_ROWS):
                 local = session.local
                 local.show_arrow(_PART, session.typed(rows, columns))
                 held = held_relation(local, _PART).rows

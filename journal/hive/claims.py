@@ -110,7 +110,7 @@ class Claims:
                 columns = layout.journal_fields(table, rows.fields)
                 query = layout.rows_of(self._journal.names, [f.path for f in rows.files])
                 query.set("expressions", [column(n) for n, _ in columns])
-                found = session.typed(session.from_spark(query), columns)
+                found = session.typed(session.from_spark(query, columns), columns)
                 memory.append(MemoryRows(found, rows.counts, rows.fields))
         show_rows(session.local, table, name, memory)
 

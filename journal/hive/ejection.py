@@ -27,6 +27,7 @@ from journal.state import JournalState, TableState
 from journal.stores import hive_layout as layout
 from journal.stores import hive_plain as plain_tables
 from journal.stores.hive import HiveConnection
+from journal.stores.hive_apache_nested import as_shown
 from journal.stores.hive_layout import PARTITIONED
 from journal.stores.hive_plain import EJECTED, HISTORY, TAKEN
 from journal.stores.sql_engine import CatalogConnection
@@ -150,7 +151,7 @@ def _leave(
     try:
         for target, body in bodies:
             made.append(target)
-            rows = in_terms_of(body, tiers.in_spark)
+            rows = as_shown(in_terms_of(body, tiers.in_spark), table, connection.engine)
             names = kept if target is current else [c for c in by if c in _physical(table)]
             plain_tables.table_as(connection, target, rows, names)
         plain_tables.mark(connection, current, layout.plain_name(table.name.name))

@@ -154,7 +154,7 @@ def _read(
         columns = layout.journal_fields(table, fields)
         outputs = [*[column(n) for n, _ in columns], column(layout.PARTITION)]
         query.set("expressions", outputs)
-        found = session.from_spark(query)
+        found = session.from_spark(query, (*columns, (layout.PARTITION, "VARCHAR")))
         where = found.column(len(columns))
         rows = session.typed(found.select(range(len(columns))), columns)
         for path, _ in listed:

@@ -155,16 +155,16 @@ class HiveSession:
     def stream(self, query: Query, parameters: Parameters) -> None:
         self.execute(query, parameters)
 
-    def _run(self, query: Query, parameters: Parameters) -> None:
+    def _run(self, query: Query, parameters: Parameters, known: Sequence[str] = ()) -> None:
         try:
-            self._ask(query, parameters)
+            self._ask(query, parameters, known)
         except PalimpsestError as error:
             if error.code not in NOT_FOUND:
                 raise
             raise explained(error, self.connection, self._tiers, query.ast) from error
 
-    def _ask(self, query: Query, parameters: Parameters) -> None:
-        columns = self._bound(query, parameters)
+    def _ask(self, query: Query, parameters: Parameters, known: Sequence[str]) -> None:
+        known = self._bound(query, parameters) or known
         kept: list[tuple[str, Kind]] | None = query.__dict__.get("_hive_columns")
         if kept is not None:
             self._asked(as_json(query, [kind for _, kind in kept]), parameters)
@@ -173,7 +173,7 @@ class HiveSession:
         text = self._asked(query, parameters)
         described = self.connection.described()
         if self._store.engine is Engine.APACHE:
-            kinds = kinds_told([kind for _, kind in self.connection.types()], columns)
+            kinds = kinds_told([kind for _, kind in self.connection.types()], known)
         else:
             kinds = self._kinds_found(text)
             if any(kind.is_nested for kind in kinds):
@@ -204,12 +204,14 @@ class HiveSession:
             self._presence.check(connection, look, told)
         self._presence.check_kept(wanted, self._tiers.committed)
 
-    def _bound(self, query: Query, parameters: Parameters) -> list[ResultColumn] | None:
-        """What the gateway itself says of a query's columns, where the server is lax."""
+    def _bound(self, query: Query, parameters: Parameters) -> list[str]:
+        """The types of a query's columns as the gateway itself sees them, where the server is lax;
+        none where only the server knows."""
         if self._store.engine is not Engine.APACHE:
-            return None
+            return []
         check_zone(self._zone)
-        return bound(self.local, self._tiers, self._places.is_local, query, parameters)
+        found = bound(self.local, self._tiers, self._places.is_local, query, parameters)
+        return [column.type for column in found or ()]
 
     def _kinds_found(self, text: str) -> list[Kind]:
         """The types of a result, for which a description is asked only where they need one."""
@@ -318,21 +320,21 @@ class HiveSession:
         """Let queries that run in Spark read a relation of the local session too."""
         self._places.note_local(name)
 
-    def from_spark(self, ast: exp.Query) -> pa.Table:
-        """The rows of a query over the store's own tables."""
-        self._run(Query(ast, ()), {})
+    def from_spark(self, ast: exp.Query, columns: Fields = ()) -> pa.Table:
+        """The rows of a query over the store's own tables; ``columns`` are known to be its own."""
+        self._run(Query(ast, ()), {}, [kind for _, kind in columns])
         try:
             return self.rest_as_arrow()
         finally:
             self._kinds = None
 
-    def batches_from_spark(self, ast: exp.Query, size: int) -> Iterator[pa.Table]:
+    def batches_from_spark(self, ast: exp.Query, columns: Fields, size: int) -> Iterator[pa.Table]:
         """The same, so many rows at a time."""
-        self._run(Query(ast, ()), {})
+        self._run(Query(ast, ()), {}, [kind for _, kind in columns])
         kinds = self._kinds
         assert kinds is not None
-        while (columns := self._fetched(size))[0]:
-            yield _arrow(kinds, columns)
+        while (sent := self._fetched(size))[0]:
+            yield _arrow(kinds, sent)
             self._kinds = kinds
         self._kinds = None
 

@@ -24,6 +24,7 @@ from journal.state import JournalState
 from journal.stores import hive_layout as layout
 from journal.stores import sql_catalog as rows_of
 from journal.stores.hive import HiveConnection, HiveStore
+from journal.stores.hive_apache_nested import as_shown
 from journal.stores.sql_engine import CatalogDatabase
 from journal.transaction import Transaction
 
@@ -137,7 +138,8 @@ class PublicViews:
             reader = Reader(table, state.tables[table.id].tiers)
             current = reader.current(business_outputs(table.columns))
             for name, body in ((table.name, current), (table.journal_name, reader.journal())):
-                yield self._view(name, in_terms_of(body, tiers.in_spark))
+                rows = in_terms_of(body, tiers.in_spark)
+                yield self._view(name, as_shown(rows, table, self._store.engine))
         for view in catalog.views():
             query = dialects.stored(view.query)
             if not any(t.args.get("version") or t.args.get("when") for t in _tables(query)):

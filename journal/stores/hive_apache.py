@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
 from journal.expiry import DATED
 from journal.relations import ident, union_all
-from journal.schema import Table
+from journal.stores.hive_apache_nested import NESTED, is_declared, quote_numbers
+from journal.stores.hive_apache_nested import given as as_given
 from journal.stores.hive_casts import GIVEN, checked
 from journal.stores.hive_compared import COMPARED, guard_compared
 from journal.stores.hive_exists import Exists, marked, outer_names
@@ -43,17 +43,17 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
 )
 _CALLS = frozenset(
     "unhex xxhash64 to_json input_file_name contains from_json explode element_at"
-    " timestamp_micros concat concat_ws sha256 chr translate octet_length".split()
+    " json_read timestamp_micros concat concat_ws sha256 chr translate octet_length".split()
 )
 """Functions of trees that the gateway makes itself."""
 _INSTANTS = {_T.TIMESTAMPTZ, _T.TIMESTAMPLTZ}
-_NESTED = {_T.ARRAY, _T.LIST, _T.MAP, _T.STRUCT}
 
 
 def in_apache_terms(holder: exp.Expr) -> None:
     """Change what a holder's tree says that Hive says otherwise; raises NOT_SUPPORTED."""
     for node in holder.this.walk():
         _check(node)
+    quote_numbers(holder)
     for values in list(holder.find_all(exp.Values)):
         rows = values.expressions
         alias = values.args.get("alias")
@@ -75,25 +75,13 @@ def in_apache_terms(holder: exp.Expr) -> None:
             guard_compared(node)
 
 
-def check_types(table: Table) -> None:
-    """Raise NOT_SUPPORTED for columns whose values would not come back from Hive as they were."""
-    for found in table.columns:
-        kind = exp.DataType.build(found.type, dialect="duckdb")
-        if kind.this in _NESTED:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f'column "{found.name}": a journal of Apache Hive takes no {found.type}',
-                advice="keep nested values as JSON text",
-            )
-
-
 def _check(node: exp.Expr) -> None:
     if isinstance(node, exp.Anonymous):
         if str(node.this).lower() not in _CALLS:
             raise refused(f"{node.this}(..)")
     elif not isinstance(node, _ALLOWED) and not _is_sure_pattern(node):
         raise refused(_shown(node))
-    elif isinstance(node, exp.DataType) and node.this in _NESTED:
+    elif isinstance(node, exp.DataType) and node.this in NESTED and not is_declared(node):
         raise refused(f"the type {node.sql(dialect='duckdb')}")
     elif isinstance(node, exp.With) and node.recursive:
         raise refused("WITH RECURSIVE")
@@ -211,7 +199,8 @@ def _call(node: exp.Expr) -> exp.Expr | None:
     if name == "timestamp_micros":
         return _instant(given[0])
     if name == "from_json":
-        return _lines(given[0], given[1].name)
+        text = given[0]
+        return _lines(text) if isinstance(text, exp.Literal) else as_given(text)
     if name == "element_at":
         return _element(given[0], int(given[1].name))
     return None
@@ -245,10 +234,8 @@ def _instant(value: exp.Expr) -> exp.Expr:
     return made
 
 
-def _lines(text: exp.Expr, shape: str) -> exp.Expr:
+def _lines(text: exp.Literal) -> exp.Expr:
     """Rows of the gateway's, one line each; no sign of a value is one that parts them."""
-    if shape != "array<array<string>>" or not isinstance(text, exp.Literal):
-        raise refused("from_json")
     rows = [",".join(map(_coded, row)) for row in json.loads(text.name)]
     literal = exp.Literal.string(";".join(rows))
     return exp.Anonymous(this="split", expressions=[literal, exp.Literal.string(";")])
@@ -320,10 +307,13 @@ def _grouped(node: exp.Expr) -> None:
     node.set("expressions", found)
 
 
-def _zoneless(node: exp.Expr) -> None:
-    """Instants are kept as timestamps in UTC."""
+def _kept(node: exp.Expr) -> exp.Expr | None:
+    """Instants are kept as timestamps in UTC, nested values as text."""
+    if node.this in NESTED:
+        return exp.DataType.build("STRING", dialect="hive")
     if node.this in _INSTANTS:
         node.set("this", _T.TIMESTAMP)
+    return None
 
 
 def _created(node: exp.Expr) -> None:
@@ -358,7 +348,7 @@ _CHANGES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.Create: _created,
     exp.Concat: _joined,
     exp.DPipe: _joined,
-    exp.DataType: _zoneless,
+    exp.DataType: _kept,
     exp.Group: _grouped,
     exp.Window: _numbered,
 }

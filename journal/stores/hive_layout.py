@@ -23,7 +23,7 @@ from journal.partitioning import partitioning_of
 from journal.relations import column, ident, union_all, version_type
 from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.segment import Fields, Segment, SegmentFile
-from journal.stores.hive_apache import check_types
+from journal.stores.hive_apache_nested import check_nested
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_types import spark_type
 from journal.stores.row_layout import fields_of, rows_in_layout
@@ -161,7 +161,7 @@ def can_part(kind: str) -> bool:
 def check_shape(table: Table, engine: Engine) -> None:
     """Raise NOT_SUPPORTED for types and partitions that an engine, or its metastore, lacks."""
     if engine is Engine.APACHE:
-        check_types(table)
+        check_nested(table)
     found = partitioning_of(table)
     if found is not None and found.strategy == "RANGE":
         raise PalimpsestError(

@@ -138,8 +138,3 @@ def test_a_plain_table_is_adopted_and_left(url: str, prefix: str) -> None:
             eject(con.session, "hr.t", run=True)
             assert outside.run(read) == now
             assert outside.run(f"SELECT count(*) FROM {hr}.t_history") == [(4,)]
-
-
-def test_what_hive_has_no_types_for_is_refused(url: str) -> None:
-    with gateway.connect(url, autocommit=True) as con, pytest.raises(gateway.NotSupportedError):
-        con.execute("CREATE TABLE lists (k INTEGER PRIMARY KEY, v INTEGER[])")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import re
+
 import pytest
 import sqlglot
 
@@ -10,7 +13,7 @@ from journal.schema import Column, Table, TableName
 from journal.segment import Fields
 from journal.stores import hive_layout as layout
 from journal.stores.base import ResultColumn
-from journal.stores.hive_apache import check_types
+from journal.stores.hive_apache_nested import as_shown, check_nested
 from journal.stores.hive_engine import Engine
 from journal.stores.hive_rows import HeldRelation
 from journal.stores.hive_text import rendered
@@ -144,11 +147,37 @@ def test_journals_are_external_tables_with_typed_partitions() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)"])
-def test_types_that_hive_would_not_give_back_are_refused(kind: str) -> None:
-    table = Table(1, TableName("main", "t"), (Column("c", "c", kind),), ())
-    with pytest.raises(PalimpsestError) as raised:
-        check_types(table)
+def test_nested_values_are_texts_in_journals_and_values_in_views() -> None:
+    columns = (Column("k", "k", "INTEGER"), Column("l", "c2", "DECIMAL(4, 2)[]"))
+    table = Table(1, TableName("main", "t"), columns, ("k",))
+    check_nested(table)
+    fields = (("k", "INTEGER"), ("c2", "DECIMAL(4, 2)[]"))
+    made = layout.create_journal(layout.Names("default"), table, fields)
+    assert "`c2` STRING" in rendered(made, engine=Engine.APACHE)
+    rows = sqlglot.parse_one("SELECT k, c2 AS l FROM j", read="duckdb")
+    shown = rendered(as_shown(rows, table, Engine.APACHE), engine=Engine.APACHE)
+    assert "JSON_READ(`q`.`l`, 'array<decimal(4,2)>') AS `l`" in shown
+    assert as_shown(rows, table, Engine.SPARK) is rows
+
+
+def test_numbers_with_a_point_are_texts_in_nested_values() -> None:
+    kinds = (ResultColumn("k", "INTEGER"), ResultColumn("l", "STRUCT(a DOUBLE, b INTEGER)"))
+    held = HeldRelation(kinds, [("1", '{"a":Infinity,"b":7}'), ("2", None)])
+    text = rendered(held.query(), engine=Engine.APACHE)
+    (lines,) = re.findall(r"SPLIT\('([^']*)', ';'\)", text)
+    sent = [part.lstrip(".") for part in lines.split(";")[0].split(",.")]
+    assert [base64.b64decode(part).decode() for part in sent] == [
+        "1",
+        '{"a":"Infinity","b":7}',
+    ]
+    assert lines.endswith(",-")
+
+
+@pytest.mark.parametrize("kind", ["BLOB[]", "STRUCT(A INTEGER)", "MAP(DOUBLE, INTEGER)"])
+def test_members_that_would_not_come_back_are_refused(kind: str) -> None:
+    columns = (Column("k", "k", "INTEGER"), Column("v", "v", kind))
+    with pytest.raises(PalimpsestError, match="takes no") as raised:
+        check_nested(Table(1, TableName("main", "t"), columns, ("k",)))
     assert raised.value.code is Code.NOT_SUPPORTED
 
 
