@@ -1,14 +1,18 @@
-"""Kerberos, on a Thrift Server that has a key table, with a key distribution centre of its own."""
+"""Kerberos, on servers that have a key table, with a key distribution centre of their own.
+
+A Thrift Server of Spark's, and Apache Hive where it was asked for.
+"""
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import gateway
-from tests.support import kerberos
+from tests.support import apache_hive, kerberos
 from tests.support.kerberos import REALM, Centre
 from tests.support.thrift_server import ThriftServer, own
 
@@ -25,8 +29,8 @@ def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Centre]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def server(kdc: Centre) -> Iterator[ThriftServer]:
+@pytest.fixture(scope="module", params=["spark", "apache"])
+def server(request: pytest.FixtureRequest, kdc: Centre) -> Iterator[ThriftServer]:
     """A server that takes nobody without a ticket for hive/localhost."""
     keys = kdc.principal(f"{SERVICE}/{HOST}")
     kdc.principal(f"other/{HOST}")
@@ -36,8 +40,19 @@ def server(kdc: Centre) -> Iterator[ThriftServer]:
         "hive.server2.authentication.kerberos.keytab": str(keys),
         "hive.server2.enable.doAs": "false",
     }
-    conf = {"spark.hadoop.hadoop.security.authentication": "kerberos"}
+    secure = {"hadoop.security.authentication": "kerberos"}
     java = f"-Djava.security.krb5.conf={kdc.conf}"
+    if request.param == "apache":
+        # Tez wants its folders to belong to whom the server logs in as.
+        rule = f"RULE:[2:$1@$0]({SERVICE}@{REALM})s/.*/{getpass.getuser()}/"
+        secure["hadoop.security.auth_to_local"] = f"{rule}\nDEFAULT"
+        secure["yarn.resourcemanager.principal"] = f"{SERVICE}/{HOST}@{REALM}"
+        # Else Tez asks itself for a ticket, in the same process.
+        settings["tez.local.mode.without.network"] = "true"
+        with apache_hive.own(settings, secure, java) as server:
+            yield server
+        return
+    conf = {f"spark.hadoop.{name}": value for name, value in secure.items()}
     with own(settings, conf=conf, java=java) as found:
         yield found
 

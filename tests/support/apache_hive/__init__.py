@@ -82,7 +82,7 @@ def _class_path(folder: Path) -> str:
 
 @dataclass
 class ApacheHive(ThriftServer):
-    """Apache Hive's own server, or one that was; ``conf`` has no meaning here."""
+    """Apache Hive's own server, or one that was; ``conf`` is that of Hadoop."""
 
     class_path: str = ""
 
@@ -128,21 +128,27 @@ class ApacheHive(ThriftServer):
             "hive.querylog.location": f"{folder}/querylog",
             "tez.staging-dir": f"{folder}/tez",
         }
-        lines = [
-            f"<property><name>{name}</name><value>{escape(value)}</value></property>"
-            for name, value in (_SETTINGS | place | dict(self.settings)).items()
-        ]
-        text = "\n".join(("<configuration>", *lines, "</configuration>"))
-        (folder / "hive-site.xml").write_text(text)
+        hive = _SETTINGS | place | dict(self.settings)
+        for name, told in (("hive-site.xml", hive), ("core-site.xml", self.conf)):
+            lines = [
+                f"<property><name>{key}</name><value>{escape(value)}</value></property>"
+                for key, value in told.items()
+            ]
+            text = "\n".join(("<configuration>", *lines, "</configuration>"))
+            (folder / name).write_text(text)
         (folder / "hive-log4j2.properties").write_text(_LOG)
 
 
-def start(settings: Mapping[str, str] = MappingProxyType({}), java: str = "") -> ApacheHive:
+def start(
+    settings: Mapping[str, str] = MappingProxyType({}),
+    conf: Mapping[str, str] = MappingProxyType({}),
+    java: str = "",
+) -> ApacheHive:
     """Start a server; raises Missing where that cannot be."""
     if shutil.which("java") is None:
         raise Missing("there is no java")
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-apache-hive-"))
-    server = ApacheHive(folder, free_port(), settings=settings, java=java)
+    server = ApacheHive(folder, free_port(), settings=settings, conf=conf, java=java)
     try:
         server.class_path = _class_path(folder)
         server.launch()
@@ -161,11 +167,15 @@ def _asked() -> str:
 
 
 @contextlib.contextmanager
-def own(settings: Mapping[str, str] = MappingProxyType({}), java: str = "") -> Iterator[ApacheHive]:
+def own(
+    settings: Mapping[str, str] = MappingProxyType({}),
+    conf: Mapping[str, str] = MappingProxyType({}),
+    java: str = "",
+) -> Iterator[ApacheHive]:
     """A server that a test may stop, where one is asked for and can be had; else skips."""
     _asked()
     try:
-        server = start(settings, java)
+        server = start(settings, conf, java)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise
