@@ -203,7 +203,7 @@ def test_what_cannot_be_compared_is_removed_by_the_next_purge(
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1), (2)")
     wrong = iter(range(100))
-    monkeypatch.setattr(rewriting, "fingerprint", lambda *_: (next(wrong), 7))
+    monkeypatch.setattr(rewriting, "fingerprints", lambda *_: [(next(wrong), 7) for _ in range(3)])
     with pytest.raises(gateway.Error, match="would change others"):
         con.execute("ERASE FROM t WHERE k = 1")
     monkeypatch.undo()
