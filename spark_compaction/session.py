@@ -58,8 +58,11 @@ def open_session(master: str | None, conf: Mapping[str, str]) -> Any:
     return builder.getOrCreate()
 
 
-def kill_jvm() -> None:
-    """End the JVM of this process at once: its executors' Python processes end with it."""
+def kill_jvm() -> bool:
+    """End the JVM of this process at once: its executors' Python processes end with it.
+
+    False when this process has not been told yet of a JVM that is its own.
+    """
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -67,6 +70,7 @@ def kill_jvm() -> None:
     if process is not None:
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
+    return gateway is not None
 
 
 class SparkCluster:

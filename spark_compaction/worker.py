@@ -14,12 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import queue
+import signal
 import socket
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import IO, Any
 
 from spark_compaction.functions import load_function
@@ -111,8 +114,23 @@ def _end_when_idle(worker: Worker, idle_s: float) -> None:
     while True:
         time.sleep(min(idle_s, 1.0))
         if worker.is_idle and time.monotonic() - worker.last_used > idle_s:
-            kill_jvm()
-            os._exit(0)
+            _end()
+
+
+def _take_in(source: IO[str], into: queue.SimpleQueue[str]) -> None:
+    """Pass lines on till the owner is gone, which may be while Spark still starts."""
+    with suppress(OSError):  # A connection that is reset has ended, too.
+        for line in source:
+            into.put(line)
+    _end()
+
+
+def _end() -> None:
+    """End this process and its JVM at once."""
+    if not kill_jvm() and os.getpgrp() == os.getpid():
+        # Spark is still starting: its JVM, which is not known yet, is in this process's group.
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
 
 
 def _streams(connect: str | None) -> tuple[IO[str], IO[str]]:
@@ -130,7 +148,7 @@ def _streams(connect: str | None) -> tuple[IO[str], IO[str]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Take tasks until the input ends."""
+    """Take tasks; never returns, for the end of the input ends the process."""
     parser = argparse.ArgumentParser(prog="python -m spark_compaction.worker")
     parser.add_argument("--master", help="Spark master; leave it out under spark-submit")
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
@@ -139,14 +157,14 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     source, out = _streams(options.connect)
     lines = Lines(out)
+    taken: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_take_in, args=(source, taken), daemon=True).start()
     conf = dict(one.partition("=")[::2] for one in options.conf)
     worker = Worker(open_session(options.master, conf), lines)
     lines.send({"ready": os.getpid()})
     threading.Thread(target=_end_when_idle, args=(worker, options.idle_s), daemon=True).start()
-    for line in source:
-        worker.take(json.loads(line))
-    kill_jvm()
-    os._exit(0)
+    while True:
+        worker.take(json.loads(taken.get()))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,44 @@ def test_the_worker_ends_with_its_owner(root: Path) -> None:
     while Path(f"/proc/{worker}").exists():
         assert time.monotonic() < limit
         time.sleep(0.1)
+
+
+def test_a_worker_ends_with_its_owner_while_spark_still_starts(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexec sleep 600\n")
+    java.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as owner:
+        to = f"127.0.0.1:{owner.getsockname()[1]}"
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "spark_compaction.worker", "--connect", to],
+            env={**os.environ, "JAVA_HOME": str(tmp_path)},
+            start_new_session=True,
+        )
+        connection, _ = owner.accept()
+        try:
+            limit = time.monotonic() + 60
+            while not _group(worker.pid, "sleep"):
+                assert time.monotonic() < limit, "Spark's start was not reached"
+                time.sleep(0.1)
+        finally:
+            connection.close()
+        worker.wait(timeout=20)
+        while _group(worker.pid, "sleep"):
+            assert time.monotonic() < limit, "what was to be the JVM is still there"
+            time.sleep(0.1)
+
+
+def _group(number: int, program: str) -> list[int]:
+    """The processes of a group that run a program, zombies left out."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
+            state, _, group = rest.split()[:3]
+            if (name, int(group)) == (program, number) and state != "Z":
+                found.append(int(stat.parent.name))
+    return found
 
 
 def test_a_worker_that_cannot_start_says_why() -> None:
