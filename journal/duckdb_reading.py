@@ -230,6 +230,19 @@ def _row(tokens: list[Token], index: int) -> None:
         tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
 
 
+def _empty_map(tokens: list[Token], index: int) -> None:
+    """``MAP {}`` as ``MAP([], [])``; what sqlglot writes for the first under a cast is no SQL."""
+    if [_kind(tokens, index + n) for n in (1, 2)] != [TokenType.L_BRACE, TokenType.R_BRACE]:
+        return
+    opened, closed = tokens[index + 1 : index + 3]
+    empty = [_like(opened, TokenType.L_BRACKET, "["), _like(closed, TokenType.R_BRACKET, "]")]
+    tokens[index + 1 : index + 3] = [
+        _like(opened, TokenType.L_PAREN, "("),
+        *(*empty, _like(closed, TokenType.COMMA, ","), *empty),
+        _like(closed, TokenType.R_PAREN, ")"),
+    ]
+
+
 def _refuse_state(tokens: list[Token], index: int) -> None:
     """``sum(x) EXPORT_STATE`` is no alias."""
     if _kind(tokens, index - 1) is TokenType.R_PAREN:
@@ -277,6 +290,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     **dict.fromkeys(("DECODE", "ENCODE"), _keep_longer(1)),
     **dict.fromkeys(("JARO_WINKLER_SIMILARITY", "TIME_BUCKET"), _keep_longer(2)),
     "EXPORT_STATE": _refuse_state,
+    "MAP": _empty_map,
     "STRUCT_PACK": _keep_unnamed,
     "RANGE": _name,
     "LIST": _name,
