@@ -26,6 +26,18 @@ def refused(store: str, what: str, advice: str) -> Change:
     return refuse
 
 
+def format_call(store: str) -> Change:
+    """Refuses ``format('{}', x)``: stores have a function of that name that knows ``%s`` alone."""
+    refuse = refused(store, "format() with braces", "join the parts with ||, or use %s")
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        pattern = node.this
+        is_known = isinstance(pattern, exp.Literal) and "{" not in pattern.name
+        return None if is_known else refuse(node)
+
+    return change
+
+
 def template(dialect: str, sql: str, *names: str) -> Change:
     """Puts the arguments of a call into a piece of SQL of the store, where ``names`` stand."""
     pattern = sqlglot.parse_one(sql, read=dialect)

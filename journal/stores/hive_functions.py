@@ -9,7 +9,7 @@ from sqlglot import exp
 from journal.relations import ident
 from journal.stores import hive_json
 from journal.stores.blob_literals import literal_bytes
-from journal.stores.calls import Calls, Change, refused, template
+from journal.stores.calls import Calls, Change, format_call, refused, template
 from journal.stores.hive_lists import collected
 from journal.stores.hive_moments import difference, difference_in, truncated
 from journal.stores.hive_nested import as_text, compared, extreme, length, ordered
@@ -224,6 +224,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Div: _divided,
     exp.ReadCSV: _FILES,
     exp.ReadParquet: _FILES,
+    exp.Format: format_call("Hive"),
     exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
     exp.Columns: _refused("COLUMNS(..)", "name the columns"),
 }

@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.errors import Code, PalimpsestError
 from journal.stores import postgres_moments as moments
 from journal.stores.blob_literals import literal_bytes
-from journal.stores.calls import Calls, Change, refused, template
+from journal.stores.calls import Calls, Change, format_call, refused, template
 
 _RENAMED = {
     "strlen": "octet_length",
@@ -250,6 +250,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Lambda: _LAMBDA,
     exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),
     exp.ReadParquet: _refused("files to read", "load the file with COPY .. FROM"),
+    exp.Format: format_call("PostgreSQL"),
     exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
     exp.Columns: _refused("COLUMNS(..)", "name the columns"),
 }

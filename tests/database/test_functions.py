@@ -99,3 +99,13 @@ def test_views_with_them_are_read_by_others(
         admin.execute(f"SET ROLE {role}")
         found: list[Any] = admin.execute("SELECT u::text, n FROM v").fetchall()
     assert found == [("f0000000-0000-0000-0000-00000000000a", 3)]
+
+
+def test_format_with_braces_is_refused(two: tuple[Connection, Connection]) -> None:
+    con, _ = two
+    for pattern in ("'{} of {}'", "s"):
+        with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+            con.execute(f"SELECT format({pattern}, k, 2) FROM t").fetchall()
+    assert con.execute("SELECT format('%s of %s', k, 2) FROM t WHERE k = 1").fetchall() == [
+        ("1 of 2",)
+    ]
