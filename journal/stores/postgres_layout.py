@@ -39,7 +39,7 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
     """Create the empty table behind a head, with the indexes that make look-ups by key fast."""
     target = head_table(table.id, head)
     create_rows(session, table, target, head.fields)
-    index_rows(session, table, target, is_written=True)
+    index_rows(session, table, target)
 
 
 def create_rows(
@@ -81,34 +81,15 @@ def spread(session: PostgresSession, table: Table, known: Iterable[str]) -> str:
 
 
 def index_rows(
-    session: PostgresSession,
-    table: Table,
-    target: exp.Table,
-    fields: Fields = (),
-    *,
-    is_written: bool = False,
+    session: PostgresSession, table: Table, target: exp.Table, fields: Fields = ()
 ) -> None:
-    """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint.
-
-    One that ``is_written`` to takes no row version twice, nor what ends it, whoever writes, since
-    every reader would see it twice. On segments an index can say so of whole columns only.
-    """
-    watches = is_written and not session.abilities.distributes
+    """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint."""
     keys = [(*table.key, table.format.version_column), *(u.columns for u in table.uniques)]
     known = set(dict(fields or fields_of(table))) | {table.format.version_column}
-    for number, columns in enumerate(keys):
-        if not known.issuperset(columns):
-            continue
-        names = ", ".join(_quoted(c) for c in columns)
-        if watches and number == 0:
-            open_row = f"({_quoted(table.format.subsequent_column)} IS NULL)"
-            session.text(f"CREATE UNIQUE INDEX ON {rendered(target).sql} ({names}, {open_row})")
-        else:
+    for columns in keys:
+        if known.issuperset(columns):
+            names = ", ".join(ident(c.casefold()).sql(dialect="postgres") for c in columns)
             session.text(f"CREATE INDEX ON {rendered(target).sql} ({names})")
-
-
-def _quoted(name: str) -> str:
-    return str(ident(name.casefold()).sql(dialect="postgres"))
 
 
 def drop_rows(session: PostgresSession, target: exp.Table) -> None:
