@@ -50,7 +50,6 @@ def test_what_there_is_not_is_refused(con: Connection) -> None:
         assert error.sqlstate in {"0A000", "42P01"}, sql
     nested = _refusal(con, "SELECT list_transform([[1], [2]], lambda x: x)")
     assert "lists of lists" in str(nested)
-    for sql in ("SELECT min(a > 0) FROM t", "SELECT len(l) FROM t"):
-        assert _refusal(con, sql).sqlstate == "42883"
+    assert _refusal(con, "SELECT levenshtein(s, s) FROM t").sqlstate == "42883"
     assert con.execute("SELECT * FROM t").fetchall() == [(1, [2, 1], "x")]
     assert con.execute("SHOW TABLES").fetchall() == [("t",)]
