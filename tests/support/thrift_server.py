@@ -123,7 +123,7 @@ class ThriftServer:
             **self.settings,
         }
         command = [str(home / "bin" / "spark-submit"), "--class", _CLASS, "--master", "local[2]"]
-        command += ["--driver-memory", "768m"]
+        command += ["--driver-memory", "1g"]
         command += [part for k, v in conf.items() for part in ("--conf", f"{k}={v}")]
         command += [part for k, v in settings.items() for part in ("--hiveconf", f"{k}={v}")]
         with (folder / "server.log").open("ab") as log:
