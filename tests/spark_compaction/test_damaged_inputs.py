@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,8 @@ def test_a_damaged_file_is_not_written_anew(
     for path, data in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
+        # DuckDB keeps footers, and takes a file of the same second for the one it knows.
+        os.utime(path, (time.time() + 2,) * 2)
     assert run(last)[0][3] == "SUCCEEDED"
     assert run("SELECT max(n) FROM t")[0][0] <= 3
     assert run("CALL system.verify('t')")[0][3] == "SUCCEEDED"
