@@ -21,9 +21,9 @@ from bench.current_view import CASES, PARQUET
 from bench.measure import OURS, Promise, Report, Run
 from bench.options import Options, read_options
 from bench.peers import Peer, peer
+from journal.embedded.journal import Journal
 from journal.jobs.contract import silent
 from journal.jobs.report import JobReport
-from journal.journal import Journal
 from spark_compaction.client import SparkEngine, SparkOptions
 from spark_compaction.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job

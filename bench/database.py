@@ -26,8 +26,8 @@ from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from gateway.running import Asked
 from journal.plan import Fetch
-from journal.stores.postgres_cursor import ChunkCursor
-from journal.stores.postgres_text import render
+from journal.stores.postgres.cursor import ChunkCursor
+from journal.stores.postgres.text import render
 from tests.support.postgres import Cluster
 
 DIRECT = "the same, directly"

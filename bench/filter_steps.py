@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from journal import filters, finishing, warehouse
+from journal.embedded import finishing, warehouse
+from journal.filters import sidecar as filters
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from bench.contenders import Gateway, fresh_gateway
 from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Report, quartiles
 from bench.options import Options
-from journal import compiled
+from journal.filters import compiled
 
 WITHOUT = "without filters"
 IDENTITY = "visitor"

@@ -16,7 +16,7 @@ from bench import visits
 from bench.contenders import Gateway
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
-from journal.key_filters import KeyFilters
+from journal.filters.key_filters import KeyFilters
 from journal.schema import Table
 
 WITHOUT = "all files"

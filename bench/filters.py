@@ -20,12 +20,12 @@ from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
 from gateway.procedures import embedded
-from journal import compiled
+from journal.embedded.warehouse import SIDECAR, Warehouse
 from journal.erasure.descriptor import PROPERTY
+from journal.filters import compiled
 from journal.plan import Query
 from journal.schema import Table
-from journal.stores.duckdb import DuckDBSession
-from journal.warehouse import SIDECAR, Warehouse
+from journal.stores.duckdb.store import DuckDBSession
 
 WITHOUT = "without filters"
 NUMPY = "in numpy"

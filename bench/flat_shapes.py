@@ -21,7 +21,7 @@ from sqlglot import exp
 from journal.relations import column
 from journal.relations_flat import FlatReader, FlatShape
 from journal.schema import Column, JournalFormat, Table, TableName
-from journal.stores.postgres_text import rendered
+from journal.stores.postgres.text import rendered
 from journal.version import VersionType
 from tests.support.postgres import Cluster
 

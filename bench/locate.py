@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
+from journal.embedded.journal import Journal
 from journal.erasure.descriptor import descriptor_of
 from journal.erasure.locate import Locator
 from journal.jobs.contract import silent
-from journal.journal import Journal
 from spark_compaction.client import SparkEngine, SparkOptions
 
 SCAN, PRUNED = "spark scan", "spark, pruned files"

@@ -16,7 +16,7 @@ from bench.options import Options, read_options
 from gateway.config import Settings
 from gateway.plan_cache import CachedPlan, PlanCache
 from journal.plan import PointRequest, StatementPlan
-from journal.stores.duckdb import render
+from journal.stores.duckdb.store import render
 from journal.transaction import Transaction
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.rewriter import rewrite_statement

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.contenders import Gateway, fresh_gateway
 from gateway.procedures import embedded
-from journal import warehouse
-from journal.journal import Journal
+from journal.embedded import warehouse
+from journal.embedded.journal import Journal
 
 FILES = 400
 _VECTOR = 2048

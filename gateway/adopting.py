@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gateway.procedures import database, hive
 from gateway.session import Session
-from journal.commit import Author
+from journal.embedded.commit import Author
 from journal.schema import JournalFormat, TableName
 
 _NOT_HERE = "adopt Parquet files with --from, and eject to them with --to"

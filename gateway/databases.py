@@ -46,7 +46,7 @@ def opened(url: str) -> Executor:
     try:
         from journal.database.journal import DatabaseJournal, drop_staged
         from journal.database.upkeep import DatabaseUpkeep
-        from journal.stores.postgres_pool import PostgresStore, check_conninfo
+        from journal.stores.postgres.pool import PostgresStore, check_conninfo
         from journal.wall_clock import wall_clock_us
     except ImportError as error:
         raise PalimpsestError(

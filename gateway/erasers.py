@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.procedures import hive
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 
 if TYPE_CHECKING:
     from gateway.session import Session

@@ -28,9 +28,9 @@ from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present, check_told
 from journal import lookup
-from journal.commit import Author
+from journal.embedded.commit import Author
 from journal.errors import PalimpsestError
-from journal.key_filters import KeyFilters
+from journal.filters.key_filters import KeyFilters
 from journal.plan import (
     BATCH,
     P_SNAPSHOT,

@@ -16,7 +16,7 @@ from gateway.executor import Executor
 from journal.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
-    from journal.stores.hive_login import Server
+    from journal.stores.hive.login import Server
 
 SCHEME = "palimpsest+hive"
 AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
@@ -38,9 +38,9 @@ def opened_hive(url: str) -> Executor:
         from journal.hive.journal import HiveJournal
         from journal.hive.presence import EVERY_S
         from journal.hive.upkeep import HiveUpkeep
-        from journal.stores.hive import HiveStore
-        from journal.stores.hive_layout import Names
-        from journal.stores.sql_engine import CatalogDatabase
+        from journal.stores.beside.engine import CatalogDatabase
+        from journal.stores.hive.layout import Names
+        from journal.stores.hive.store import HiveStore
     except ImportError as error:
         raise PalimpsestError(
             Code.DRIVER_MISSING,
@@ -84,7 +84,7 @@ def options_of(url: str) -> dict[str, str]:
 
 def server_of(url: str) -> Server:
     """How to reach the server of a URL; raises URL where that cannot be told."""
-    from journal.stores.hive_login import Server
+    from journal.stores.hive.login import Server
     from journal.stores.silence import SILENCE_S
 
     parts = urlsplit(url)

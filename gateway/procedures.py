@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.protocol import OpenJournal
 from journal.schema import Table, TableName
 from journal.state import JournalState

@@ -29,7 +29,7 @@ from gateway.executor import Executor
 from gateway.parameters import bind, refuse_placeholders
 from gateway.results import HeldRows, Outcome, StreamedRows
 from gateway.running import Asked
-from journal.commit import Author
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_USER
 from journal.protocol import OpenJournal

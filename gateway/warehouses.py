@@ -12,12 +12,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from gateway.databases import is_database, opened
 from gateway.executor import Executor
+from journal.embedded.journal import Journal
+from journal.embedded.recovery import recover
+from journal.embedded.sealer import Sealer
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.protocol import OpenJournal
-from journal.recovery import recover
 from journal.scratch import Scratch, sweep_scratch
-from journal.sealer import Sealer
 from journal.stores.elsewhere import is_elsewhere, is_file_system, shown_place
 
 _FORMS = (

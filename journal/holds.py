@@ -27,7 +27,7 @@ from journal.erasure.secret import lasting_secret
 from journal.errors import Code, PalimpsestError
 from journal.relations import column, ident
 from journal.schema import Table, fold
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 
 
 class Scope(StrEnum):

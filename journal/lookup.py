@@ -16,7 +16,7 @@ from journal.plan import Lookup
 from journal.schema import Table
 from journal.segment import Tier
 from journal.state import TableState
-from journal.stores.duckdb_layout import fields_of, parquet_type
+from journal.stores.duckdb.layout import fields_of, parquet_type
 
 SEALED = (Tier.BASE, Tier.DELTA)
 

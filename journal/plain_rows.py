@@ -20,7 +20,7 @@ from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, RowCounts
 from journal.stores.base import MemoryRows
-from journal.stores.duckdb_layout import fields_of
+from journal.stores.duckdb.layout import fields_of
 from journal.version import Version, VersionType
 
 Key = tuple[Any, ...]

@@ -21,7 +21,7 @@ from journal.plan import Keyed
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest
 from journal.stores.base import MemoryRows, RowSet
-from journal.stores.duckdb_layout import fields_of
+from journal.stores.duckdb.layout import fields_of
 from journal.transaction import Transaction
 from journal.version import Version
 

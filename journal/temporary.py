@@ -28,7 +28,7 @@ from journal.schema import DROP, ON_COMMIT, CatalogSnapshot, Relation, Table, Ta
 from journal.segment import Fields, RowCounts, SegmentFile, Tier
 from journal.sql import cast
 from journal.stores.base import MemoryRows, RowSet, StagedRows
-from journal.stores.duckdb_rows import together
+from journal.stores.duckdb.rows import together
 from journal.transaction import StatementWrites, Transaction
 
 if TYPE_CHECKING:

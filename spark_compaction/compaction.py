@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from journal.embedded.journal import Journal
+from journal.embedded.warehouse import ROWS_PER_FILE
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 from journal.jobs.report import Volume
 from journal.jobs.unsealed import unsealed, with_unsealed
-from journal.journal import Journal
 from journal.limits import Slo
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile, Tier
-from journal.stores.duckdb_layout import fields_of
+from journal.stores.duckdb.layout import fields_of
 from journal.version import Version
-from journal.warehouse import ROWS_PER_FILE
 from spark_compaction import planner
 from spark_compaction.compaction_plan import Draft, empty
 from spark_compaction.compaction_unit import Sums

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from journal.catalog import change_to_json
+from journal.embedded.journal import Journal
 from journal.jobs.contract import JobPlan, Json
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
-from journal.journal import Journal
 from journal.limits import Slo
 from journal.plan import PutRelation, Query
 from journal.relations import column, union_all
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile, Tier
 from journal.state import TableState
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_layout import fields_of
+from journal.stores.duckdb.layout import fields_of
+from journal.stores.duckdb.store import DuckDBSession
 from spark_compaction import planner
 from spark_compaction.key_ranges import KeyColumn, Places, reaches, read_files
 from spark_compaction.planner import Piece, Stretch

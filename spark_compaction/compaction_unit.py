@@ -21,16 +21,16 @@ from typing import Any
 from sqlglot import exp
 
 from journal.catalog import change_from_json
+from journal.embedded.warehouse import Warehouse
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Json
 from journal.plan import PutRelation, Query
 from journal.relations import column, ident, union_all
 from journal.schema import Table
 from journal.segment import RowCounts, SegmentFile, Tier
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_hash import row_hash
-from journal.stores.duckdb_memory import memory_session
-from journal.warehouse import Warehouse
+from journal.stores.duckdb.hash import row_hash
+from journal.stores.duckdb.memory import memory_session
+from journal.stores.duckdb.store import DuckDBSession
 
 _CLOSINGS = "closings"
 _OPENED = "opened"

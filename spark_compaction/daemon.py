@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 
 _LOADED = (
-    "journal.stores.duckdb_rewrite",
+    "journal.stores.duckdb.rewrite",
     "spark_compaction.compaction_unit",
     "spark_compaction.differences",
     "spark_compaction.expired_files",

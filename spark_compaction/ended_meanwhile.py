@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.embedded.journal import Journal
+from journal.embedded.warehouse import ROWS_PER_FILE
 from journal.expiry import ENDED, HELD, Expiry
 from journal.jobs.swap import Replan
-from journal.journal import Journal
 from journal.plan import Query
 from journal.relations import Reader, column, ident, version_type
 from journal.segment import RowCounts, Segment, Tier
 from journal.state import TableState
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
-from journal.warehouse import ROWS_PER_FILE
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 
 _STAGED = "ended_meanwhile"
 _ROWS_MAX = 100_000

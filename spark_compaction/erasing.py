@@ -17,6 +17,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from journal.embedded.integrity import damage_named
+from journal.embedded.journal import Journal
 from journal.erasure import late_files
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.copied import Removed
@@ -26,16 +28,14 @@ from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
-from journal.filters import merge_sidecars
-from journal.integrity import damage_named
+from journal.filters.sidecar import merge_sidecars
 from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import ESTIMATED, JobReport, Skipped, Work
 from journal.jobs.unsealed import unsealed
-from journal.journal import Journal
 from journal.segment import Manifest, RowCounts, Segment
 from journal.stores import erasure_rows as rows_of
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb.store import DuckDBSession
 from spark_compaction.held import is_free, settle_holds
 from spark_compaction.purge import (
     NONE_FOUND,

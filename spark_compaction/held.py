@@ -8,16 +8,16 @@ from itertools import groupby
 
 from sqlglot import exp
 
+from journal.embedded.journal import Journal
 from journal.erasure import held
 from journal.erasure.holdings import holdings, keys_as_written
 from journal.erasure.requests import Request
 from journal.jobs import retired
-from journal.journal import Journal
 from journal.plan import Query
 from journal.relations import column, union_all
 from journal.schema import Table
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 from spark_compaction.purge import definition
 
 _KEYS = "possibly_held"

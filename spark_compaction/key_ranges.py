@@ -16,13 +16,13 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from journal.embedded.warehouse import bounded_key
 from journal.plan import Query
 from journal.relations import column, ident, union_all
 from journal.schema import Column, Table
 from journal.segment import SegmentFile
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_layout import parquet_type
-from journal.warehouse import bounded_key
+from journal.stores.duckdb.layout import parquet_type
+from journal.stores.duckdb.store import DuckDBSession
 
 _FILE = "filename"
 

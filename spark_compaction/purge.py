@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from journal.embedded.journal import Journal
+from journal.embedded.warehouse import bounded_key, parquet_options
 from journal.erasure.descriptor import filtered_of
 from journal.erasure.holdings import Held, Holdings, holdings, key_casts
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobPlan, Progress, Replacement, Staged
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, Work
 from journal.jobs.swap import Replan
-from journal.journal import Journal
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import TableState
-from journal.stores import duckdb_layout as layout
+from journal.stores.duckdb import layout
 from journal.version import Version
-from journal.warehouse import bounded_key, parquet_options
 from spark_compaction.local import LocalEngine
 
-REWRITE = "journal.stores.duckdb_rewrite:rewrite_without"
+REWRITE = "journal.stores.duckdb.rewrite:rewrite_without"
 SMALL_BYTES = 32_000_000
 """So many bytes are rewritten sooner than an executor has loaded what it needs."""
 UNIT_BYTES = 16_000_000

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from journal.embedded.journal import Journal
 from journal.erasure.copied import Removed
 from journal.erasure.holdings import counts_by_mask, holdings, may_hold_any
 from journal.jobs import backups, copied_filters, copies
 from journal.jobs.contract import Engine, Progress
 from journal.jobs.turns import job_turn
-from journal.journal import Journal
 from spark_compaction.purge import (
     check_digests,
     definition,

@@ -18,14 +18,14 @@ import sqlglot
 from sqlglot import exp
 
 from journal.catalog import change_from_json
+from journal.embedded.warehouse import ROWS_PER_FILE, Warehouse
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, PutRelation, Query
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Manifest, SegmentFile
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_hash import row_hash
-from journal.stores.duckdb_layout import (
+from journal.stores.duckdb.hash import row_hash
+from journal.stores.duckdb.layout import (
     conformed,
     count_rows,
     fields_of,
@@ -33,8 +33,8 @@ from journal.stores.duckdb_layout import (
     segment_query,
     segment_rows,
 )
-from journal.stores.duckdb_memory import memory_session
-from journal.warehouse import ROWS_PER_FILE, Warehouse
+from journal.stores.duckdb.memory import memory_session
+from journal.stores.duckdb.store import DuckDBSession
 
 UNIT = "spark_compaction.restored:write"
 _ROWS = "restored"

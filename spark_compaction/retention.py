@@ -16,6 +16,8 @@ from datetime import datetime
 from sqlglot import exp
 
 from journal.dependents import Dependents
+from journal.embedded.journal import Journal
+from journal.embedded.removals import Removal
 from journal.errors import Code, PalimpsestError
 from journal.expiry import Expiry
 from journal.holds import active, covered, whole_table
@@ -23,13 +25,11 @@ from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, 
 from journal.jobs.report import Volume
 from journal.jobs.swap import Replan
 from journal.jobs.unsealed import unsealed
-from journal.journal import Journal
 from journal.plan import Query
 from journal.policy import policy_of
-from journal.removals import Removal
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import JournalState
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb.store import DuckDBSession
 from journal.stores.parquet_files import checksum
 from journal.version import Version, to_datetime
 from spark_compaction.ended_meanwhile import ended_meanwhile, show_lists

@@ -15,19 +15,19 @@ from sqlglot import exp
 from journal.catalog import change_to_json
 from journal.dangling import dangling, told
 from journal.dependents import Dependents, refused
+from journal.embedded.journal import Journal
+from journal.embedded.warehouse import ROWS_PER_FILE
 from journal.expiry import ENDED, HELD, Expiry
 from journal.jobs.contract import JobPlan, Json
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
-from journal.journal import Journal
 from journal.plan import PutRelation, Query
 from journal.relations import Reader, column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version, from_datetime
-from journal.warehouse import ROWS_PER_FILE
 from spark_compaction.ended_meanwhile import show_lists
 from spark_compaction.expired_files import NONE, FileCounts, by_kind, count_file, rewriting
 

@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from journal.embedded.integrity import damage_named
+from journal.embedded.journal import Journal
+from journal.embedded.staging import close_folder, open_folders, remove_folder, sweep
 from journal.errors import Code, PalimpsestError
-from journal.integrity import damage_named
 from journal.jobs import retired
 from journal.jobs.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
 from journal.jobs.report import JobReport, Work
 from journal.jobs.swap import Check, Replan, settled_version, swap
 from journal.jobs.turns import job_turn
-from journal.journal import Journal
-from journal.staging import close_folder, open_folders, remove_folder, sweep
-from journal.stores import duckdb_catalog as rows_of
+from journal.stores.duckdb import catalog as rows_of
 
 _LOG = logging.getLogger("palimpsest.jobs")
 _REPLANS_MAX = 5
@@ -136,7 +136,7 @@ def _merge_filters(root: Path, plan: JobPlan) -> None:
     """Make one sidecar of what the units have written into each folder."""
     for folder in plan.folders:
         if any((root / folder).glob("filters*.bloom")):
-            from journal.filters import merge_sidecars
+            from journal.filters.sidecar import merge_sidecars
 
             merge_sidecars(root / folder)
 
@@ -209,7 +209,7 @@ def _tidy(root: Path, folder: str, listed: set[str]) -> None:
     for path in stray:
         path.unlink(missing_ok=True)
     if stray and any(found.glob("filters*.bloom")):
-        from journal.filters import drop_from_sidecar
+        from journal.filters.sidecar import drop_from_sidecar
 
         drop_from_sidecar(found, [p.name for p in stray])
 

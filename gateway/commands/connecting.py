@@ -18,8 +18,8 @@ from gateway.commands.failure import CONNECTION, fail
 from gateway.databases import is_database
 from gateway.dbapi.connection import Connection
 from gateway.warehouses import parse_url
+from journal.embedded.warehouse import DATABASE_FILE
 from journal.errors import Code, PalimpsestError
-from journal.warehouse import DATABASE_FILE
 from rewriter.syntax.parsing import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])

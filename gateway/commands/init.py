@@ -16,7 +16,7 @@ from gateway.commands.connecting import (
     url_of,
 )
 from gateway.warehouses import parse_url
-from journal.warehouse import DATABASE_FILE
+from journal.embedded.warehouse import DATABASE_FILE
 
 
 @click.command("init")

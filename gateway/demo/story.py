@@ -20,8 +20,8 @@ from gateway.demo.telling import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import Column
+from journal.embedded.warehouse import DATABASE_FILE
 from journal.errors import Code, PalimpsestError
-from journal.warehouse import DATABASE_FILE
 
 MARK = ".palimpsest-demo"
 """File that says a warehouse was made here, so that the next run may replace it."""

@@ -12,9 +12,9 @@ from datetime import timedelta
 from gateway.erasing import subjects_of
 from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.jobs.report import JobReport, Volume
-from journal.journal import Journal
 from journal.stores.elsewhere import below, is_elsewhere, local_path, read_file, write_file
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"

@@ -19,8 +19,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.procedures import hive
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
-from journal.journal import Journal
 from journal.protocol import OpenJournal
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _here(place: str, name: str) -> Iterator[bool]:
 
 @contextmanager
 def _in_database(journal: DatabaseJournal, name: str) -> Iterator[bool]:
-    from journal.stores import postgres_jobs as rows_of
+    from journal.stores.postgres import jobs as rows_of
 
     with journal.reading_session() as session:
         is_mine = rows_of.try_alone(session, name)

@@ -24,7 +24,7 @@ from journal.jobs import backups, carried, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.carried import Carrier
 from journal.jobs.report import JobReport
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 
 _COPYING = timedelta(days=7)
 """How long a backup that is being copied is kept if the process ends meanwhile."""

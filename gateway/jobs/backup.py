@@ -22,7 +22,7 @@ from journal.jobs.retired import RetiredSegment
 from journal.jobs.swap import settled_version
 from journal.jobs.turns import job_turn
 from journal.jobs.unsealed import unsealed
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 from journal.stores.elsewhere import is_elsewhere, local_path
 from journal.version import Version
 

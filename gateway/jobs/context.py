@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
 from gateway.procedures import committed_now, database, embedded, hive
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, Progress
 from journal.jobs.report import JobReport
-from journal.journal import Journal
 from journal.policy import Policy, policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table

@@ -20,6 +20,7 @@ from gateway.jobs.context import JobContext
 from gateway.running import Asked, digest
 from gateway.time_points import TimePoints
 from journal.catalog import change_to_json
+from journal.embedded.statement import Statement
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine
 from journal.plan import (
@@ -36,9 +37,8 @@ from journal.plan import (
 from journal.relations import column, ident
 from journal.schema import Table
 from journal.segment import Manifest, RowCounts, SegmentFile
-from journal.statement import Statement
 from journal.stores.base import StagedRows
-from journal.stores.duckdb_layout import fields_of, segment_rows
+from journal.stores.duckdb.layout import fields_of, segment_rows
 from journal.transaction import StatementWrites, Transaction
 from rewriter.names import INTERNAL
 from rewriter.syntax.parsing import Parsed

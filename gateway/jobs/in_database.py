@@ -17,7 +17,7 @@ from journal.database.carrying import DatabaseCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.report import JobReport, Volume
-from journal.stores.postgres_jobs import retired
+from journal.stores.postgres.jobs import retired
 
 
 def keeper(context: JobContext) -> in_store.Keeper:

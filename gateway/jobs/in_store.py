@@ -16,7 +16,7 @@ from journal.jobs import backups, copies
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.carried import Carrier
 from journal.jobs.report import UNKNOWN, JobReport, Volume
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 from journal.version import Version, from_datetime
 
 

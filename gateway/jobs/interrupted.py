@@ -13,7 +13,7 @@ from collections.abc import Collection
 from gateway.jobs.alone import Alone
 from journal.jobs import backups
 from journal.protocol import OpenJournal
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 from journal.version import to_datetime
 
 

@@ -20,7 +20,7 @@ from journal.hive.carrying import HiveCarrier
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.report import UNKNOWN, JobReport, Volume
-from journal.stores import sql_retired
+from journal.stores.beside import retired as sql_retired
 
 _READ_MAX = timedelta(days=1)
 """How long a backup that is being restored is kept if the process ends meanwhile."""

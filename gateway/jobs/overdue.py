@@ -6,8 +6,8 @@ Each store has its own list of what jobs have replaced. Only looks.
 from __future__ import annotations
 
 from gateway.procedures import hive
+from journal.embedded.journal import Journal
 from journal.jobs import backups, retired
-from journal.journal import Journal
 from journal.protocol import OpenJournal
 
 

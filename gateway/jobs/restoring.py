@@ -17,8 +17,8 @@ from gateway.conditions import read_condition
 from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
 from gateway.running import Asked
-from journal.commit import Author
 from journal.duration import Duration, Unit
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
 from journal.jobs.backups import Backup

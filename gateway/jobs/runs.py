@@ -31,8 +31,8 @@ from journal.jobs.report import JobReport
 from journal.policy import policy_of
 from journal.protocol import OpenJournal
 from journal.schema import Table
-from journal.stores import duckdb_maintenance as rows_of
 from journal.stores.base import StoreSession
+from journal.stores.duckdb import maintenance as rows_of
 from journal.stores.elsewhere import shown_place
 from journal.version import to_datetime
 

@@ -17,7 +17,7 @@ from journal.jobs.backups import Backup
 from journal.jobs.report import JobReport, Volume
 from journal.jobs.retired import RetiredSegment
 from journal.jobs.turns import job_turn
-from journal.stores import duckdb_catalog
+from journal.stores.duckdb import catalog as duckdb_catalog
 from journal.version import from_datetime
 
 Chosen = Callable[[RetiredSegment], bool]

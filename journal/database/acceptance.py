@@ -40,12 +40,11 @@ from journal.relations import column, union_all, version_value
 from journal.segment import Fields, Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores import postgres_flat as flat
-from journal.stores import postgres_layout as layout
-from journal.stores import postgres_sought
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_fence import hold_writers
-from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres import flat, layout
+from journal.stores.postgres import sought as postgres_sought
+from journal.stores.postgres.fence import hold_writers
+from journal.stores.postgres.flat import is_flat
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
 
 _FOUND = "keys_found"

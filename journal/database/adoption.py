@@ -15,31 +15,31 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal.commit import Author
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.distribution import PROPERTY as DISTRIBUTED
 from journal.distribution import spelt
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_before import indexes_in, length_checks, remembered, texts_in
-from journal.stores.postgres_flat import index_of
-from journal.stores.postgres_partitions import partitioning_in
-from journal.stores.postgres_sequences import sequences
-from journal.stores.postgres_survey import (
+from journal.stores.postgres.before import indexes_in, length_checks, remembered, texts_in
+from journal.stores.postgres.flat import index_of
+from journal.stores.postgres.partitions import partitioning_in
+from journal.stores.postgres.sequences import sequences
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.survey import (
     FoundColumn,
     FoundTable,
     distribution_in,
     find,
     spelling,
 )
-from journal.stores.postgres_takeover import TAKEN
-from journal.stores.postgres_text import rendered
-from journal.stores.postgres_ties import secured, ties, unique_indexes
+from journal.stores.postgres.takeover import TAKEN
+from journal.stores.postgres.text import rendered
+from journal.stores.postgres.ties import secured, ties, unique_indexes
 from journal.transaction import StatementWrites
 from journal.version import Version, VersionType
 

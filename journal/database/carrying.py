@@ -24,12 +24,12 @@ from journal.plan import STORE_SCHEMA, Query
 from journal.schema import Table
 from journal.scratch import scratch
 from journal.segment import Fields, Segment, SegmentFile
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_rows import as_texts, in_arrow, show_texts, text_schema
+from journal.stores.postgres import layout
+from journal.stores.postgres.rows import as_texts, in_arrow, show_texts, text_schema
+from journal.stores.postgres.store import PostgresSession
 
 if TYPE_CHECKING:
-    from journal.filters import FileFilters
+    from journal.filters.sidecar import FileFilters
 
 _PART = "carried_rows"
 

@@ -33,10 +33,10 @@ from journal.relations import Reader, column
 from journal.schema import Table
 from journal.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.state import TableState
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
-from journal.stores.postgres_partitions import create_sealed
+from journal.stores.postgres import layout
+from journal.stores.postgres.flat import is_flat
+from journal.stores.postgres.partitions import create_sealed
+from journal.stores.postgres.store import PostgresSession
 from journal.version import Version
 
 _REPLANS_MAX = 3

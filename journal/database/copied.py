@@ -34,8 +34,8 @@ from journal.plan import Query
 from journal.schema import Table
 from journal.scratch import scratch
 from journal.segment import Segment, SegmentFile
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import layout
+from journal.stores.postgres.store import PostgresSession
 
 
 def search(journal: DatabaseJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:

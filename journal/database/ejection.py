@@ -5,16 +5,16 @@ One commit each; UNDROP TABLE brings a table back.
 
 from __future__ import annotations
 
-from journal.commit import Author
 from journal.database.adoption import commit
 from journal.database.journal import DatabaseJournal
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import DropRelation
 from journal.schema import CatalogSnapshot, Table, TableName
-from journal.stores.postgres_flat import is_flat, moved
-from journal.stores.postgres_leaving import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
-from journal.stores.postgres_plain import Lost
-from journal.stores.postgres_public import reads
+from journal.stores.postgres.flat import is_flat, moved
+from journal.stores.postgres.leaving import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
+from journal.stores.postgres.plain import Lost
+from journal.stores.postgres.public import reads
 
 
 def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:

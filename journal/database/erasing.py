@@ -51,9 +51,9 @@ from journal.scratch import sweep_scratch
 from journal.segment import Fields, Segment
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres import layout
+from journal.stores.postgres.flat import is_flat
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import rows_in_layout
 
 _ROUNDS_MAX = 5

@@ -27,11 +27,9 @@ from journal.relations import union_all
 from journal.schema import Table
 from journal.segment import Fields, Segment, Tier
 from journal.state import JournalState, TableState
-from journal.stores import postgres_exchange as exchanging
-from journal.stores import postgres_flat as flat
-from journal.stores import postgres_jobs as jobs
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import exchange as exchanging
+from journal.stores.postgres import flat, jobs, layout
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of, rows_in_layout
 from journal.version import Version
 

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from journal.database.journal import DatabaseJournal
 from journal.schema import Table
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import index_of, is_flat, journal_table
+from journal.stores.postgres.flat import index_of, is_flat, journal_table
+from journal.stores.postgres.store import PostgresSession
 
 _INDEXES = (
     "SELECT ARRAY(SELECT a.attname::text FROM unnest(i.indkey) WITH ORDINALITY AS k(n, place)"

@@ -16,24 +16,24 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from journal.commit import Author, staged_files
 from journal.database import section
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
 from journal.database.statement import DatabaseStatement
+from journal.embedded.commit import Author, staged_files
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table
 from journal.segment import SegmentFile
 from journal.state import JournalState
-from journal.stores import postgres_catalog as rows_of
 from journal.stores.catalog_format import StateRow
-from journal.stores.postgres import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
-from journal.stores.postgres_errors import lost_at_commit
-from journal.stores.postgres_layout import drop_rows
-from journal.stores.postgres_pool import PostgresStore
-from journal.stores.postgres_rows import show_rows, staged_table
-from journal.stores.postgres_text import PUBLIC_SCHEMA, rendered
+from journal.stores.postgres import catalog as rows_of
+from journal.stores.postgres.errors import lost_at_commit
+from journal.stores.postgres.layout import drop_rows
+from journal.stores.postgres.pool import PostgresStore
+from journal.stores.postgres.rows import show_rows, staged_table
+from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
+from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version

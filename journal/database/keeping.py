@@ -28,11 +28,10 @@ from journal.relations_flat import FLAT
 from journal.schema import Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.state import TableState
-from journal.stores import postgres_flat as flat
-from journal.stores import postgres_jobs as rows_of
-from journal.stores import postgres_layout as layout
 from journal.stores.base import StoreSession
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import flat, layout
+from journal.stores.postgres import jobs as rows_of
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 

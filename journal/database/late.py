@@ -19,9 +19,9 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
-from journal.stores import postgres_layout as layout
-from journal.stores import postgres_sought
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import layout
+from journal.stores.postgres import sought as postgres_sought
+from journal.stores.postgres.store import PostgresSession
 
 
 def side(journal: DatabaseJournal) -> Late:

@@ -14,7 +14,7 @@ from journal.dangling import dangling
 from journal.dependents import Dependents, dependents_of, refused
 from journal.errors import Code, PalimpsestError
 from journal.state import JournalState
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres.store import PostgresSession
 
 
 def left_behind(

@@ -15,9 +15,8 @@ from journal.database.journal import DatabaseJournal
 from journal.relations import column, ident
 from journal.schema import Table
 from journal.state import TableState
-from journal.stores import postgres_jobs as jobs
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import jobs, layout
+from journal.stores.postgres.store import PostgresSession
 
 _FOUND = "keys_found"
 

@@ -16,8 +16,8 @@ from journal.relations import column, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.state import TableState
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
+from journal.stores.postgres import layout
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import rows_in_layout
 from journal.wall_clock import wall_clock_us
 

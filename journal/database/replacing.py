@@ -27,9 +27,9 @@ from journal.plan import STORE_SCHEMA
 from journal.schema import Table
 from journal.segment import RowCounts, Segment
 from journal.state import JournalState, TableState
-from journal.stores import postgres_jobs as rows_of
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import BEGIN_SECTION, PostgresSession
+from journal.stores.postgres import jobs as rows_of
+from journal.stores.postgres import layout
+from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 

@@ -36,10 +36,9 @@ from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, Tier
 from journal.state import TableState
-from journal.stores import postgres_jobs as jobs
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_flat import is_flat
+from journal.stores.postgres import jobs, layout
+from journal.stores.postgres.flat import is_flat
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 

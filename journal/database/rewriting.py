@@ -19,9 +19,9 @@ from journal.plan import STORE_SCHEMA, Query
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.state import TableState
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_partitions import create_sealed
+from journal.stores.postgres import layout
+from journal.stores.postgres.partitions import create_sealed
+from journal.stores.postgres.store import PostgresSession
 from journal.version import Version
 
 Rows = Callable[[exp.Table, Fields], exp.Query]

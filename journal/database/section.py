@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from journal import conflicts, references
 from journal.catalog import apply
-from journal.commit import Author, check_catalog, transaction_row
-from journal.direct import direct_row
+from journal.embedded.commit import Author, check_catalog, transaction_row
+from journal.embedded.direct import direct_row
 from journal.erasure.fence import Fence
 from journal.plan import PutRelation, Query, physical
 from journal.relations import Reader, column, version_value
@@ -25,18 +25,15 @@ from journal.restamp import restamp_query
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.state import JournalState, TableState
-from journal.stores import postgres_catalog as rows_of
-from journal.stores import postgres_fence as fencing
-from journal.stores import postgres_flat as flat
-from journal.stores import postgres_layout as layout
-from journal.stores import postgres_public as public
-from journal.stores import postgres_readers as readers
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_jobs import replaced, was_erased
-from journal.stores.postgres_rows import show_rows, staged_table
-from journal.stores.postgres_takeover import TAKEN, bare, take_over
+from journal.stores.postgres import catalog as rows_of
+from journal.stores.postgres import fence as fencing
+from journal.stores.postgres import flat, layout, public, readers
+from journal.stores.postgres.jobs import replaced, was_erased
+from journal.stores.postgres.rows import show_rows, staged_table
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.takeover import TAKEN, bare, take_over
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version

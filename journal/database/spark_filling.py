@@ -15,10 +15,10 @@ from journal.jobs.contract import Engine, Json, Progress
 from journal.relations import column, ident
 from journal.schema import Table, fold
 from journal.segment import Fields, Tier
-from journal.stores import postgres_layout as layout
-from journal.stores.postgres import PostgresSession
-from journal.stores.postgres_layout import insert_fields
-from journal.stores.postgres_text import shortened
+from journal.stores.postgres import layout
+from journal.stores.postgres.layout import insert_fields
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import shortened
 
 FUNCTION = "spark_compaction.jdbc:fill"
 WITHOUT = "spark_compaction.jdbc:without"

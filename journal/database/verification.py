@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
+from journal.embedded.verification import Problem, Verification
 from journal.erasure.guard import suppressed_since
 from journal.errors import Code, PalimpsestError
 from journal.relations import Reader
@@ -14,10 +15,9 @@ from journal.row_checks import row_checks
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import TableState
-from journal.stores import postgres_layout as layout
 from journal.stores.base import Progress
-from journal.stores.postgres_flat import moved
-from journal.verification import Problem, Verification
+from journal.stores.postgres import layout
+from journal.stores.postgres.flat import moved
 
 _NOT_OF_THE_JOURNAL = {
     Code.STORE_LOST,

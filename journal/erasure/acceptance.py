@@ -18,6 +18,8 @@ from sqlglot import exp
 
 from journal.dangling import dangling
 from journal.dependents import Dependents, dependents_of, refused
+from journal.embedded.journal import Journal
+from journal.embedded.statement import Statement
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT
 from journal.erasure.depending import Followed, Follower, together
@@ -34,14 +36,12 @@ from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
 from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
-from journal.journal import Journal
 from journal.schema import Table
 from journal.state import TableState
-from journal.statement import Statement
-from journal.stores import duckdb_layout as layout
 from journal.stores import erasure_rows as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_keys import write_keys
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.keys import write_keys
+from journal.stores.duckdb.store import DuckDBSession
 
 _ROUNDS_MAX = 5
 _LATE_FILES_MAX = 16

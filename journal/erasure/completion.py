@@ -11,23 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from journal import commit as section
+from journal.embedded import commit as section
+from journal.embedded.journal import Journal
+from journal.embedded.recovery import is_staged, unlisted_files
+from journal.embedded.staging import sweep
 from journal.erasure import audit
 from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
 from journal.erasure.sought import forget_stale
 from journal.erasure.wanted import requests
 from journal.jobs import retired
-from journal.journal import Journal
-from journal.recovery import is_staged, unlisted_files
 from journal.scratch import sweep_scratch
-from journal.staging import sweep
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_file import Reopen
-from journal.stores.duckdb_live_copy import copy_live
-from journal.stores.duckdb_public import refresh_views
+from journal.stores.duckdb.file import Reopen
+from journal.stores.duckdb.live_copy import copy_live
+from journal.stores.duckdb.public import refresh_views
+from journal.stores.duckdb.store import DuckDBSession
 
 WAIT_S = 5.0
 

@@ -19,20 +19,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.dependents import Dependents, dependents_of
+from journal.embedded.journal import Journal
 from journal.erasure.kept import rows_copied
 from journal.erasure.locate import Search, by_fields
 from journal.erasure.reach import check_searched
 from journal.erasure.scope import Scope
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, retired
-from journal.journal import Journal
 from journal.plan import Query
 from journal.relations import column, ident, union_all
 from journal.schema import Reference, Table
 from journal.segment import Head, Segment
 from journal.state import JournalState
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 
 _LEVELS_MAX = 1_000
 _ASKED = "depending_on"

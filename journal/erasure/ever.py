@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from journal.journal import Journal
+from journal.embedded.journal import Journal
+from journal.embedded.statement import Statement
 from journal.protocol import OpenStatement
 from journal.schema import Column, Table, fold
-from journal.statement import Statement
-from journal.stores.duckdb_layout import refresh_tiers
+from journal.stores.duckdb.layout import refresh_tiers
 
 
 def show_ever(journal: Journal, statement: OpenStatement, table: Table) -> Table:

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from journal.filters import KEY, FileFilters, hash_keys, read_sidecar
-from journal.hashing import Hashes
+from journal.filters.hashing import Hashes
+from journal.filters.sidecar import KEY, FileFilters, hash_keys, read_sidecar
 from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Table
 from journal.segment import Fields, Head, RowCounts, Segment, SegmentFile
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 
 _FILE = "_of_file"
 _KEYS = "held_keys"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from journal.embedded.journal import Journal
 from journal.erasure.copied import look_there
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.reach import OUT_OF_REACH, Unsearched
@@ -24,7 +25,6 @@ from journal.jobs import backups, copied_filters, copies, retired
 from journal.jobs.backups import Backup
 from journal.jobs.contract import silent
 from journal.jobs.turns import job_turn
-from journal.journal import Journal
 from journal.schema import Table
 
 

@@ -12,6 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from journal.embedded.journal import Journal
 from journal.erasure import sought
 from journal.erasure.copied import Copied
 from journal.erasure.kept import rows_of_copy, search_copy
@@ -22,11 +23,10 @@ from journal.erasure.secret import PRIVATE, lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, requests
 from journal.jobs.backups import Backup
-from journal.journal import Journal
 from journal.state import TableState
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_keys import write_keys
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.keys import write_keys
+from journal.stores.duckdb.store import DuckDBSession
 
 
 def side(journal: Journal) -> Late:

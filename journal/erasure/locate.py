@@ -16,18 +16,18 @@ from pathlib import Path as FilePath
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.embedded.integrity import SegmentChecker
+from journal.embedded.statement import Statement
 from journal.erasure.descriptor import Identity
 from journal.erasure.matching import Matcher
 from journal.erasure.wanted import Aim, Subjects
-from journal.filters import FileFilters, asked, read_sidecar
-from journal.hashing import Hashes
-from journal.integrity import SegmentChecker
+from journal.filters.hashing import Hashes
+from journal.filters.sidecar import FileFilters, asked, read_sidecar
 from journal.protocol import OpenStatement
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, SegmentFile
-from journal.statement import Statement
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 
 Bring = Callable[[Collection[str]], AbstractContextManager[Mapping[str, FilePath]]]
 """Files of a copy by their paths there, brought here for as long as the block lasts."""

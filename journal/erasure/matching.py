@@ -20,8 +20,8 @@ from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Table
 from journal.segment import Fields
-from journal.stores import duckdb_layout as layout
 from journal.stores.base import StoreSession
+from journal.stores.duckdb import layout
 
 _SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _BIGINT_LETTERS = len(str(-(2**63)))

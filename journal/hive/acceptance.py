@@ -37,9 +37,10 @@ from journal.hive.session import HiveSession
 from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
 from journal.protocol import OpenStatement
 from journal.state import TableState
-from journal.stores import erasure_rows, sql_sought
-from journal.stores import sql_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
+from journal.stores import erasure_rows
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import sought as sql_sought
+from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
 
 _KEYS = "erase_keys"

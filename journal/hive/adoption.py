@@ -12,21 +12,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from journal.commit import Author
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive.journal import HiveJournal
 from journal.hive.section import Alongside
 from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.schema import Column, JournalFormat, Table, TableName, fold
 from journal.segment import RowCounts
-from journal.stores import hive_layout as layout
-from journal.stores import hive_plain as plain_tables
 from journal.stores.base import RowSet, StagedRows
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_apache_nested import check_adopted
-from journal.stores.hive_layout import BUCKETED, PARTITIONED
-from journal.stores.hive_plain import ADOPTED, TAKEN, Plain
-from journal.stores.hive_types import kind_of
+from journal.stores.hive import layout
+from journal.stores.hive import plain as plain_tables
+from journal.stores.hive.apache_nested import check_adopted
+from journal.stores.hive.layout import BUCKETED, PARTITIONED
+from journal.stores.hive.plain import ADOPTED, TAKEN, Plain
+from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.types import kind_of
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites
 

@@ -18,10 +18,10 @@ from journal.hive.statement import HiveStatement, write_held
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment, Tier
-from journal.stores import hive_layout as layout
-from journal.stores import hive_plain
 from journal.stores.base import MemoryRows, RowSet, StagedRows
-from journal.stores.duckdb_rows import together
+from journal.stores.duckdb.rows import together
+from journal.stores.hive import layout
+from journal.stores.hive import plain as hive_plain
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 

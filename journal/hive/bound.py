@@ -16,13 +16,13 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import Query
 from journal.relations import ident
 from journal.schema import Table, fold
-from journal.stores import hive_layout as layout
 from journal.stores.base import Parameters, ResultColumn
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_layout import fields_of
-from journal.stores.hive_apache_nested import check_use, is_nested
-from journal.stores.hive_refused import refused
-from journal.stores.hive_types import Kind, kind_of, spark_type
+from journal.stores.duckdb.layout import fields_of
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive import layout
+from journal.stores.hive.apache_nested import check_use, is_nested
+from journal.stores.hive.refused import refused
+from journal.stores.hive.types import Kind, kind_of, spark_type
 
 _PREFIX = "typed_"
 _MOMENTS = {

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from journal.segment import RowCounts
 from journal.stores.base import MemoryRows, RowSet
-from journal.stores.duckdb_rows import together
+from journal.stores.duckdb.rows import together
 from journal.transaction import Transaction
 
 

@@ -25,13 +25,13 @@ from journal.relations import column
 from journal.schema import Table
 from journal.scratch import scratch
 from journal.segment import Fields, Segment, SegmentFile
-from journal.stores import hive_layout as layout
 from journal.stores.base import ResultColumn
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_rows import HeldRelation, held_relation
+from journal.stores.hive import layout
+from journal.stores.hive.rows import HeldRelation, held_relation
+from journal.stores.hive.store import HiveConnection
 
 if TYPE_CHECKING:
-    from journal.filters import FileFilters
+    from journal.filters.sidecar import FileFilters
 
 _PART = "carried_rows"
 

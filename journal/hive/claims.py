@@ -21,10 +21,10 @@ from journal.relations import column, version_value
 from journal.schema import Table
 from journal.segment import Tier
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
 from journal.stores.base import MemoryRows, RowSet, StagedRows
-from journal.stores.duckdb_rows import show_rows
+from journal.stores.beside import catalog as rows_of
+from journal.stores.duckdb.rows import show_rows
+from journal.stores.hive import layout
 from journal.transaction import Transaction
 from journal.version import Version
 

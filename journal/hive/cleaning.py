@@ -14,11 +14,12 @@ from journal.errors import PalimpsestError
 from journal.hive.journal import HiveJournal
 from journal.hive.made import made_us
 from journal.jobs import backups
-from journal.stores import hive_layout as layout
-from journal.stores import hive_plain, sql_retired
-from journal.stores import sql_catalog as rows_of
-from journal.stores.hive import HiveConnection
-from journal.stores.sql_retired import Retired
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import retired as sql_retired
+from journal.stores.beside.retired import Retired
+from journal.stores.hive import layout
+from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.store import HiveConnection
 
 REAPING = "reaping"
 """The lease of whoever drops retired segments, or has one kept that might go."""

@@ -35,10 +35,10 @@ from journal.relations import Reader, column, ident, union_all, version_type
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment, Tier
 from journal.state import JournalState, TableState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
+from journal.stores.beside import catalog as rows_of
 from journal.stores.catalog_format import JournalRow
-from journal.stores.hive import HiveConnection
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
 from journal.stores.row_layout import present_keys
 from journal.transaction import Transaction
 

@@ -36,7 +36,7 @@ from journal.jobs.contract import silent
 from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment, SegmentFile
 from journal.state import TableState
-from journal.stores import hive_layout as layout
+from journal.stores.hive import layout
 
 
 def search(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:

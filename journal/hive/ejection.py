@@ -13,7 +13,7 @@ from contextlib import suppress
 from sqlglot import exp
 
 from journal import conflicts
-from journal.commit import Author
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive.adoption import commit, show
 from journal.hive.intact import check_whole
@@ -24,13 +24,13 @@ from journal.plan import DropRelation
 from journal.relations import Reader, business_outputs
 from journal.schema import Table, TableName
 from journal.state import JournalState, TableState
-from journal.stores import hive_layout as layout
-from journal.stores import hive_plain as plain_tables
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_apache_nested import as_shown
-from journal.stores.hive_layout import PARTITIONED
-from journal.stores.hive_plain import EJECTED, HISTORY, TAKEN
-from journal.stores.sql_engine import CatalogConnection
+from journal.stores.beside.engine import CatalogConnection
+from journal.stores.hive import layout
+from journal.stores.hive import plain as plain_tables
+from journal.stores.hive.apache_nested import as_shown
+from journal.stores.hive.layout import PARTITIONED
+from journal.stores.hive.plain import EJECTED, HISTORY, TAKEN
+from journal.stores.hive.store import HiveConnection
 from journal.transaction import Transaction
 
 

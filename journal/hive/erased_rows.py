@@ -17,7 +17,7 @@ from journal.hive.statement import HiveStatement
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Manifest, Segment
-from journal.stores import hive_layout as layout
+from journal.stores.hive import layout
 from journal.stores.row_layout import present_keys
 
 ERASED = "erased_keys"

@@ -39,13 +39,14 @@ from journal.jobs.report import JobReport, Work
 from journal.schema import Table
 from journal.scratch import sweep_scratch
 from journal.state import TableState
-from journal.stores import erasure_rows, sql_retired
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.hive import HiveConnection
+from journal.stores import erasure_rows
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import retired as sql_retired
+from journal.stores.beside.engine import CatalogConnection
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
 from journal.stores.row_layout import rows_in_layout
-from journal.stores.sql_engine import CatalogConnection
 
 
 def erase(

@@ -23,8 +23,8 @@ from journal.plain_rows import Key, Row, of_arrow
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, Segment, Tier
-from journal.stores import hive_layout as layout
 from journal.stores.base import MemoryRows
+from journal.stores.hive import layout
 from journal.stores.row_layout import fields_of
 from journal.version import Version
 

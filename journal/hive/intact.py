@@ -14,8 +14,8 @@ from journal.errors import Code, PalimpsestError
 from journal.hive.missing import blaming, lacking
 from journal.schema import Table
 from journal.segment import RowCounts, Segment
-from journal.stores import hive_layout as layout
-from journal.stores.hive import HiveConnection
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
 
 
 def counted(

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from journal.commit import Author, staged_files
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
+from journal.embedded.commit import Author, staged_files
 from journal.erasure.fence import Fence
 from journal.erasure.guard import load_fence
 from journal.errors import Code, PalimpsestError
@@ -40,15 +40,16 @@ from journal.schema import Table
 from journal.scratch import Scratch
 from journal.segment import Fields, SegmentFile
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
-from journal.stores import hive_plain, sql_retired
-from journal.stores import sql_catalog as rows_of
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import retired as sql_retired
+from journal.stores.beside.engine import CatalogConnection, CatalogDatabase
 from journal.stores.catalog_format import StateRow
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_file import DuckDBStore
-from journal.stores.hive import HiveConnection, HiveStore
+from journal.stores.duckdb.file import DuckDBStore
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive import layout
+from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.row_layout import fields_of
-from journal.stores.sql_engine import CatalogConnection, CatalogDatabase
 from journal.transaction import Transaction
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version

@@ -24,13 +24,13 @@ from journal.jobs.backups import Backup, Naming
 from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment
 from journal.state import JournalState, TableState
-from journal.stores import duckdb_maintenance as rows_of_upkeep
-from journal.stores import sql_catalog as rows_of
-from journal.stores import sql_retired
 from journal.stores.base import StoreSession
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.hive import HiveConnection
-from journal.stores.sql_engine import CatalogConnection
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import retired as sql_retired
+from journal.stores.beside.engine import CatalogConnection
+from journal.stores.duckdb import maintenance as rows_of_upkeep
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive.store import HiveConnection
 
 
 def make(journal: HiveJournal, table: Table, naming: Naming) -> Backup:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.plan import Query
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.postgres_select import result_names
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.postgres.select import result_names
 
 
 def labels_of(query: Query, local: DuckDBSession) -> list[str]:

@@ -23,8 +23,9 @@ from journal.hive.journal import HiveJournal
 from journal.hive.leases import Held
 from journal.hive.rewriting import staging
 from journal.schema import Table
-from journal.stores import erasure_rows, sql_sought
-from journal.stores import sql_catalog as rows_of
+from journal.stores import erasure_rows
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import sought as sql_sought
 
 _KEYS = "late_keys"
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from journal.errors import Code, PalimpsestError
-from journal.stores import sql_catalog as rows_of
-from journal.stores.sql_engine import CatalogConnection, CatalogDatabase
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside.engine import CatalogConnection, CatalogDatabase
 
 DURATION_S = 15.0
 _PAUSE_S = (0.01, 0.05)

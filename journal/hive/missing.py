@@ -16,10 +16,10 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA
 from journal.schema import Table, fold
 from journal.segment import Segment
-from journal.stores import hive_layout as layout
 from journal.stores.base import Parameters
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_reach import is_deep, too_far
+from journal.stores.hive import layout
+from journal.stores.hive.reach import is_deep, too_far
+from journal.stores.hive.store import HiveConnection
 
 _TAKES_NO_ROWS = frozenset(
     {Code.UNKNOWN_TABLE, Code.UNKNOWN_SCHEMA, Code.WRONG_OBJECT, Code.COLUMN_COUNT}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from journal.hive.tiers import SeenTiers
-from journal.stores import hive_layout as layout
+from journal.stores.hive import layout
 
 Needed = Mapping[str, frozenset[str]]
 """By table of the store's own the partitions that must be there."""

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from journal.relations import column, ident, union_all
 from journal.segment import Fields, RowCounts, Segment, Tier
-from journal.stores import hive_layout as layout
-from journal.stores.hive import HiveConnection
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
 from journal.stores.base import Parameters
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.hive_engine import Engine
-from journal.stores.hive_json import note_json
-from journal.stores.hive_known_types import has_nested
-from journal.stores.hive_nested import note_types
-from journal.stores.hive_rows import HeldRelation, held_relation
-from journal.stores.hive_text import Template, rendered
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive.engine import Engine
+from journal.stores.hive.json import note_json
+from journal.stores.hive.known_types import has_nested
+from journal.stores.hive.nested import note_types
+from journal.stores.hive.rows import HeldRelation, held_relation
+from journal.stores.hive.text import Template, rendered
 
 
 class Places:

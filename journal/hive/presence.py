@@ -28,11 +28,11 @@ from journal.hive.tiers import SeenTiers
 from journal.hive.whole import Asked, Difference, Whole
 from journal.jobs import backups
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_retired
-from journal.stores.hive import HiveConnection, Row
-from journal.stores.hive_engine import Engine
-from journal.stores.hive_shown import partitions_text
+from journal.stores.beside import retired as sql_retired
+from journal.stores.hive import layout
+from journal.stores.hive.engine import Engine
+from journal.stores.hive.shown import partitions_text
+from journal.stores.hive.store import HiveConnection, Row
 
 if TYPE_CHECKING:
     from journal.hive.journal import HiveJournal

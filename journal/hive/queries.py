@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column
 from journal.schema import fold
-from journal.stores.hive_types import Kind
+from journal.stores.hive.types import Kind
 
 CATALOG = frozenset({"transactions", "holds", "jobs", "backups"})
 HELD = "held_"

@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from journal.erasure.fence import Fence
 from journal.erasure.guard import load_fence
-from journal.stores import duckdb_maintenance, erasure_rows, sql_jobs
-from journal.stores import sql_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.sql_engine import CatalogConnection
+from journal.stores import erasure_rows
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import jobs as sql_jobs
+from journal.stores.beside.engine import CatalogConnection
+from journal.stores.duckdb import maintenance as duckdb_maintenance
+from journal.stores.duckdb.store import DuckDBSession
 
 _RELATIONS = {
     "erasures": "id state accepted updated detail".split(),

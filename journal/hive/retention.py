@@ -39,8 +39,8 @@ from journal.plan import Query
 from journal.policy import policy_of
 from journal.relations import column
 from journal.segment import Segment
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
+from journal.stores.beside import catalog as rows_of
+from journal.stores.hive import layout
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 

@@ -26,12 +26,12 @@ from journal.relations import column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import TableState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
-from journal.stores import sql_retired
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside import retired as sql_retired
+from journal.stores.beside.engine import CatalogConnection
+from journal.stores.beside.retired import Retired
 from journal.stores.catalog_format import JournalRow
-from journal.stores.sql_engine import CatalogConnection
-from journal.stores.sql_retired import Retired
+from journal.stores.hive import layout
 from journal.version import Version
 
 SILENT = dict.fromkeys(("read.bytes", "written.bytes", "removed.bytes"), UNKNOWN)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.catalog import apply
-from journal.commit import Author, check_catalog, transaction_row
+from journal.embedded.commit import Author, check_catalog, transaction_row
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.hive.appending import Appending
@@ -26,11 +26,11 @@ from journal.plan import DropRelation, PutRelation
 from journal.schema import Table
 from journal.segment import Manifest, RowCounts, Segment
 from journal.state import JournalState, TableState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside.engine import CatalogConnection
 from journal.stores.catalog_format import JournalRow, StateRow
+from journal.stores.hive import layout
 from journal.stores.row_layout import fields_of
-from journal.stores.sql_engine import CatalogConnection
 from journal.transaction import Transaction
 from journal.version import Version
 

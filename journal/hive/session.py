@@ -32,12 +32,12 @@ from journal.relations import column, ident
 from journal.schema import fold
 from journal.segment import Fields
 from journal.stores.base import Parameters, ResultColumn
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_rows import show_rows
-from journal.stores.hive import HiveConnection, HiveStore, Row
-from journal.stores.hive_cursor import Column
-from journal.stores.hive_engine import Engine
-from journal.stores.hive_types import Kind, kind_of, whole_type
+from journal.stores.duckdb.rows import show_rows
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive.cursor import Column
+from journal.stores.hive.engine import Engine
+from journal.stores.hive.store import HiveConnection, HiveStore, Row
+from journal.stores.hive.types import Kind, kind_of, whole_type
 
 _INCOMING = "incoming_rows"
 

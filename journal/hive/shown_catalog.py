@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from journal.hive import records
 from journal.plan import STORE_SCHEMA
-from journal.stores import sql_catalog as rows_of
-from journal.stores.duckdb import DuckDBSession
-from journal.stores.duckdb_file import DuckDBStore
-from journal.stores.sql_engine import CatalogDatabase
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside.engine import CatalogDatabase
+from journal.stores.duckdb.file import DuckDBStore
+from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
 
 _SHOWN = "palimpsest_transactions"

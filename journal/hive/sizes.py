@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from journal.hive.needed import Needed
 from journal.relations import column, union_all
-from journal.stores import hive_layout as layout
+from journal.stores.hive import layout
 
 _BYTES = re.compile(r"^\W*Relation .*\bStatistics\(sizeInBytes=([^,)]+)", re.MULTILINE)
 _FOLDERS = re.compile(r"\bLocation: \w+\((\d+) paths\)")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.appending import count_kinds
-from journal.commit import Author
+from journal.embedded.appending import count_kinds
+from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive import shown_catalog
 from journal.hive.intact import count_rows
@@ -26,10 +26,10 @@ from journal.relations import column, ident, union_all
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
-from journal.stores.duckdb_rows import show_rows
-from journal.stores.hive_rows import held_relation
+from journal.stores.duckdb.rows import show_rows
+from journal.stores.hive import layout
+from journal.stores.hive.rows import held_relation
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
 from journal.version import Version

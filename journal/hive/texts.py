@@ -14,7 +14,7 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import Manifest
-from journal.stores.hive_text import Template
+from journal.stores.hive.text import Template
 
 _PLACE = "_hive_text"
 

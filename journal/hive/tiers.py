@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.schema import Table
 from journal.segment import Manifest, Segment, Tier
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
+from journal.stores.hive import layout
 from journal.transaction import Transaction
 
 _PHYSICAL = re.compile(r"t(\d+)(?:x(\d+))?_(base|delta|history)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from journal.embedded.verification import Problem, Verification
 from journal.errors import PalimpsestError
 from journal.hive import intact, keeping
 from journal.hive.journal import HiveJournal
@@ -12,9 +13,8 @@ from journal.row_checks import row_checks
 from journal.schema import Table
 from journal.segment import RowCounts, Segment
 from journal.state import TableState
-from journal.stores import hive_layout as layout
 from journal.stores.base import Progress
-from journal.verification import Problem, Verification
+from journal.stores.hive import layout
 
 
 class HiveUpkeep:

@@ -21,11 +21,11 @@ from journal.hive.tiers import SeenTiers
 from journal.relations import Reader, business_outputs, ident
 from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, TableName, View
 from journal.state import JournalState
-from journal.stores import hive_layout as layout
-from journal.stores import sql_catalog as rows_of
-from journal.stores.hive import HiveConnection, HiveStore
-from journal.stores.hive_apache_nested import as_shown
-from journal.stores.sql_engine import CatalogDatabase
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside.engine import CatalogDatabase
+from journal.stores.hive import layout
+from journal.stores.hive.apache_nested import as_shown
+from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.transaction import Transaction
 
 _LEASE = "views"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from journal.errors import PalimpsestError
 from journal.hive.sizes import Group, Size, count, question, told
-from journal.stores.hive import HiveConnection, Row
+from journal.stores.hive.store import HiveConnection, Row
 
 if TYPE_CHECKING:
     from journal.hive.journal import HiveJournal

@@ -8,8 +8,8 @@ from journal.hive.journal import HiveJournal
 from journal.hive.missing import append
 from journal.schema import Table
 from journal.segment import Fields
-from journal.stores import hive_layout as layout
-from journal.stores.hive import HiveConnection
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
 
 
 def write(

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from journal.errors import Code, PalimpsestError
 from journal.segment import Segment, SegmentFile
-from journal.stores import duckdb_maintenance as rows_of
 from journal.stores.base import StoreSession
+from journal.stores.duckdb import maintenance as rows_of
 from journal.version import Version
 
 if TYPE_CHECKING:
+    from journal.embedded.journal import Journal
     from journal.jobs.retired import RetiredSegment
-    from journal.journal import Journal
     from journal.schema import Table
     from journal.state import TableState
 

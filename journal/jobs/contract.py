@@ -22,7 +22,7 @@ from journal.version import Version
 
 if TYPE_CHECKING:
     # Executors load this module, and have no use for all that a journal needs.
-    from journal.journal import Journal
+    from journal.embedded.journal import Journal
     from journal.schema import Table
 
 Json = Any

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from journal.filters import FileFilters, read_sidecar, write_sidecar
+from journal.embedded.warehouse import SIDECAR
+from journal.filters.sidecar import FileFilters, read_sidecar, write_sidecar
 from journal.jobs.backups import Backup
 from journal.scratch import scratch
 from journal.stores.elsewhere import Folder
-from journal.warehouse import SIDECAR
 
 
 def here(root: Path, names: Mapping[str, str]) -> dict[str, FileFilters]:

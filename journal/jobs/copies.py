@@ -23,24 +23,24 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from journal.catalog import change_from_json, change_to_json
+from journal.embedded.journal import Journal
+from journal.embedded.staging import scratch_folder
+from journal.embedded.warehouse import safe_name
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
 from journal.jobs.backups import Backup, BackupKind
 from journal.jobs.contract import Progress
-from journal.journal import Journal
 from journal.plan import PutRelation
 from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.scratch import scratch
 from journal.segment import Segment, SegmentFile
-from journal.staging import scratch_folder
-from journal.stores import duckdb_maintenance as rows_of
+from journal.stores.duckdb import maintenance as rows_of
 from journal.stores.elsewhere import Folder, below, shown_place
 from journal.stores.parquet_files import checksum
-from journal.warehouse import safe_name
 
 if TYPE_CHECKING:
-    from journal.filters import FileFilters
+    from journal.filters.sidecar import FileFilters
 
 MANIFEST = "backup.json"
 WAREHOUSE = "warehouse"

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from journal.jobs import backups
 from journal.segment import Segment, SegmentFile
-from journal.stores import duckdb_maintenance
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import maintenance as duckdb_maintenance
+from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
 
 if TYPE_CHECKING:
-    from journal.journal import Journal
+    from journal.embedded.journal import Journal
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS _palimpsest.retired (id VARCHAR, table_id BIGINT, segment VARCHAR,"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from journal.embedded.journal import Journal
+from journal.embedded.sealing import seal
 from journal.jobs import backups, retired
 from journal.jobs.contract import Replacement
-from journal.journal import Journal
-from journal.sealing import seal
 from journal.segment import Manifest, Segment, SegmentFile
 from journal.state import JournalState, TableState
 from journal.version import Version

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from journal.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
-    from journal.journal import Journal
+    from journal.embedded.journal import Journal
 
 
 @contextmanager

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.embedded.sealing import by_layout, tier_of, versions_of
+from journal.embedded.warehouse import ROWS_PER_FILE, bounded_key
 from journal.plan import Query
 from journal.relations import column, union_all, version_value
 from journal.schema import Table
-from journal.sealing import by_layout, tier_of, versions_of
 from journal.segment import Head, RowCounts, Segment, SegmentFile
 from journal.state import TableState
-from journal.stores import duckdb_layout as layout
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb import layout
+from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
-from journal.warehouse import ROWS_PER_FILE, bounded_key
 
 _BYTES_PER_VALUE = 8
 """What a value takes in a file, where no file of the table says it better."""

@@ -17,7 +17,7 @@ from sqlglot import exp
 from journal.plan import Query
 from journal.segment import SegmentFile
 from journal.stores.base import Parameters
-from journal.stores.duckdb import DIALECT, DuckDBSession
+from journal.stores.duckdb.store import DIALECT, DuckDBSession
 
 _READ_BYTES = 1 << 20
 _FILES_MAX = 1_000_000

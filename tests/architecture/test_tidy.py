@@ -122,12 +122,12 @@ def test_nothing_subclasses_sqlglot() -> None:
 
 def test_each_driver_has_one_home() -> None:
     homes = {
-        "duckdb": r"journal/stores/duckdb\w*\.py",
-        "psycopg": r"journal/stores/postgres\w*\.py",
-        "pyhive": r"journal/stores/hive\w*\.py",
+        "duckdb": r"journal/stores/duckdb/\w+\.py",
+        "psycopg": r"journal/stores/postgres/\w+\.py",
+        "pyhive": r"journal/stores/hive/\w+\.py",
         "pyspark": r"spark_compaction/(session|daemon)\.py",
         "fsspec": r"journal/stores/elsewhere\.py",
-        "sqlalchemy": r"gateway/sqlalchemy_dialect\w*(\.py|/.*)|journal/stores/sql_\w+\.py",
+        "sqlalchemy": r"gateway/sqlalchemy_dialect\w*(\.py|/.*)|journal/stores/beside/\w+\.py",
         "pandas": r"gateway/dbapi/\w+\.py",
     }
     strays = []

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import gateway
-from journal.stores import postgres_catalog
+from journal.stores.postgres import catalog as postgres_catalog
 from tests.support.postgres import Cluster
 
 _AS_IT_WAS = (

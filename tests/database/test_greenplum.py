@@ -14,8 +14,8 @@ import pytest
 import gateway
 from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.stores.postgres import BEGIN_SECTION
-from journal.stores.postgres_pool import PostgresStore
+from journal.stores.postgres.pool import PostgresStore
+from journal.stores.postgres.store import BEGIN_SECTION
 from tests.support.greenplum import ASKED, given
 from tests.support.postgres import Cluster
 from tests.support.relay import Relay

@@ -10,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores import postgres_catalog as rows_of
+from journal.stores.postgres import catalog as rows_of
 from tests.support.postgres import Cluster
 
 SETTINGS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.jobs.copies import MANIFEST
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from tests.support.client import Client
 from tests.support.s3 import Server, objects
 

@@ -13,9 +13,9 @@ import s3fs
 
 import gateway
 from gateway.jobs import away
+from journal.embedded.warehouse import Warehouse
 from journal.jobs.copies import MANIFEST
 from journal.stores.elsewhere import Folder
-from journal.warehouse import Warehouse
 from tests.support.client import Client
 from tests.support.killed_job import die, dying_after
 

@@ -14,7 +14,7 @@ from gateway.jobs import runs as jobs
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
 from journal.jobs import backups
-from journal.stores.duckdb_maintenance import put_backup_segments
+from journal.stores.duckdb.maintenance import put_backup_segments
 from journal.stores.elsewhere import Folder
 from tests.support import visits
 from tests.support.client import Client

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from journal.embedded.journal import Journal
 from journal.errors import Code
 from journal.jobs.contract import Progress
-from journal.journal import Journal
 from spark_compaction import erasing, purge
 from spark_compaction.client import SparkEngine
 from tests.elsewhere.clean import TOKEN, is_clean

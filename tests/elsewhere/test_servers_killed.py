@@ -22,7 +22,7 @@ from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
 from journal.jobs import backups
 from journal.jobs.copies import MANIFEST
-from journal.stores import postgres_jobs
+from journal.stores.postgres import jobs as postgres_jobs
 from tests.elsewhere.copied_texts import texts_in
 from tests.elsewhere.killed_copier import ARCHIVE_STEPS, BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.elsewhere.server_stores import Connect, connect, new_store, url

@@ -16,7 +16,8 @@ from journal.erasure.requests import Request, State
 from journal.erasure.wanted import Wanted, requests
 from journal.errors import PalimpsestError
 from journal.hive.journal import HiveJournal
-from journal.stores import postgres_sought, sql_sought
+from journal.stores.beside import sought as sql_sought
+from journal.stores.postgres import sought as postgres_sought
 from tests.elsewhere.copied_texts import spell, texts_in
 from tests.elsewhere.server_stores import (
     LONG_ON_HIVE,

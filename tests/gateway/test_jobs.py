@@ -17,10 +17,10 @@ from gateway.jobs import kinds, known
 from gateway.jobs.alone import alone_on, one_of
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.runs import Request, run_all
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.errors import Code, PalimpsestError
 from journal.jobs.report import JobReport
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from tests.support.client import Client
 
 

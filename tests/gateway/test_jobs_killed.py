@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from gateway.jobs.runs import Request, run_all
-from journal.recovery import unlisted_files
-from journal.verification import verify
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from tests.support.client import Client
 from tests.support.killed_job import NOW
 

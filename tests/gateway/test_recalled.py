@@ -12,7 +12,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.journal import Journal
+from journal.embedded.journal import Journal
 from journal.recent import RecentRows
 
 LAST = dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")

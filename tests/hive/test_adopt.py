@@ -19,7 +19,7 @@ from journal.hive import cleaning, ejection
 from journal.hive.adoption import Adoption, planned
 from journal.hive.journal import HiveJournal
 from journal.schema import TableName
-from journal.stores.hive import HiveConnection
+from journal.stores.hive.store import HiveConnection
 from tests.hive.conftest import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)

@@ -11,12 +11,12 @@ import sqlglot
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, TableName
 from journal.segment import Fields
-from journal.stores import hive_layout as layout
 from journal.stores.base import ResultColumn
-from journal.stores.hive_apache_nested import as_shown, check_nested
-from journal.stores.hive_engine import Engine
-from journal.stores.hive_rows import HeldRelation
-from journal.stores.hive_text import rendered
+from journal.stores.hive import layout
+from journal.stores.hive.apache_nested import as_shown, check_nested
+from journal.stores.hive.engine import Engine
+from journal.stores.hive.rows import HeldRelation
+from journal.stores.hive.text import rendered
 
 FIELDS: Fields = (("k", "INTEGER"), ("at", "TIMESTAMP"))
 TABLE = Table(1, TableName("main", "t"), (Column("k", "k", "INTEGER"),), ("k",))

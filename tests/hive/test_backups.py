@@ -18,7 +18,7 @@ from journal.erasure.wanted import Wanted
 from journal.hive import cleaning, keeping, retention
 from journal.hive.journal import HiveJournal
 from journal.jobs.contract import silent
-from journal.stores import sql_retired
+from journal.stores.beside import retired as sql_retired
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_erasure import WHO, traces
 from tests.support import kept

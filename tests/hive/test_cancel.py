@@ -12,8 +12,8 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.errors import Code, PalimpsestError
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_login import Server
+from journal.stores.hive.login import Server
+from journal.stores.hive.store import HiveConnection
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 

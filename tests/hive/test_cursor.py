@@ -12,9 +12,9 @@ from TCLIService import ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
-from journal.stores import hive_protocol
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_login import Server
+from journal.stores.hive import protocol as hive_protocol
+from journal.stores.hive.login import Server
+from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 
 MANY = "SELECT id, IF(id % 7 = 0, NULL, id * 3) AS n FROM range(0, 40000, 1, 1) ORDER BY id"

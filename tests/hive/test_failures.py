@@ -11,7 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores import hive
+from journal.stores.hive import store as hive
 from tests.support.postgres import Cluster, free_port, running
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer

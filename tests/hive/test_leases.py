@@ -10,8 +10,8 @@ import pytest
 
 from journal.errors import Code, PalimpsestError
 from journal.hive.leases import Held, Leases
-from journal.stores import sql_catalog as rows_of
-from journal.stores.sql_engine import CatalogDatabase
+from journal.stores.beside import catalog as rows_of
+from journal.stores.beside.engine import CatalogDatabase
 from journal.wall_clock import wall_clock_us
 
 

@@ -11,7 +11,7 @@ from gateway.dbapi.connection import Connection
 from journal.errors import Code, PalimpsestError
 from journal.hive import cleaning
 from journal.hive.journal import HiveJournal
-from journal.stores import hive_plain as plain_tables
+from journal.stores.hive import plain as plain_tables
 from tests.hive.test_adopt import CLASSIC, Outside, outside, parts
 
 __all__ = ["outside"]

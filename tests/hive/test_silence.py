@@ -15,7 +15,7 @@ SILENCE_S = 4
 CHILD = """
 import sys
 import gateway
-from journal.stores.hive import HiveConnection
+from journal.stores.hive.store import HiveConnection
 
 con = gateway.connect(sys.argv[1], autocommit=True)
 run = HiveConnection.execute

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from journal.schema import TableName
 from journal.stores.base import ResultColumn
-from journal.stores.hive_layout import Names, plain_name
-from journal.stores.hive_rows import HeldRelation
-from journal.stores.hive_text import Template, literal, rendered
+from journal.stores.hive.layout import Names, plain_name
+from journal.stores.hive.rows import HeldRelation
+from journal.stores.hive.text import Template, literal, rendered
 
 
 def read_back(sql: str) -> exp.Expr:

@@ -8,8 +8,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive import HiveConnection
-from journal.stores.hive_login import Server
+from journal.stores.hive.login import Server
+from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)

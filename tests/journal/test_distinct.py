@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from journal.distinct import proved_distinct
+from journal.embedded.distinct import proved_distinct
 from journal.segment import SegmentFile
-from journal.stores.duckdb_file import DuckDBStore
+from journal.stores.duckdb.file import DuckDBStore
 
 _TURNS = (
     "SELECT i // 4096 * 2048 + i % 2048 + CASE WHEN i // 2048 % 2 = 1 THEN 100000 ELSE 0 END AS a"

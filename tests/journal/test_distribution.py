@@ -7,8 +7,8 @@ import pytest
 from journal.distribution import distribution_of, spelt, with_distribution
 from journal.errors import Code, PalimpsestError
 from journal.schema import Column, Table, TableName
-from journal.stores.postgres_errors import translate
-from journal.stores.postgres_server import GREENPLUM, POSTGRESQL, abilities, distributed_by
+from journal.stores.postgres.errors import translate
+from journal.stores.postgres.server import GREENPLUM, POSTGRESQL, abilities, distributed_by
 from tests.support.client import Client
 
 COLUMNS = (Column("id", "id", "BIGINT"), Column("Of", "c2", "TEXT"), Column('q"', 'q"', "TEXT"))

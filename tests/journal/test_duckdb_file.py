@@ -10,7 +10,7 @@ from sqlglot import parse_one
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
-from journal.stores.duckdb_file import DuckDBStore
+from journal.stores.duckdb.file import DuckDBStore
 
 LONG = "SELECT count(*) FROM range(3000000) AS a(i), range(3000000) AS b(j) WHERE i * j % 7 = 3"
 

@@ -17,11 +17,11 @@ import pytest
 
 from gateway.erasers import eraser_of
 from gateway.procedures import embedded
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.erasure import audit
 from journal.erasure.requests import State
 from journal.erasure.wanted import requests
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from tests.conftest import ROOT
 from tests.journal.test_erasure_dependents import MAIL, SETUP, TABLES, TOKEN, others
 from tests.support.client import Client

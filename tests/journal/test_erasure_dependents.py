@@ -14,11 +14,11 @@ import gateway
 from gateway.erasers import eraser_of
 from gateway.procedures import embedded
 from journal.dependents import Dependents
+from journal.embedded.verification import verify
 from journal.erasure import audit
 from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.wanted import Wanted, requests
 from journal.errors import Code, PalimpsestError
-from journal.verification import verify
 from spark_compaction import erasing
 from spark_compaction.retention import Retention
 from tests.support.client import Client

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gateway.procedures import embedded
+from journal.embedded.journal import Journal
+from journal.embedded.verification import verify
 from journal.erasure.acceptance import accept, dry_run
 from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.wanted import Wanted, requests
-from journal.journal import Journal
-from journal.verification import verify
 from spark_compaction.erasing import erase
 from spark_compaction.local import LocalEngine
 from tests.support import visits

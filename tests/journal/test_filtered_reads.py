@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal import bloom, warehouse
-from journal.key_filters import KeyFilters
+from journal.embedded import warehouse
+from journal.embedded.warehouse import SIDECAR
+from journal.filters import bloom
+from journal.filters.key_filters import KeyFilters
 from journal.schema import Table
-from journal.warehouse import SIDECAR
 from tests.support.client import Client
 
 FILES = 400

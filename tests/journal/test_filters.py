@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal import bloom
+from journal.embedded.recovery import recover
+from journal.embedded.warehouse import SIDECAR
 from journal.erasure.descriptor import Identity, checked, descriptor_of, parse_descriptor
 from journal.erasure.paths import parse_path
 from journal.errors import PalimpsestError
-from journal.filters import (
+from journal.filters import bloom
+from journal.filters.hashing import hash_rows
+from journal.filters.key_filters import KeyFilters
+from journal.filters.sidecar import (
     KEY,
     FilterBuilder,
     asked,
@@ -24,11 +28,7 @@ from journal.filters import (
     read_sidecar,
     write_sidecar,
 )
-from journal.hashing import hash_rows
-from journal.key_filters import KeyFilters
-from journal.recovery import recover
 from journal.schema import Table
-from journal.warehouse import SIDECAR
 from tests.support.client import Client
 
 

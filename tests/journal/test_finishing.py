@@ -13,12 +13,13 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal import compiled, finishing, warehouse
+from journal.embedded import finishing, warehouse
 from journal.errors import PalimpsestError
-from journal.filters import FilterBuilder, read_sidecar
+from journal.filters import compiled
+from journal.filters.sidecar import FilterBuilder, read_sidecar
 from journal.plan import Query
 from journal.segment import SegmentFile
-from journal.stores.duckdb import DuckDBSession
+from journal.stores.duckdb.store import DuckDBSession
 from journal.stores.parquet_files import checksum
 from tests.support.client import Client
 

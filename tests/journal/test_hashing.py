@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import journal
-from journal import bloom, compiled, hashing
-from journal.hashing import hash_rows
+from journal import filters
+from journal.filters import bloom, compiled, hashing
+from journal.filters.hashing import hash_rows
 
 _ALL = 2**64 - 1
 _GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -155,8 +155,8 @@ def test_loops_that_cannot_be_kept_are_not_used(
     """Nowhere to keep compiled code, as in a container of which all is read-only."""
     caching = pytest.importorskip("numba.core.caching")
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    monkeypatch.delitem(sys.modules, "journal.kernels", raising=False)
-    monkeypatch.delattr(journal, "kernels", raising=False)
+    monkeypatch.delitem(sys.modules, "journal.filters.kernels", raising=False)
+    monkeypatch.delattr(filters, "kernels", raising=False)
     monkeypatch.setattr(compiled, "_loops", compiled._Loops())
     assert not compiled.load()
     assert hash_rows(pa.array(["a"] * 5000)).tolist() == [GOLD["a",]] * 5000
@@ -164,7 +164,7 @@ def test_loops_that_cannot_be_kept_are_not_used(
 
 def test_loops_that_say_something_else_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    from journal import kernels
+    from journal.filters import kernels
 
     monkeypatch.setattr(compiled, "_loops", compiled._Loops())
     monkeypatch.setattr(kernels, "count_marks", lambda *_: 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from journal import warehouse
+from journal.embedded import warehouse
 from tests.support.client import Client
 
 TABLES = (

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal import text_pages
-from journal.bloom import Bloom
 from journal.erasure.descriptor import FPP_DEFAULT, Identity
 from journal.erasure.paths import parse_path
-from journal.filters import KEY, FilterBuilder, asked, read_sidecar
-from journal.read_back import take_in
+from journal.filters import text_pages
+from journal.filters.bloom import Bloom
+from journal.filters.read_back import take_in
+from journal.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
 from tests.journal.test_hashing import WAYS, ways
 
 PLAIN = {

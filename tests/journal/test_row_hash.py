@@ -9,10 +9,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from journal.embedded.staging import open_folders
 from journal.plan import Query
-from journal.staging import open_folders
-from journal.stores.duckdb_hash import row_hash
-from journal.stores.duckdb_memory import memory_session
+from journal.stores.duckdb.hash import row_hash
+from journal.stores.duckdb.memory import memory_session
 
 PAIRS = [
     ("DOUBLE", "0.0", "'-0.0'"),

@@ -17,7 +17,7 @@ from journal.erasure.requests import State
 from journal.erasure.wanted import requests
 from journal.errors import PalimpsestError
 from journal.scratch import Scratch, scratch, sweep_scratch
-from journal.stores.duckdb_file import DuckDBStore
+from journal.stores.duckdb.file import DuckDBStore
 from tests.support.client import Client
 
 _HOLDS = """
@@ -114,7 +114,7 @@ def test_a_block_has_a_folder_that_goes_with_it() -> None:
 _SPILLS = """
 import os, signal, sys
 from journal.plan import Query
-from journal.staging import open_folders
+from journal.embedded.staging import open_folders
 from pathlib import Path
 import sqlglot
 root, unit = Path(sys.argv[1]), sys.argv[2]
@@ -125,7 +125,7 @@ if unit == "gateway":
     with run.session.journal.reading_session() as found:
         found.stage("big", Query.of(sqlglot.parse_one(rows, read="duckdb")), {})
         os.kill(os.getpid(), signal.SIGKILL)
-from journal.stores.duckdb_memory import memory_session
+from journal.stores.duckdb.memory import memory_session
 open_folders(root, ["main/t_journal/job"])
 with memory_session(root, "main/t_journal/job", {"memory_limit": "60MB"}) as found:
     found.stage("big", Query.of(sqlglot.parse_one(rows, read="duckdb")), {})

@@ -9,9 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from journal.errors import Code, PalimpsestError
-from journal.recovery import unlisted_files
-from journal.staging import (
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.staging import (
     attempt,
     attempt_id,
     close_folder,
@@ -19,6 +18,7 @@ from journal.staging import (
     remove_folder,
     sweep,
 )
+from journal.errors import Code, PalimpsestError
 from tests.support.client import Client
 
 

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
-from journal.journal import Journal
+from journal.embedded.journal import Journal
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine
 from spark_compaction.runner import RunOptions, run_job

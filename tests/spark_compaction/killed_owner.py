@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from journal.embedded.warehouse import Warehouse
 from journal.jobs.contract import Progress
 from journal.segment import SegmentFile
-from journal.warehouse import Warehouse
 from spark_compaction import runner
 from spark_compaction.client import SparkEngine, SparkOptions
 from spark_compaction.compaction import CompactJob

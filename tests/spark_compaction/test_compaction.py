@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
-from journal.filters import read_sidecar
-from journal.journal import Journal
+from journal.embedded.journal import Journal
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
+from journal.filters.sidecar import read_sidecar
 from journal.limits import Slo
-from journal.recovery import unlisted_files
 from journal.segment import Tier
-from journal.verification import verify
 from spark_compaction.client import SparkEngine
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from journal.embedded.verification import verify
 from journal.jobs.report import JobReport
-from journal.verification import verify
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine
 from spark_compaction.runner import RunOptions, run_job

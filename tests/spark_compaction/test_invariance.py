@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gateway
+from journal.embedded.journal import Journal
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.jobs.contract import Engine, Progress
-from journal.journal import Journal
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from spark_compaction.client import SparkEngine
 from spark_compaction.compaction import CompactJob
 from spark_compaction.local import LocalEngine

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gateway.jobs.engines import ENGINES
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.jobs.contract import Engine, Json, Progress
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from spark_compaction import differences, restored
 from spark_compaction.client import SparkEngine
 from spark_compaction.local import LocalEngine

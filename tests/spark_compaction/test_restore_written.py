@@ -17,9 +17,9 @@ import pytest
 
 import gateway
 from gateway.jobs.engines import ENGINES
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.jobs.contract import Engine, Progress
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from spark_compaction import differences, restored
 from spark_compaction.client import SparkEngine
 from spark_compaction.local import LocalEngine
@@ -87,7 +87,7 @@ def test_the_owner_writes_none_of_the_rows(
     changed = run("SELECT * FROM t ORDER BY id")
     engine = _Handed()
     by(engine)
-    monkeypatch.setattr("journal.statement.append_rows", None)
+    monkeypatch.setattr("journal.embedded.statement.append_rows", None)
     run("CALL system.restore('t', backup => 'b')")
     assert engine.written == 1
     assert run("SELECT * FROM t ORDER BY id") == before

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from journal.embedded.journal import Journal
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.errors import PalimpsestError
 from journal.jobs import retired
 from journal.jobs.report import JobReport
-from journal.journal import Journal
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from spark_compaction.client import SparkEngine
 from spark_compaction.local import LocalEngine
 from spark_compaction.retention import Retention

@@ -24,10 +24,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import gateway
+from journal.embedded.recovery import unlisted_files
+from journal.embedded.verification import verify
 from journal.erasure.acceptance import accept
 from journal.erasure.wanted import Wanted
-from journal.recovery import unlisted_files
-from journal.verification import verify
 from tests.support.client import Client
 
 Row = tuple[date | None, str | None, int]

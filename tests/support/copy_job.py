@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 from journal.jobs.report import Taken, Volume
-from journal.journal import Journal
 from journal.segment import Segment
 from journal.stores.parquet_files import checksum
 from journal.version import Version

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from journal.journal import Journal
-from journal.positions import PositionKeeper, Positions, Worth
+from journal.embedded.journal import Journal
+from journal.embedded.positions import PositionKeeper, Positions, Worth
 from journal.state import TableState
 
 EVERY_TABLE = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0, again_ns_per_row=0)
@@ -40,6 +40,6 @@ def always_by_position() -> Iterator[None]:
     """Warehouses that are opened meanwhile are read by position; at least one was."""
     before = AtOnce.given
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("journal.journal.PositionKeeper", AtOnce)
+        patch.setattr("journal.embedded.journal.PositionKeeper", AtOnce)
         yield
     assert AtOnce.given > before

@@ -1,0 +1,1 @@
+"""The embedded warehouse: journals in a folder of DuckDB and Parquet, open in one process."""

@@ -1,0 +1,1 @@
+"""The catalog of a store without transactions, in a database beside it (SQLAlchemy)."""

@@ -1,0 +1,1 @@
+"""DuckDB under the embedded warehouse: sessions, layout, and the catalog inside it."""

@@ -1,0 +1,1 @@
+"""Spark and Hive through PyHive: connections, SQL in both dialects, tables of segments."""

@@ -1,0 +1,232 @@
+"""Functions of the canonical dialect that Spark has under another name or form. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from journal.relations import ident
+from journal.stores.blob_literals import literal_bytes
+from journal.stores.calls import Calls, Change, format_call, refused, template
+from journal.stores.hive import json as hive_json
+from journal.stores.hive.lists import collected
+from journal.stores.hive.moments import difference, difference_in, truncated
+from journal.stores.hive.nested import as_text, compared, extreme, length, ordered
+from journal.stores.hive.quantified import in_query, quantified
+
+_RENAMED = {
+    "strlen": "octet_length",
+    "ucase": "upper",
+    "lcase": "lower",
+    "gen_random_uuid": "uuid",
+    "today": "current_date",
+    "error": "raise_error",
+    "epoch_us": "unix_micros",
+    "epoch_ms": "unix_millis",
+    "make_timestamptz": "timestamp_micros",
+    "bool_and": "bool_and",
+    "list_distinct": "array_distinct",
+    "list_transform": "transform",
+    "unnest": "explode",
+}
+"""Functions that take the same arguments under another name."""
+
+
+_refused = partial(refused, "Hive")
+_template = partial(template, "spark")
+
+
+def _field(node: exp.Expr) -> exp.Expr | None:
+    """A field of a struct goes by its name alone."""
+    value, name = node.expressions
+    return exp.Dot(this=value, expression=ident(name.name)) if name.is_string else None
+
+
+def _trimmed(node: exp.Expr) -> exp.Expr | None:
+    """Spark's function takes the blanks first, so the clause is written."""
+    if len(node.expressions) != 2:
+        return None
+    value, blanks = node.expressions
+    return exp.Trim(this=value, expression=blanks, position="BOTH")
+
+
+def _divided(node: exp.Expr) -> exp.Expr | None:
+    """The canonical division is of doubles, and by zero it is infinite or no number."""
+    if node.meta.get("settled"):
+        return None
+    left, right = exp.cast(node.this, "DOUBLE"), exp.cast(node.expression, "DOUBLE")
+    made = exp.Div(this=left, expression=right, typed=True, safe=True)
+    made.meta["settled"] = True
+    if isinstance(node.expression, exp.Literal) and float(node.expression.name) != 0:
+        return exp.Paren(this=made)
+    endless = exp.Mul(this=left.copy(), expression=exp.cast(exp.Literal.string("inf"), "DOUBLE"))
+    by_zero = exp.EQ(this=right.copy(), expression=exp.Literal.number(0))
+    return exp.Case().when(by_zero, endless).else_(made)
+
+
+def _cast(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes, or a list as text."""
+    assert isinstance(node, exp.Cast)
+    given = literal_bytes(node)
+    if given is None:
+        return hive_json.cast(node) or as_text(node)
+    return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(given.hex())])
+
+
+def _contained(node: exp.Expr) -> exp.Expr | None:
+    """Of a list with NULL Spark cannot tell whether it has a value; it has not, canonically."""
+    if node.meta.get("settled"):
+        return None
+    if isinstance(node.expression, exp.Null):
+        return exp.Null()
+    made = node.copy()
+    made.meta["settled"] = True
+    nulls = [exp.Is(this=n.copy(), expression=exp.Null()) for n in (node.this, node.expression)]
+    found = exp.Case().when(exp.or_(*nulls), exp.Null())
+    return found.else_(exp.Coalesce(this=made, expressions=[exp.false()]))
+
+
+def _joined(node: exp.Expr) -> exp.Expr | None:
+    """Of lists: one that is NULL adds nothing, where Spark makes NULL of all."""
+    for value in (node.this, *node.expressions):
+        if not isinstance(value, exp.Array):
+            value.replace(exp.Coalesce(this=value.copy(), expressions=[exp.Array()]))
+    return None
+
+
+def _grouping(node: exp.Expr) -> exp.Expr | None:
+    """Of several expressions: one bit for each, the last the lowest."""
+    given = node.expressions
+    if len(given) < 2:
+        return None
+    total: exp.Expr = exp.Literal.number(0)
+    for place, each in enumerate(reversed(given)):
+        bit = exp.Literal.number(2**place)
+        one = exp.Mul(this=exp.Grouping(expressions=[each.copy()]), expression=bit)
+        total = exp.Add(this=total, expression=one)
+    return exp.Paren(this=exp.cast(total, "BIGINT"))
+
+
+def _average(node: exp.Expr) -> exp.Expr | None:
+    """The canonical average of decimals is a double, too."""
+    of = node.this
+    for value in list(of.expressions) if isinstance(of, exp.Distinct) else [of]:
+        if not isinstance(value, exp.Cast):
+            value.replace(exp.cast(value.copy(), "DOUBLE"))
+    return None
+
+
+_ORDERED = (
+    exp.RowNumber,
+    exp.Rank,
+    exp.DenseRank,
+    exp.PercentRank,
+    exp.CumeDist,
+    exp.Ntile,
+    exp.Lag,
+    exp.Lead,
+)
+
+
+def _window(node: exp.Expr) -> exp.Expr | None:
+    """A list over a window; and where rows are numbered in any order, Spark wants to be told so."""
+    found = collected(node)
+    if found is not None:
+        return found
+    of = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
+    if isinstance(of, _ORDERED) and not node.args.get("order") and not node.args.get("alias"):
+        node.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Null(), nulls_first=True)]))
+    return None
+
+
+def _sorted(node: exp.Expr) -> exp.Expr | None:
+    """Spark's sorts have an order of their own, and one of them puts nulls first."""
+    given = node.expressions
+    if not all(isinstance(e, exp.Literal) for e in given[1:]) or not 1 <= len(given) <= 3:
+        return None
+    words = [e.name.lower() for e in given[1:]]
+    descends = bool(words) and words[0].startswith("desc")
+    nulls_first = len(words) > 1 and words[1] == "nulls first"
+    if descends == nulls_first:
+        found: exp.Expr = exp.Anonymous(this="array_sort", expressions=[given[0].copy()])
+        return exp.Anonymous(this="reverse", expressions=[found]) if descends else found
+    ascends = exp.Boolean(this=nulls_first)
+    return exp.Anonymous(this="sort_array", expressions=[given[0].copy(), ascends])
+
+
+def _sliced(node: exp.Expr) -> exp.Expr | None:
+    """A part of a list from a place that is written; Spark wants to be told its length."""
+    (part,) = node.expressions if len(node.expressions) == 1 else (None,)
+    if not isinstance(part, exp.Slice) or part.args.get("step") is not None:
+        return None
+    start, end = part.this, part.expression
+    if start is None:
+        start = exp.Literal.number(1)
+    if not isinstance(start, exp.Literal) or not start.is_int or int(start.name) < 1:
+        return _refused("lists cut at such a place", "begin at a place that is written, from 1")(
+            node
+        )
+    size = exp.Anonymous(this="size", expressions=[node.this.copy()])
+    last: exp.Expr = size
+    if end is not None:
+        from_end = exp.Add(this=size, expression=exp.Add(this=end.copy(), expression=_ONE.copy()))
+        below = exp.LT(this=end.copy(), expression=exp.Literal.number(0))
+        last = exp.Paren(this=exp.Case().when(below, from_end).else_(end.copy()))
+    count = exp.Sub(this=last, expression=exp.Literal.number(int(start.name) - 1))
+    length = exp.Greatest(this=count, expressions=[exp.Literal.number(0)])
+    return exp.Anonymous(this="slice", expressions=[node.this.copy(), start.copy(), length])
+
+
+_ONE = exp.Literal.number(1)
+_FILES = _refused("files to read", "load the file with COPY .. FROM")
+_BY_NAME: dict[str, Change] = {
+    "read_parquet": _FILES,
+    "read_csv": _FILES,
+    "read_csv_auto": _FILES,
+    "read_json": _FILES,
+    "read_json_auto": _FILES,
+    "struct_extract": _field,
+    "trim": _trimmed,
+    "list_sort": _sorted,
+    "array_sort": _sorted,
+    "json_array_length": hive_json.length,
+    "date_diff": difference_in,
+    "datediff": difference_in,
+    "date_trunc": truncated,
+    "sha256": _template("SHA2(x, 256)", "x"),
+    "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
+}
+_BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.Avg: _average,
+    exp.Grouping: _grouping,
+    **dict.fromkeys((exp.EQ, exp.NEQ), quantified),
+    **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), lambda n: compared(n) or quantified(n)),
+    **dict.fromkeys((exp.Max, exp.Min), extreme),
+    exp.Length: length,
+    exp.Ordered: ordered,
+    exp.ArrayAgg: collected,
+    exp.Between: compared,
+    exp.Cast: _cast,
+    exp.Filter: collected,
+    exp.In: in_query,
+    exp.Window: _window,
+    exp.Bracket: _sliced,
+    exp.DateDiff: difference,
+    exp.TimestampTrunc: truncated,
+    exp.JSONExtract: hive_json.extracted,
+    exp.JSONExtractScalar: hive_json.extracted,
+    exp.JSONKeys: hive_json.keys,
+    exp.JSONType: hive_json.kind,
+    exp.TryCast: hive_json.cast,
+    exp.ArrayContains: _contained,
+    exp.ArrayConcat: _joined,
+    exp.Div: _divided,
+    exp.ReadCSV: _FILES,
+    exp.ReadParquet: _FILES,
+    exp.Format: format_call("Hive"),
+    exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
+    exp.Columns: _refused("COLUMNS(..)", "name the columns"),
+}
+
+CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

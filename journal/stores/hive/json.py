@@ -1,0 +1,229 @@
+"""JSON extraction in Spark's terms: its paths are spelled otherwise, and a text it returns is bare.
+
+    j ->> 'a b'     =  get_json_object(j, '$[''a b'']')
+    j -> '$."a.b"'  =  the same, with its quotes where it is a text
+
+Spark takes what is no JSON for nothing, so what is not known to be JSON is checked; it is an error
+then, and so are keys that an object has twice, NaN, and a comma before a closing bracket.
+A path that is known only when the query runs, and one with wildcards, are refused. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from sqlglot import exp
+
+from journal.stores.calls import refused
+from journal.stores.hive.known_types import ColumnsOf, KnownTypes, is_nested
+
+_NOTE = "palimpsest_is_json"
+_READERS = (exp.JSONExtract, exp.JSONExtractScalar, exp.JSONType, exp.JSONKeys, exp.Cast)
+_LENGTH = "json_array_length"
+_ONCE = "palimpsest_counted"
+_NESTED = "palimpsest_of_nested"
+_CAST = "palimpsest_to_json"
+_KINDS = {
+    "OBJECT%": "OBJECT",
+    "ARRAY%": "ARRAY",
+    "STRING": "VARCHAR",
+    "VOID": "NULL",
+    "BOOLEAN": "BOOLEAN",
+}
+"""By what Spark calls a variant: what JSON_TYPE does; the rest are numbers."""
+_STEP = re.compile(r'\.(?:"([^"]*)"|([^.\["*]+))|\[(\d+)\]|\["([^"]*)"\]')
+_BARE = re.compile(r"[^'?\\]+")
+_refuse = partial(refused, "Hive", advice="name keys and places from the front, or read the JSON")
+
+
+def note_json(tree: exp.Expr, columns_of: ColumnsOf) -> None:
+    """Note at what reads JSON where that is a column of JSON, whose texts were checked."""
+    known = KnownTypes(columns_of)
+    for node in list(tree.walk()):
+        is_length = isinstance(node, exp.Anonymous) and str(node.this).lower() == _LENGTH
+        if isinstance(node, _READERS) or (is_length and node.expressions):
+            kind = known.of(node.expressions[0] if is_length else node.this)
+            node.meta[_NOTE] = kind is not None and kind.this is exp.DType.JSON
+            node.meta[_NESTED] = is_nested(kind)
+
+
+def note_cast(node: exp.Cast) -> None:
+    """Note that a cast is one to JSON, before that is a text like others."""
+    node.meta[_CAST] = node.to.this is exp.DType.JSON
+
+
+def extracted(node: exp.Expr) -> exp.Expr | None:
+    """What stands for ``->``, ``->>`` and the functions of the same meaning.
+
+    One that reads what another gives waits for that one, which goes the whole way.
+    """
+    above = node.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if isinstance(above, exp.JSONExtract | exp.JSONExtractScalar):
+        if isinstance(node, exp.JSONExtract) and above.this.unnest() is node:
+            return None
+    first: exp.Expr = node
+    paths = [_path(node.expression)]
+    while isinstance(inner := first.this.unnest(), exp.JSONExtract):
+        first = inner
+        paths.insert(0, _path(first.expression))
+    if None in paths:
+        return _refuse("JSON path of this form")(node)
+    path = "$" + "".join(str(part)[1:] for part in paths)
+    of = _checked(first, first.this)
+    text = _call("get_json_object", of, exp.Literal.string(path))
+    if isinstance(node, exp.JSONExtractScalar):
+        return text
+    found = _quoted(of, path, text)
+    found.meta[_NOTE] = True
+    return found
+
+
+def _quoted(of: exp.Expr, path: str, text: exp.Expr) -> exp.Expr:
+    """JSON is a text with its quotes, and its null is not ours."""
+    part = _part(of, path)
+    found = exp.Case(this=_call("schema_of_variant", part))
+    found = found.when(exp.Literal.string("STRING"), _call("to_json", part.copy()))
+    found = found.when(exp.Literal.string("VOID"), exp.Literal.string("null"))
+    return found.else_(text)
+
+
+def _part(of: exp.Expr, path: str) -> exp.Expr:
+    whole = _call("try_parse_json", of.copy())
+    return _call("variant_get", whole, exp.Literal.string(path))
+
+
+def kind(node: exp.Expr) -> exp.Expr | None:
+    """What stands for JSON_TYPE: integers are told by their sign, and others are doubles."""
+    given = node.args.get("expression")
+    path = "$" if given is None else _path(given)
+    if path is None:
+        return _refuse("JSON path of this form")(node)
+    of = _checked(node, node.this)
+    name = _call("schema_of_variant", _part(of, path))
+    text = _call("get_json_object", of, exp.Literal.string(path))
+    whole = exp.TryCast(this=text, to=exp.DataType.build("DECIMAL(38, 0)"))
+    is_whole = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string("^-?[0-9]+$"))
+    low, high = exp.Literal.number(-(2**63)), exp.Literal.number(2**64 - 1)
+    is_between = exp.And(this=is_whole, expression=exp.Between(this=whole, low=low, high=high))
+    is_below = exp.LT(this=whole.copy(), expression=exp.Literal.number(0))
+    found = exp.Case()
+    for begins, told in _KINDS.items():
+        is_such = exp.Like(this=name.copy(), expression=exp.Literal.string(begins))
+        found = found.when(is_such, exp.Literal.string(told))
+    negative = exp.And(this=is_between.copy(), expression=is_below)
+    found = found.when(negative, exp.Literal.string("BIGINT"))
+    found = found.when(is_between, exp.Literal.string("UBIGINT"))
+    there = exp.Not(this=exp.Is(this=name, expression=exp.Null()))
+    return found.when(there, exp.Literal.string("DOUBLE"))
+
+
+def keys(node: exp.Expr) -> exp.Expr | None:
+    """What stands for JSON_KEYS: what is no object has none."""
+    return _of_each(node, node.this, node.args.get("expression"), "json_object_keys", exp.Array())
+
+
+def length(node: exp.Expr) -> exp.Expr | None:
+    """What stands for JSON_ARRAY_LENGTH: what is no array has none."""
+    of, *paths = node.expressions
+    given = paths[0] if paths else None
+    return _of_each(node, of, given, "json_array_length", exp.Literal.number(0))
+
+
+def _of_each(
+    node: exp.Expr, of: exp.Expr, given: exp.Expr | None, name: str, none: exp.Expr
+) -> exp.Expr | None:
+    if node.meta.get(_ONCE):
+        return None
+    path = "$" if given is None else _path(given)
+    if path is None:
+        return _refuse("JSON path of this form")(node)
+    text = _checked(node, of)
+    if given is not None:
+        text = _call("get_json_object", text, exp.Literal.string(path))
+    counted = _call(name, text)
+    counted.meta[_ONCE] = True
+    found = exp.Case().when(exp.Is(this=text.copy(), expression=exp.Null()), exp.Null())
+    return found.else_(exp.Coalesce(this=counted, expressions=[none]))
+
+
+def cast(node: exp.Expr) -> exp.Expr | None:
+    """What stands for a cast to JSON; None for other casts, and where it is JSON already."""
+    if not node.meta.get(_CAST) or node.meta.get(_NOTE):
+        return None
+    if node.meta.get(_NESTED):
+        advice = "read the value, or write its members as text"
+        return refused("Hive", "casts of lists and structs to JSON", advice)(node)
+    text = exp.cast(node.this.copy(), "TEXT")
+    if isinstance(node, exp.TryCast):
+        return exp.Case().when(_is_json(text), text.copy())
+    return _checked(node, text, "Malformed JSON when casting: ")
+
+
+def _checked(node: exp.Expr, of: exp.Expr, wrong: str = "Malformed JSON: ") -> exp.Expr:
+    """A text, or an error if it is no JSON; what was extracted from JSON, with quotes, is."""
+    if node.meta.get(_NOTE) or of.unnest().meta.get(_NOTE):
+        return of.copy()
+    said = _call("concat", exp.Literal.string(wrong), of.copy())
+    is_fine = exp.Or(this=exp.Is(this=of.copy(), expression=exp.Null()), expression=_is_json(of))
+    return exp.Case().when(is_fine, of.copy()).else_(_call("raise_error", said))
+
+
+def _is_json(text: exp.Expr) -> exp.Expr:
+    """True for one JSON value: Spark ignores what comes after one, unless it is within another."""
+    found: list[exp.Expr] = []
+    for before, after in (("[", "]"), ('{"v":', "}")):
+        parts = [exp.Literal.string(before), text.copy(), exp.Literal.string(after)]
+        parsed = _call("try_parse_json", _call("concat", *parts))
+        found.append(exp.Not(this=exp.Is(this=parsed, expression=exp.Null())))
+    return exp.and_(*found)
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _path(node: exp.Expr) -> str | None:
+    """A path as Spark spells it; None for what it has none for."""
+    steps: list[str | int] | None
+    if isinstance(node, exp.JSONPath):
+        steps = _parsed(node)
+    elif not isinstance(node, exp.Literal):
+        return None
+    elif not node.is_string:
+        steps = [int(node.name)] if node.is_int else None
+    elif node.name.startswith("$"):
+        steps = _read(node.name[1:])
+    else:
+        steps = None if node.name.startswith("/") else [node.name]
+    if steps is None or any(isinstance(s, str) and not _BARE.fullmatch(s) for s in steps):
+        return None
+    return "$" + "".join(f"[{s}]" if isinstance(s, int) else f"['{s}']" for s in steps)
+
+
+def _read(text: str) -> list[str | int] | None:
+    steps: list[str | int] = []
+    place = 0
+    while place < len(text):
+        found = _STEP.match(text, place)
+        if found is None:
+            return None
+        quoted, bare, index, bracketed = found.groups()
+        names = [n for n in (quoted, bare, bracketed) if n is not None]
+        steps.append(int(index) if index is not None else names[0])
+        place = found.end()
+    return steps
+
+
+def _parsed(path: exp.JSONPath) -> list[str | int] | None:
+    steps: list[str | int] = []
+    for part in path.expressions:
+        if isinstance(part, exp.JSONPathRoot):
+            continue
+        step = part.this if isinstance(part, exp.JSONPathKey | exp.JSONPathSubscript) else None
+        if not isinstance(step, str | int) or (isinstance(step, int) and step < 0):
+            return None
+        steps.append(step)
+    return steps

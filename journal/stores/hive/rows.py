@@ -1,0 +1,102 @@
+"""Rows of the gateway's own, shown to Spark: one literal of JSON text, cast back column by column.
+
+A literal of text costs the server's parser the same however many rows it holds, and there is one
+thing to escape. Every value travels as text that DuckDB writes and Spark reads back exactly. Builds
+AST; the rows are read in the local session it is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.plan import Query
+from journal.relations import column, ident
+from journal.stores.base import ResultColumn
+from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive.types import spark_type
+
+_T = exp.DType
+_READ_ROWS = 10_000
+_NESTED = {_T.ARRAY, _T.LIST, _T.STRUCT, _T.MAP}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRelation:
+    """A relation that is in the gateway: its columns, and its rows as text."""
+
+    columns: tuple[ResultColumn, ...]
+    rows: Sequence[Sequence[str | None]]
+
+    def slice(self, start: int, size: int) -> HeldRelation:
+        """Some of its rows."""
+        return HeldRelation(self.columns, self.rows[start : start + size])
+
+    def query(self) -> exp.Select:
+        """The rows as a query of Spark's, in its own terms."""
+        text = json.dumps(self.rows, ensure_ascii=True, separators=(",", ":"))
+        shape = exp.Literal.string("array<array<string>>")
+        parsed = exp.Anonymous(this="from_json", expressions=[exp.Literal.string(text), shape])
+        exploded = exp.Anonymous(this="explode", expressions=[parsed])
+        source = exp.Select(expressions=[exp.alias_(exploded, "r")])
+        outputs = [
+            exp.alias_(_value(found.type, index), ident(found.name))
+            for index, found in enumerate(self.columns, 1)
+        ]
+        return exp.select(*outputs).from_(source.subquery("held"))
+
+
+def held_relation(session: DuckDBSession, name: str) -> HeldRelation:
+    """A relation of the local session, read whole."""
+    source = exp.select("*").from_(exp.to_table(name))
+    columns = tuple(session.describe(Query(source, ()), {}))
+    outputs = [
+        exp.alias_(_text(found.type, column(found.name)), f"c{index}")
+        for index, found in enumerate(columns)
+    ]
+    session.execute(Query(exp.select(*outputs).from_(exp.to_table(name)), ()), {})
+    rows: list[tuple[str | None, ...]] = []
+    while part := session.fetch_many(_READ_ROWS):
+        rows += part
+    return HeldRelation(columns, rows)
+
+
+def _kind(kind: str) -> exp.DType:
+    found = exp.DataType.build(kind, dialect="duckdb").this
+    assert isinstance(found, exp.DType)
+    return found
+
+
+def _text(kind: str, value: exp.Expr) -> exp.Expr:
+    """A value as text, in the canonical dialect."""
+    match _kind(kind):
+        case _T.VARBINARY | _T.BINARY | _T.BLOB:
+            return exp.Anonymous(this="hex", expressions=[value])
+        case _T.TIMESTAMPTZ | _T.TIMESTAMPLTZ:
+            value = exp.Anonymous(this="epoch_us", expressions=[value])
+        case found if found in _NESTED:
+            value = exp.Anonymous(this="to_json", expressions=[value])
+    return exp.cast(value, "TEXT")
+
+
+def _value(kind: str, place: int) -> exp.Expr:
+    """What a text stands for, in Spark's terms."""
+    text = exp.Anonymous(
+        this="element_at", expressions=[exp.column("r"), exp.Literal.number(place)]
+    )
+    to = spark_type(kind)
+    match _kind(kind):
+        case _T.VARBINARY | _T.BINARY | _T.BLOB:
+            return exp.Anonymous(this="unhex", expressions=[text])
+        case _T.TIMESTAMPTZ | _T.TIMESTAMPLTZ:
+            number = exp.Cast(this=text, to=exp.DataType.build("bigint", dialect="spark"))
+            return exp.Anonymous(this="timestamp_micros", expressions=[number])
+        case found if found in _NESTED:
+            shape = exp.Literal.string(to.lower())
+            return exp.Anonymous(this="from_json", expressions=[text, shape])
+    if to == "STRING":
+        return text
+    return exp.Cast(this=text, to=exp.DataType.build(to, dialect="spark"))

@@ -1,0 +1,1 @@
+"""PostgreSQL and its family: connections, their SQL, layouts, and the catalog inside."""

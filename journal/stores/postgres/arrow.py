@@ -1,0 +1,64 @@
+"""Rows that the client library gave, as Arrow tables. Pure: no driver."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from journal.stores.postgres.types import NUMERIC, arrow_type
+
+_DIGITS_MAX = 38
+
+
+def arrow_table(
+    names: Sequence[str], kinds: Sequence[tuple[int, int]], rows: Sequence[tuple[Any, ...]]
+) -> pa.Table:
+    """The rows as a table; ``kinds`` are type and modifier of each column."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    arrays = [_array(list(values), *kind) for values, kind in zip(columns, kinds, strict=True)]
+    fields = [pa.field(name, array.type) for name, array in zip(names, arrays, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
+    kind = arrow_type(oid, modifier)
+    if kind is None and oid == NUMERIC:
+        return _numeric(values)
+    if kind is not None and pa.types.is_string(kind):
+        values = [None if v is None else str(v) for v in values]
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def _numeric(values: list[Any]) -> pa.Array:
+    """Numbers without a declared scale get the largest that occurs."""
+    numbers = [v for v in values if isinstance(v, decimal.Decimal)]
+    if not all(n.is_finite() for n in numbers):
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    scale = max((-int(n.as_tuple().exponent) for n in numbers), default=0)
+    scale = max(scale, 0)
+    if scale > _DIGITS_MAX:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    try:
+        return pa.array(values, pa.decimal128(_DIGITS_MAX, scale))
+    except pa.ArrowInvalid:
+        return pa.array(values, pa.decimal256(2 * _DIGITS_MAX, scale))
+
+
+def array_text(values: Sequence[Any]) -> str:
+    """An array as PostgreSQL writes one."""
+    items = []
+    for value in values:
+        if value is None:
+            items.append("NULL")
+        elif isinstance(value, list | tuple):
+            items.append(array_text(value))
+        else:
+            text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+            items.append(f'"{text}"')
+    return "{" + ",".join(items) + "}"

@@ -1,0 +1,291 @@
+"""A flat journal of the classic convention in PostgreSQL: a table that stays as it was.
+
+It has a row per version and a tombstone per delete, and no closing rows, so two views show it as
+tiers: ``base`` the latest row of each key unless that is a tombstone, ``history`` the rows before
+with the version that ended each, and those that a compaction has moved to segments of our own.
+Names are spelt as the table spells them.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query, physical
+from journal.relations import Output, column, ident, union_all, version_type
+from journal.relations_flat import FLAT, FlatReader, FlatShape
+from journal.schema import Column, Table
+from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
+from journal.sql import cast, data_type
+from journal.stores.base import Parameters
+from journal.stores.postgres.masks import segment_table, unmasked
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import EXACT, exact, rendered
+from journal.stores.row_layout import fields_of, rows_in_layout
+from journal.version import Version
+
+_Tree = TypeVar("_Tree", bound=exp.Expr)
+_ENDED = "_ended"
+_NEW = "new_rows"
+_STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
+_BRIEFLY = "SET LOCAL lock_timeout = '2s'"
+
+
+def is_flat(table: Table) -> bool:
+    """True for a table over a flat journal."""
+    return any(name == FLAT for name, _ in table.properties)
+
+
+def flat_manifest(fields: tuple[tuple[str, str], ...], version: Version) -> Manifest:
+    """What stands for a flat journal: its two views, whose rows nobody counts."""
+    segments = [
+        Segment(name, tier, (), fields, RowCounts(), 0, version) for name, tier in _STANDING.items()
+    ]
+    return Manifest(1, (), tuple(segments))
+
+
+def journal_table(table: Table) -> exp.Table:
+    """The flat journal itself."""
+    name = table.journal_name
+    return exp.Table(this=exact(name.name), db=exact(name.schema))
+
+
+def rows_of_tiers(table: Table) -> dict[Tier, exp.Query]:
+    """What the two views show of the flat journal itself."""
+    return {Tier.BASE: _as_spelt(_base(table)), Tier.HISTORY: _as_spelt(_history(table))}
+
+
+def moved(manifest: Manifest) -> tuple[Segment, ...]:
+    """The segments of rows that are not in the flat journal any more."""
+    return tuple(s for s in manifest.segments if s.id not in _STANDING)
+
+
+def latest(table: Table) -> exp.Select:
+    """The rows of the journal, in all columns it has, that are current."""
+    names = [*table.key, table.format.version_column]
+    newest = FlatReader(table, FlatShape.DISTINCT_ON).current([(column(n), n) for n in names])
+    same = [exp.EQ(this=column(n, "j"), expression=column(n, "l")) for n in names]
+    is_open = exp.Is(this=column(table.format.subsequent_column, "j"), expression=exp.Null())
+    rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
+    return _as_spelt(rows.join(newest.subquery("l"), on=exp.and_(*same)).where(is_open))
+
+
+def without(table: Table, erased: exp.Expr) -> exp.Select:
+    """The rows of the journal, in all columns it has, whose keys are not in ``erased``."""
+    same = [exp.EQ(this=_as_spelt(column(k, "j")), expression=column(k, "e")) for k in table.key]
+    rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
+    keys = exp.alias_(erased.copy(), "e", table=True)
+    return rows.join(keys, on=exp.and_(*same), join_type="anti")
+
+
+def everything(table: Table, source: exp.Table | None = None) -> exp.Select:
+    """All rows of the journal, or of a table like it, in all columns it has."""
+    rows = journal_table(table) if source is None else source.copy()
+    return exp.select("j.*").from_(exp.alias_(rows, "j", table=True))
+
+
+def over(rows: exp.Query, table: Table, source: exp.Table) -> exp.Query:
+    """The same rows out of a table that is like the journal."""
+    found, name = rows.copy(), table.journal_name
+    for node in list(found.find_all(exp.Table)):
+        if (node.name, node.db) == (name.name, name.schema):
+            node.set("this", source.this.copy())
+            node.set("db", source.args["db"].copy())
+    return found
+
+
+def change_columns(session: PostgresSession, table: Table, before: Fields) -> None:
+    """Give the journal the columns that a new definition adds; those it drops stay, and are NULL.
+
+    Raises NOT_SUPPORTED for a column of another type, and what the server raises.
+    """
+    known, wanted = dict(before), dict(fields_of(table))
+    place = rendered(journal_table(table)).sql
+    if any(known.get(name, kind) != kind for name, kind in wanted.items()):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, whose columns keep their types",
+            advice="add a column of the new type, or eject the table and adopt it again",
+        )
+    session.text(_BRIEFLY)
+    for stored in table.stored:
+        if stored.physical in known:
+            continue
+        name = exact(stored.physical)
+        session.run(_added(table, name, stored))
+        session.text(f"ALTER TABLE {place} ALTER COLUMN {name.sql('postgres')} DROP DEFAULT")
+    for gone in known.keys() - wanted.keys():
+        spelt = exact(gone).sql("postgres")
+        session.text(f"ALTER TABLE {place} ALTER COLUMN {spelt} DROP NOT NULL")
+
+
+def _added(table: Table, name: exp.Identifier, stored: Column) -> exp.Alter:
+    """ADD COLUMN with what the rows that are there shall show; no row is written."""
+    initial: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect="duckdb")
+    default = exp.ColumnConstraint(
+        kind=exp.DefaultColumnConstraint(this=cast(initial, stored.type))
+    )
+    new = exp.ColumnDef(this=name, kind=data_type(stored.type), constraints=[default])
+    return exp.Alter(this=journal_table(table), kind="TABLE", actions=[new])
+
+
+def refresh_views(session: PostgresSession, table: Table, manifest: Manifest) -> None:
+    """Make the views that show a flat journal as tiers, less what masks hide."""
+    for tier, body in rows_of_tiers(table).items():
+        parts = [body]
+        if tier is Tier.HISTORY:
+            parts += [rows_in_layout(table, segment_table(s), s.fields) for s in moved(manifest)]
+        rows = union_all([unmasked(table, part, manifest.masks) for part in parts])
+        name = physical(table.id, tier, table.layout)
+        session.run(exp.Create(this=name, kind="VIEW", replace=True, expression=rows))
+
+
+def index_of(table: Table) -> exp.Create:
+    """The index by which a flat journal is looked up and put in order."""
+    columns: list[exp.Expr] = [exp.Ordered(this=column(k)) for k in table.key]
+    columns.append(exp.Ordered(this=column(table.format.version_column)))
+    index = exp.Index(
+        table=journal_table(table), params=exp.IndexParameters(columns=columns, using=None)
+    )
+    return _as_spelt(exp.Create(this=index, kind="INDEX"))
+
+
+def _as_spelt(tree: _Tree) -> _Tree:
+    """The tree, all of whose names are spelt as they are."""
+    for name in tree.find_all(exp.Identifier):
+        name.meta[EXACT] = True
+    return tree
+
+
+def _ends(table: Table) -> tuple[str, str]:
+    """The version columns as the views name them."""
+    return table.format.version_column.casefold(), table.format.subsequent_column.casefold()
+
+
+def _shown(table: Table, value: exp.Expr) -> exp.Expr:
+    """A version as the views show it: with a time zone, where the table's have none."""
+    if dict(table.properties)[FLAT] != "timestamp":
+        return value
+    return exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
+
+
+def _outputs(table: Table, end: exp.Expr) -> list[Output]:
+    """What both views show: columns in lower case, the version, and the end that is given."""
+    start, last = _ends(table)
+    columns = [(column(c.physical), c.physical.casefold()) for c in table.stored]
+    shown = _shown(table, column(table.format.version_column))
+    return [*columns, (shown, start), (end, last)]
+
+
+def _base(table: Table) -> exp.Select:
+    """The latest row of each key, unless that is a tombstone.
+
+    DISTINCT ON is the fastest shape with and without an index; see ``bench.flat_shapes``.
+    """
+    nothing = cast(exp.Null(), version_type(table))
+    return FlatReader(table, FlatShape.DISTINCT_ON).current(_outputs(table, nothing))
+
+
+def _history(table: Table) -> exp.Select:
+    start, end = table.format.version_column, table.format.subsequent_column
+    is_open = exp.Is(this=column(end), expression=exp.Null())
+    newest_last = [exp.Ordered(this=column(start)), exp.Ordered(this=exp.Paren(this=is_open))]
+    following = exp.Window(
+        this=exp.Anonymous(this="lead", expressions=[column(start)]),
+        partition_by=[column(k) for k in table.key],
+        order=exp.Order(expressions=newest_last),
+    )
+    rows = exp.select("*", exp.alias_(following, _ENDED)).from_(journal_table(table))
+    outputs = _outputs(table, _shown(table, column(_ENDED)))
+    tombstone = exp.NullSafeNEQ(this=column(end), expression=column(start))
+    ended = exp.GT(this=column(_ENDED), expression=column(start))
+    found = [exp.alias_(value, ident(name)) for value, name in outputs]
+    return exp.select(*found).from_(rows.subquery("j")).where(tombstone, ended)
+
+
+def append(session: PostgresSession, table: Table, query: Query, parameters: Parameters) -> int:
+    """Append a query's journal rows, those that close others left out; how many there were."""
+    names = [c.physical for c in table.stored]
+    ends = [table.format.version_column, table.format.subsequent_column]
+    start, end = (column(n.casefold()) for n in ends)
+    values: list[exp.Expr] = [column(n.casefold()) for n in names]
+    values += [_shown(table, start), _shown(table, end)]
+    kept = exp.or_(
+        exp.Is(this=end.copy(), expression=exp.Null()),
+        exp.EQ(this=end.copy(), expression=start.copy()),
+    )
+    target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
+    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(kept)
+    written = exp.Insert(this=target, expression=rows)
+    try:
+        return _run(session, written, query, parameters)
+    except PalimpsestError as error:
+        if error.code is not Code.DUPLICATE_KEY:
+            raise
+        raise PalimpsestError(
+            Code.FOREIGN_WRITE,
+            f"somebody else wrote to {table.journal_name} under the same key and version:"
+            f" {error.message}",
+            advice="run the transaction again; write to the journal through the gateway only",
+        ) from error
+
+
+def _run(
+    session: PostgresSession, written: exp.Insert, query: Query, parameters: Parameters
+) -> int:
+    """Run an INSERT that reads a query's rows under the name ``_NEW``; how many these were."""
+    if not session.abilities.writes_several_at_once:
+        # Greenplum leaves out an INSERT inside WITH that nothing reads, and says nothing.
+        session.stage(_NEW, query, parameters)
+        session.run(written)
+        found = session.count(_NEW)
+        session.hide(_NEW)
+        return found
+    counted = exp.select(exp.Count(this=exp.Star())).from_(_NEW)
+    counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
+    counted = counted.with_("written", as_=written, copy=False)
+    session.put(session.rendered(counted), parameters)
+    return int(session.fetch_many(1)[0][0])
+
+
+def conflicting(table: Table, mine: str) -> exp.Query:
+    """Rows of ``mine`` whose keys somebody else has written since they were read.
+
+    A row that ends another must end the latest one of its key; a row that begins a key must find
+    none. Nothing is assumed of versions, for other writers may make their own.
+    """
+    start, end = table.format.version_column, table.format.subsequent_column
+    base = physical(table.id, Tier.BASE, table.layout)
+    history = physical(table.id, Tier.HISTORY, table.layout)
+    same = [exp.EQ(this=column(k, "t"), expression=column(k, "m")) for k in table.key]
+    row = [*same, exp.EQ(this=column(start, "t"), expression=column(start, "m"))]
+    one = exp.Literal.number(1)
+    still = exp.select(one).from_(exp.alias_(base, "t", table=True)).where(*row)
+    known = exp.select(one).from_(exp.alias_(history, "t", table=True)).where(*row)
+    here = exp.select(one).from_(exp.alias_(base, "t", table=True)).where(*same)
+    own = exp.select(one).from_(exp.alias_(exp.to_table(mine), "e", table=True))
+    ended = [exp.EQ(this=column(k, "e"), expression=column(k, "m")) for k in table.key]
+    own = own.where(*ended, exp.Not(this=exp.Is(this=column(end, "e"), expression=exp.Null())))
+    closing = exp.GT(this=column(end, "m"), expression=column(start, "m"))
+    # A row that this transaction has made itself is in neither view.
+    lost = exp.and_(
+        closing,
+        exp.Not(this=exp.Exists(this=still)),
+        exp.or_(exp.Exists(this=known), exp.Not(this=exp.Exists(this=_own_row(table, mine)))),
+    )
+    taken = exp.and_(
+        exp.Is(this=column(end, "m"), expression=exp.Null()),
+        exp.Not(this=exp.Exists(this=own)),
+        exp.Exists(this=here),
+    )
+    rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "m", table=True))
+    return rows.where(exp.or_(lost, taken)).limit(1)
+
+
+def _own_row(table: Table, mine: str) -> exp.Select:
+    start, end = table.format.version_column, table.format.subsequent_column
+    same = [exp.EQ(this=column(c, "w"), expression=column(c, "m")) for c in (*table.key, start)]
+    rows = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(mine), "w", table=True))
+    return rows.where(*same, exp.Is(this=column(end, "w"), expression=exp.Null()))

@@ -1,0 +1,258 @@
+"""Functions of the canonical dialect that PostgreSQL has under another name or form. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import sqlglot
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.blob_literals import literal_bytes
+from journal.stores.calls import Calls, Change, format_call, refused, template
+from journal.stores.postgres import moments
+
+_RENAMED = {
+    "strlen": "octet_length",
+    "list_aggregate": "list_aggregate",
+    "ucase": "upper",
+    "lcase": "lower",
+    "gen_random_uuid": "gen_random_uuid",
+    "make_date": "make_date",
+    "today": "current_date",
+}
+"""Functions that take the same arguments under another name."""
+
+
+_refused = partial(refused, "PostgreSQL")
+_template = partial(template, "postgres")
+
+
+_MEANS: dict[type[exp.Expr], str] = {
+    exp.Avg: "avg",
+    exp.Stddev: "stddev",
+    exp.StddevPop: "stddev_pop",
+    exp.StddevSamp: "stddev_samp",
+    exp.Variance: "variance",
+    exp.VariancePop: "var_pop",
+}
+_EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
+_GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
+_FAIL = _template("_palimpsest.fail(x)", "x")
+_INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
+_MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
+_SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
+_DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
+
+
+def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A call of a function in our schema, where it has the name that its column shall have."""
+    call = exp.Anonymous(this=name, expressions=[a.copy() for a in arguments])
+    return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
+
+
+def _instant(node: exp.Expr) -> exp.Expr | None:
+    """make_timestamptz of one number; that of parts is PostgreSQL's own."""
+    return _INSTANT(node)
+
+
+def _mean(node: exp.Expr) -> exp.Expr | None:
+    """Averages and deviations are DOUBLE; with what belongs to the aggregate, FILTER and OVER."""
+    if isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
+        return None
+    inner = node
+    while isinstance(inner, exp.Filter | exp.Window):
+        inner = inner.this
+    name = _MEANS.get(type(inner))
+    return None if name is None else _ours(name, node)
+
+
+def _rounded(node: exp.Expr) -> exp.Expr | None:
+    """Halves go away from zero, also those of DOUBLE, which may be rounded to digits too."""
+    digits = node.args.get("decimals")
+    return _ours("round", node.this, *([] if digits is None else [digits]))
+
+
+def _any_value(node: exp.Expr) -> exp.Expr | None:
+    return None if isinstance(node.parent, exp.IgnoreNulls) else _ours("any_value", node.this)
+
+
+def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
+    inner = node.this
+    if isinstance(inner, exp.AnyValue):
+        return _ours("any_value", inner.this)
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "a PostgreSQL store has no IGNORE NULLS",
+        advice="leave the nulls out with FILTER (WHERE .. IS NOT NULL)",
+    )
+
+
+def _try_cast(node: exp.Expr) -> exp.Expr | None:
+    sample = exp.Cast(this=exp.Null(), to=node.args["to"])
+    value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.TEXT))
+    return _ours("try_cast", value, sample)
+
+
+_WILDCARDS = _refused("JSON paths with wildcards", "unnest the array, or use jsonb_path_query")
+
+
+def _json_at(name: str) -> Change:
+    """A place in JSON: that of a parameter, or a path that sqlglot leaves as it was written."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        place = node.expression
+        if isinstance(place, exp.Literal) and place.is_string and place.name.startswith("$"):
+            if "*" in place.name or ".." in place.name:
+                return _WILDCARDS(node)
+        elif not isinstance(place, exp.Parameter):
+            return None
+        value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.JSON))
+        return _ours(name, value, exp.Cast(this=place, to=exp.DataType(this=exp.DType.TEXT)))
+
+    return change
+
+
+def _is_nan(node: exp.Expr) -> exp.Expr | None:
+    double = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.DOUBLE))
+    nan = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType(this=exp.DType.DOUBLE))
+    return exp.Paren(this=exp.EQ(this=double, expression=nan))
+
+
+def _bytes(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes."""
+    assert isinstance(node, exp.Cast)
+    given = literal_bytes(node)
+    if given is not None:
+        node.set("this", exp.Literal.string(f"\\x{given.hex()}"))
+    return None
+
+
+def _in_list(node: exp.Expr) -> exp.Expr | None:
+    """A value in a list is found or not, whatever NULLs the list has."""
+    held = node.args.get("field")
+    if held is None:
+        return None
+    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+    if isinstance(held, exp.Array) and not held.expressions:
+        return exp.Paren(this=exp.Case().when(known, exp.false()))
+    is_there = exp.Not(this=exp.Is(this=held, expression=exp.Null()))
+    equal = exp.EQ(this=node.this.copy(), expression=exp.Anonymous(this="ANY", expressions=[held]))
+    found = exp.Coalesce(this=equal, expressions=[exp.false()])
+    return exp.Paren(this=exp.Case().when(exp.And(this=known, expression=is_there), found))
+
+
+def _empty_list(node: exp.Expr) -> exp.Expr | None:
+    """An empty list beside another value is of its type, which PostgreSQL asks to be told."""
+    if node.expressions or not isinstance(node.parent, exp.Coalesce | exp.EQ | exp.NEQ):
+        return None
+    return exp.Literal.string("{}")
+
+
+def _index(node: exp.Expr) -> exp.Expr | None:
+    """Elements are counted from the end by what is below zero, and by a row's own number.
+
+    PostgreSQL takes the element of what a call gives only behind parentheses.
+    """
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if place is None or isinstance(place, exp.Literal | exp.Slice):
+        if isinstance(node.this, exp.Func):
+            node.set("this", exp.Paren(this=node.this))
+        return None
+    if node.args.get("offset") == 1:
+        return None
+    assert isinstance(node, exp.Bracket)
+    # What sqlglot has taken from the number, if its type was plain, is in it again.
+    (number,) = _GENERATOR.bracket_offset_expressions(node)
+    behind = exp.Add(this=_length(node.this), expression=exp.Literal.number(1))
+    from_end = exp.Add(this=behind, expression=exp.Paren(this=number.copy()))
+    is_back = exp.LT(this=exp.Paren(this=number.copy()), expression=exp.Literal.number(0))
+    counted = exp.Case().when(is_back, from_end).else_(number.copy())
+    return exp.Bracket(this=exp.Paren(this=node.this.copy()), expressions=[counted], offset=1)
+
+
+def _length(of: exp.Expr) -> exp.Expr:
+    """How many elements a list has."""
+    return exp.Anonymous(this="length", expressions=[of.copy()])
+
+
+def _array_size(node: exp.Expr) -> exp.Expr | None:
+    """Without a dimension an empty list has none of them, and not NULL."""
+    return None if node.args.get("expression") else _length(node.this)
+
+
+def _contains(node: exp.Expr) -> exp.Expr | None:
+    """A list that is NULL is not known to have anything, nor anything to have NULL."""
+    unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
+                        for e in (node.this, node.expression)))  # fmt: skip
+    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
+    equal = exp.EQ(this=node.expression.copy(), expression=held)
+    found = exp.Coalesce(this=equal, expressions=[exp.false()])
+    return exp.Paren(this=exp.Case().when(unknown, exp.Null()).else_(found))
+
+
+def _bucket(node: exp.Expr) -> exp.Expr | None:
+    """A bucket of time; one that begins elsewhere is left to the server, which has no such."""
+    if node.args.get("unit") or node.args.get("zone") or node.args.get("origin"):
+        return None
+    return exp.Anonymous(this="time_bucket", expressions=[node.this, node.expression])
+
+
+def _scientific(node: exp.Expr) -> exp.Expr | None:
+    """A number with an exponent is a DOUBLE; to PostgreSQL it is a NUMERIC."""
+    if not isinstance(node, exp.Literal) or node.is_string or "e" not in node.name.lower():
+        return None
+    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.DOUBLE))
+
+
+_LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
+_BY_NAME: dict[str, Change] = {
+    **moments.BY_NAME,
+    "make_timestamptz": _instant,
+    "error": _FAIL,
+    "epoch_us": _MICROSECONDS,
+    "any_value": lambda node: _ours("any_value", *node.expressions),
+    "fdiv": _DIVIDED,
+    "log2": _template("CAST(LOG(2, CAST(x AS NUMERIC)) AS DOUBLE PRECISION)", "x"),
+    "unicode": _template("CASE WHEN x = '' THEN -1 ELSE ASCII(x) END", "x"),
+    "sha256": _SHA256,
+    "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_csv_auto": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_json": _refused("files to read", "load the file with COPY .. FROM"),
+    "read_json_auto": _refused("files to read", "load the file with COPY .. FROM"),
+}
+_BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.AnyValue: _any_value,
+    **dict.fromkeys(_MEANS, _mean),
+    exp.Filter: _mean,
+    exp.Round: _rounded,
+    exp.Window: _mean,
+    exp.Cast: _bytes,
+    exp.Array: _empty_list,
+    exp.Bracket: _index,
+    exp.In: _in_list,
+    exp.Literal: _scientific,
+    exp.IgnoreNulls: _ignore_nulls,
+    exp.JSONExtract: _json_at("json_at"),
+    exp.JSONExtractScalar: _json_at("json_text_at"),
+    exp.TryCast: _try_cast,
+    exp.IsNan: _is_nan,
+    exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
+    **moments.BY_CLASS,
+    exp.ArraySize: _array_size,
+    exp.ArrayContains: _contains,
+    exp.DateBin: _bucket,
+    exp.DateFromParts: lambda node: exp.Anonymous(
+        this="make_date", expressions=[node.args[part] for part in ("year", "month", "day")]
+    ),
+    exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
+    exp.Lambda: _LAMBDA,
+    exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),
+    exp.ReadParquet: _refused("files to read", "load the file with COPY .. FROM"),
+    exp.Format: format_call("PostgreSQL"),
+    exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
+    exp.Columns: _refused("COLUMNS(..)", "name the columns"),
+}
+
+CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

@@ -1,0 +1,87 @@
+"""A table's views follow its new definition where they are, so that views of others go on reading.
+
+Names of tables and columns are changed, as PostgreSQL does for a plain table; columns may be added
+at the end when the views are made again over themselves. Where that is not enough the views have to
+be dropped first, which PostgreSQL refuses while others read them. Runs in the session it is given;
+commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.relations import ident
+from journal.schema import Table, TableName, fold
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import rendered
+from journal.stores.postgres.types import column_type
+
+
+@contextmanager
+def kept_going(session: PostgresSession) -> Iterator[None]:
+    """What fails inside is undone alone."""
+    session.text("SAVEPOINT palimpsest_part")
+    try:
+        yield
+    except PalimpsestError:
+        session.text("ROLLBACK TO SAVEPOINT palimpsest_part")
+        raise
+    finally:
+        session.text("RELEASE SAVEPOINT palimpsest_part")
+
+
+def current_follows(session: PostgresSession, old: Table, new: Table) -> bool:
+    """Rename the current view and its columns; False if it cannot be made again over itself."""
+    width = len(old.columns)
+    kept = [(c.physical, column_type(c.type)) for c in new.columns[:width]]
+    if kept != [(c.physical, column_type(c.type)) for c in old.columns]:
+        return False
+    pairs = zip(old.columns, new.columns, strict=False)
+    actions: list[exp.Expr] = [
+        exp.RenameColumn(this=ident(before.name), to=ident(after.name))
+        for before, after in pairs
+        if fold(before.name) != fold(after.name)
+    ]
+    return _altered(session, old.name, new.name, actions)
+
+
+def journal_follows(session: PostgresSession, old: Table, new: Table) -> bool:
+    """Rename the view of the journal; False if its columns are others now."""
+    there, now = ([(c.physical, column_type(c.type)) for c in t.stored] for t in (old, new))
+    same_names = old.format == new.format and there == now
+    return same_names and _altered(session, old.journal_name, new.journal_name, [])
+
+
+def _altered(
+    session: PostgresSession, name: TableName, wanted: TableName, actions: list[exp.Expr]
+) -> bool:
+    if name.key[0] != wanted.key[0]:
+        return False
+    if name.key != wanted.key:
+        actions = [*actions, exp.AlterRename(this=exp.Table(this=ident(wanted.name)))]
+    place = exp.Table(this=ident(name.name), db=ident(name.schema))
+    try:
+        with kept_going(session):
+            for action in actions:
+                # As of a table: columns of views are renamed by ALTER VIEW from version 13 on.
+                change = exp.Alter(this=place.copy(), kind="TABLE", actions=[action])
+                session.text(rendered(change).sql)
+    except PalimpsestError:
+        return False
+    return True
+
+
+def refusal(error: PalimpsestError, old: Table, new: Table) -> PalimpsestError:
+    """Refuses a change of a table whose views others read, with the state PostgreSQL has for it."""
+    types = {fold(c.name): column_type(c.type) for c in new.columns}
+    if all(types.get(fold(c.name)) in {None, column_type(c.type)} for c in old.columns):
+        return error
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"the type of a column cannot change while {error.message}",
+        advice=error.advice,
+    )

@@ -1,0 +1,164 @@
+"""The catalog tables of jobs in a PostgreSQL store: turns, retired tables, what a manifest lists.
+
+All SQL here is constant text over schema ``_palimpsest``; values are parameters. Runs in the
+session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from journal.segment import Manifest, RowCounts
+from journal.stores.postgres.store import PostgresSession
+from journal.version import Version
+
+_TURNS = 5283_1905_7735 << 16
+"""Where the advisory locks begin that jobs take turns by, one for each table."""
+_ALONE = 1905_5283
+"""The first half of the advisory locks that go by names."""
+_XIDS = 1 << 32
+"""So many numbers of transactions there are."""
+_OLDEST = (
+    "SELECT backend_xmin::text::bigint FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL ORDER BY age(backend_xmin) DESC"
+    " LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A table that no manifest lists since a moment; ``epoch`` was the last one that did.
+
+    It is ``in_use`` while a transaction of the server is open that began before.
+    """
+
+    name: str
+    table_id: int
+    epoch: int
+    since: Version
+    until: Version
+    bytes: int = 0
+    rows: int = 0
+    in_use: bool = False
+    job_id: str = ""
+    job_kind: str = ""
+
+
+def take_turn(session: PostgresSession, table_id: int) -> bool:
+    """Whether this session is the one that may replace pieces of a table, until ``end_turn``."""
+    return bool(session.text("SELECT pg_try_advisory_lock(?::bigint)", [_TURNS + table_id])[0][0])
+
+
+def end_turn(session: PostgresSession, table_id: int) -> None:
+    """Let others replace pieces."""
+    session.text("SELECT pg_advisory_unlock(?::bigint)", [_TURNS + table_id])
+
+
+def try_alone(session: PostgresSession, name: str) -> bool:
+    """Whether this session is the only one of that name, until ``end_alone`` or its own end."""
+    return bool(session.text("SELECT pg_try_advisory_lock(?, hashtext(?))", [_ALONE, name])[0][0])
+
+
+def end_alone(session: PostgresSession, name: str) -> None:
+    """Let others have the name."""
+    session.text("SELECT pg_advisory_unlock(?, hashtext(?))", [_ALONE, name])
+
+
+def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, size: int) -> None:
+    """Record that a table is not listed any more, in the transaction that makes it so."""
+    # Asked by itself: a segment of Greenplum would count its own transactions.
+    ((xid,),) = session.text("SELECT (txid_current() % ?::bigint)::text", [_XIDS])
+    session.text(
+        "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?::xid)",
+        [
+            *(piece.name, piece.table_id, piece.epoch, piece.since, piece.until),
+            *(size, job_id, kind, xid),
+        ],
+    )
+
+
+def retired(session: PostgresSession, table_id: int | None = None) -> list[Retired]:
+    """The retired tables of a journal or of all, oldest first.
+
+    Snapshots of other roles are not shown to everybody; those count as ended.
+    """
+    rows = session.text(
+        "SELECT name, table_id, epoch, since, until, bytes, job_id, job_kind,"
+        " replaced_by::text::bigint FROM _palimpsest.retired"
+        " WHERE ?::bigint IS NULL OR table_id = ? ORDER BY since, name",
+        [table_id, table_id],
+    )
+    oldest = session.text(_OLDEST) if rows else []
+    return [
+        Retired(n, i, e, s, u, b, in_use=_is_seen(oldest, by), job_id=job, job_kind=kind)
+        for n, i, e, s, u, b, job, kind, by in rows
+    ]
+
+
+def _is_seen(oldest: Sequence[tuple[int]], by: int) -> bool:
+    """Whether the oldest snapshot began before a transaction ended; their numbers go round."""
+    return any((by - xmin) % _XIDS < _XIDS // 2 for (xmin,) in oldest)
+
+
+def end_grace(
+    session: PostgresSession, table_id: int, moment: Version, kept: Iterable[str]
+) -> None:
+    """Let the retired tables of a journal but those ``kept`` go as soon as nobody reads them."""
+    session.text(
+        "UPDATE _palimpsest.retired SET until = least(until, ?) WHERE table_id = ?"
+        " AND name <> ALL(?::text[])",
+        [moment, table_id, list(kept)],
+    )
+
+
+def forget(session: PostgresSession, name: str) -> None:
+    """Take a table that was dropped off the list."""
+    session.text("DELETE FROM _palimpsest.retired WHERE name = ?", [name])
+
+
+def relations(session: PostgresSession, kind: str) -> list[str]:
+    """Names of our schema's relations of a kind: r(elations with rows) or v(iews)."""
+    rows = session.text(
+        "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = '_palimpsest' AND c.relkind::text = ANY(?::text[]) ORDER BY 1",
+        [["r", "p"] if kind == "r" else [kind]],
+    )
+    return [name for (name,) in rows]
+
+
+def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
+    """The segments of a journal that are live or retired."""
+    live = session.text("SELECT manifest FROM _palimpsest.journals WHERE table_id = ?", [table_id])
+    manifests = [Manifest.from_json(json.loads(text)) for (text,) in live]
+    names = {s.id for m in manifests for s in m.segments}
+    return frozenset(names | {r.name for r in retired(session, table_id)})
+
+
+def heads(session: PostgresSession, table_id: int) -> tuple[Manifest, RowCounts]:
+    """The manifest of a journal as the transaction sees it, and the rows its heads should hold."""
+    ((text, *counts),) = session.text(
+        "SELECT manifest, open_rows, closing_rows, tombstones FROM _palimpsest.journals"
+        " WHERE table_id = ?",
+        [table_id],
+    )
+    return Manifest.from_json(json.loads(text)), RowCounts(*counts)
+
+
+def replaced(session: PostgresSession, table_id: int, epoch: int, *, erased: bool = False) -> None:
+    """Record that an epoch of a journal began: who does not see this must not read its tables."""
+    session.text(
+        "INSERT INTO _palimpsest.epochs VALUES (?, ?, clock_timestamp(), ?) ON CONFLICT DO NOTHING",
+        [table_id, epoch, erased],
+    )
+
+
+def was_erased(session: PostgresSession, table_id: int, after: int) -> bool:
+    """Whether rows of a journal were erased in an epoch after the one given."""
+    return bool(
+        session.text(
+            "SELECT 1 FROM _palimpsest.epochs WHERE table_id = ? AND epoch > ? AND erased LIMIT 1",
+            [table_id, after],
+        )
+    )

@@ -1,0 +1,178 @@
+"""How a journal lies in PostgreSQL: heads as tables, tier views over them, views for everybody.
+
+Schema ``_palimpsest`` holds, per table id: ``t1_head_<generation>`` (tables that take appends),
+``t1_head`` and the other tiers (views over them, in present columns). The logical schema holds
+``depts`` (current view) and ``depts_journal``, which psql and every other tool read. Builds AST and
+runs it in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from journal.distribution import lying_by
+from journal.plan import STORE_SCHEMA, Query, physical
+from journal.relations import column, ident, union_all, version_type
+from journal.schema import Table
+from journal.segment import Fields, Head, Manifest, RowCounts, Tier
+from journal.sql import data_type
+from journal.stores.postgres import flat
+from journal.stores.postgres.before import texts_before
+from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
+from journal.stores.postgres.server import RANDOMLY, distributed_by
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import rendered
+from journal.stores.row_layout import fields_of, rows_in_layout
+
+__all__ = ["mask_table", "masked_keys", "segment_table", "unmasked"]
+_DIALECT = "duckdb"
+
+
+def head_table(table_id: int, head: Head) -> exp.Table:
+    """The table behind one head."""
+    return exp.table_(f"t{table_id}_head_{head.generation}", db=STORE_SCHEMA)
+
+
+def create_head(session: PostgresSession, table: Table, head: Head) -> None:
+    """Create the empty table behind a head, with the indexes that make look-ups by key fast."""
+    target = head_table(table.id, head)
+    create_rows(session, table, target, head.fields)
+    index_rows(session, table, target)
+
+
+def create_rows(
+    session: PostgresSession,
+    table: Table,
+    target: exp.Table,
+    fields: Fields,
+    partitioned: exp.PartitionedByProperty | None = None,
+) -> None:
+    """Create an empty table of journal rows."""
+    ends = version_type(table)
+    start, end = table.format.version_column, table.format.subsequent_column
+    kinds = [*fields, (start, ends), (end, ends)]
+    columns = [
+        exp.ColumnDef(
+            this=ident(name),
+            kind=data_type(kind),
+            constraints=[exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
+            if name == start
+            else None,
+        )
+        for name, kind in kinds
+    ]
+    made = exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE")
+    if partitioned is not None:
+        made.set("properties", exp.Properties(expressions=[partitioned]))
+    session.run(made, spread(session, table, dict(fields)))
+
+
+def spread(session: PostgresSession, table: Table, known: Iterable[str]) -> str:
+    """How a new table of journal rows lies on the segments of a server that has some.
+
+    By key, or as the table says: so the joins of a journal with itself move no rows.
+    """
+    if not session.abilities.distributes:
+        return ""
+    columns = lying_by(table, known)
+    return distributed_by(columns) if columns else RANDOMLY
+
+
+def index_rows(
+    session: PostgresSession, table: Table, target: exp.Table, fields: Fields = ()
+) -> None:
+    """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint."""
+    keys = [(*table.key, table.format.version_column), *(u.columns for u in table.uniques)]
+    known = set(dict(fields or fields_of(table))) | {table.format.version_column}
+    for columns in keys:
+        if known.issuperset(columns):
+            names = ", ".join(ident(c.casefold()).sql(dialect="postgres") for c in columns)
+            session.text(f"CREATE INDEX ON {rendered(target).sql} ({names})")
+
+
+def drop_rows(session: PostgresSession, target: exp.Table) -> None:
+    """Drop a table of journal rows that no manifest lists any more."""
+    session.run(exp.Drop(tables=[target], kind="TABLE", cascade=True))
+
+
+def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> list[exp.Table]:
+    """Make the tier views of one layout say what the manifest lists; those of our own layout."""
+    if flat.is_flat(table):
+        flat.refresh_views(session, table, manifest)
+        return []
+    views: list[exp.Table] = []
+    parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
+    for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY):
+        parts[tier] = [(segment_table(s), s.fields) for s in manifest.in_tier(tier)]
+    for tier, sources in parts.items():
+        name = physical(table.id, tier, table.layout)
+        if sources:
+            bodies = [
+                unmasked(table, _rows(table, source, fields), manifest.masks)
+                for source, fields in sources
+            ]
+            create_view(session, name, union_all(bodies))
+            views.append(name)
+    return views
+
+
+def _rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+    """Rows of a table of ours; texts of an adopted one have the type that all others have."""
+    rows = rows_in_layout(table, source, fields)
+    texts = {text.column for text in texts_before(table)}
+    for output in rows.selects if texts else ():
+        if output.alias in texts and isinstance(output.this, exp.Column):
+            kind = table.by_physical(output.alias).type
+            output.set("this", exp.Cast(this=output.this, to=data_type(kind)))
+    return rows
+
+
+def drop_views(session: PostgresSession, views: Iterable[exp.Table]) -> None:
+    """Drop views that nobody else knows."""
+    for view in views:
+        session.run(exp.Drop(tables=[view.copy()], kind="VIEW", exists=True))
+
+
+def create_view(
+    session: PostgresSession, name: exp.Table, body: exp.Expr, columns: Sequence[str] = ()
+) -> None:
+    """Create a view, or replace its body where it has the same columns."""
+    target: exp.Expr = name.copy()
+    if columns:
+        target = exp.Schema(this=target, expressions=[ident(c) for c in columns])
+    session.run(exp.Create(this=target, kind="VIEW", replace=True, expression=body))
+
+
+def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows, columns named."""
+    return insert_fields(table, target, fields_of(table), source)
+
+
+def insert_fields(table: Table, target: exp.Table, fields: Fields, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows that were written in these columns."""
+    names = [name for name, _ in fields]
+    names += [table.format.version_column, table.format.subsequent_column]
+    columns = [ident(n) for n in names]
+    return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)
+
+
+def count_rows(session: PostgresSession, table: Table, source: exp.Expr) -> RowCounts:
+    """Rows of each kind in a relation that holds rows of a table's journal."""
+    end, start = column(table.format.subsequent_column), column(table.format.version_column)
+    opened = exp.Is(this=end.copy(), expression=exp.Null())
+    ended = exp.EQ(this=end.copy(), expression=start.copy())
+    counts = [exp.Count(this=exp.Star())]
+    outputs: list[exp.Expr] = [counts[0]]
+    for where in (opened, ended):
+        counted = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=where))
+        outputs.append(counted)
+    total, opens, tombstones = session.row(Query(exp.select(*outputs).from_(source), ()), {})
+    return RowCounts(opens, total - opens - tombstones, tombstones)
+
+
+def drop_tables(session: PostgresSession, tables: Iterable[exp.Table]) -> None:
+    """Drop several tables of journal rows."""
+    for table in tables:
+        drop_rows(session, table)

@@ -1,0 +1,208 @@
+"""A plain table's clauses for what a logical table promises; what it cannot have, in words.
+
+NOT NULL, defaults, generated numbers, keys, constraints, comments: each is an action of ALTER TABLE
+or a statement of its own, which nothing of the gateway's must be left in. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal import dialects
+from journal.errors import PalimpsestError
+from journal.plan import STORE_SCHEMA
+from journal.relations import ident
+from journal.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
+from journal.stores.postgres.before import Text, indexes_before, same_columns, texts_before
+from journal.stores.postgres.text import rendered
+
+_WHOLE_NUMBERS = {"SMALLINT", "INT", "INTEGER", "BIGINT"}
+NextNumber = Callable[[Column, Identity], int]
+"""The number that a column is given next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A statement that gives a plain table something, which ``what`` names."""
+
+    what: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a plain table cannot have, in words."""
+
+    said: str
+
+    def __str__(self) -> str:
+        return f"not kept: {self.said}"
+
+
+def quoted(name: str) -> str:
+    """A name as PostgreSQL's text has it: folded."""
+    return str(rendered(ident(name)).sql)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A logical table that is to be plain: as whose ``place``, and its rows lying ``by`` columns.
+
+    ``by`` is empty where rows lie nowhere in particular.
+    """
+
+    table: Table
+    by: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Its name in SQL."""
+        return ".".join(quoted(part) for part in (self.table.name.schema, self.table.name.name))
+
+
+def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Iterator[Clause | Lost]:
+    """What makes a table of a logical table's rows like it, in order."""
+    table = plain.table
+    texts = {t.column: t for t in texts_before(table)}
+    watched = {t.check for t in texts.values()}
+    yield from _texts(plain, texts)
+    for column in table.columns:
+        if column.not_null:
+            yield _altered(plain, f"NOT NULL of {column.name}", column, "SET NOT NULL")
+        yield from _values(plain, column, number)
+    if not table.hidden_key:
+        yield _key(plain, "the primary key", table.key_name, "PRIMARY KEY", table.key)
+    for unique in table.uniques:
+        kind = "PRIMARY KEY" if unique.primary and table.hidden_key else "UNIQUE"
+        what = f'constraint "{unique.name}"'
+        yield _key(plain, what, unique.name, kind, unique.columns)
+    for check in table.checks:
+        if check.name in watched:
+            continue
+        start = f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(check.name)} CHECK"
+        found = _named(table, check.expression)
+        yield _expression(f'constraint "{check.name}"', found, start, exp.Paren(this=found))
+    for key in table.foreign_keys:
+        yield _reference(plain, key, catalog)
+    yield from _comments(plain)
+    yield from _indexes(plain)
+
+
+def _texts(plain: Plain, texts: Mapping[str, Text]) -> Iterator[Clause]:
+    """Types of texts as they were, unless their length has been given up, or their type."""
+    checks = {check.name for check in plain.table.checks}
+    for column in plain.table.columns:
+        text = texts.get(column.physical)
+        if text is None or column.earlier_types or not {text.check} <= {None, *checks}:
+            continue
+        action = f"TYPE {text.type}"
+        yield _altered(plain, f"the type {text.type} of {column.name}", column, action)
+
+
+def _altered(plain: Plain, what: str, column: Column, action: str) -> Clause:
+    start = f"ALTER TABLE {plain.place} ALTER COLUMN {quoted(column.name)}"
+    return Clause(what, f"{start} {action}")
+
+
+def _values(plain: Plain, column: Column, number: NextNumber) -> Iterator[Clause | Lost]:
+    """Where the values of a column come from that an INSERT leaves out."""
+    what = f"numbers for column {column.name}"
+    if column.generated is not None:
+        yield Lost(f"column {column.name} is computed no more; it has the values it had")
+    elif column.identity is not None and column.type not in _WHOLE_NUMBERS:
+        yield Lost(f"{what}, whose type is {column.type}")
+    elif column.identity is not None:
+        how = "ALWAYS" if column.identity.always else "BY DEFAULT"
+        start = number(column, column.identity)
+        limits = f"START WITH {start} INCREMENT BY {column.identity.increment}"
+        yield _altered(plain, what, column, f"ADD GENERATED {how} AS IDENTITY ({limits})")
+    elif column.default is not None:
+        found = _named(plain.table, column.default)
+        begin = _altered(plain, "", column, "SET DEFAULT").sql
+        yield _expression(f"the default of column {column.name}", found, begin, found)
+
+
+def _key(
+    plain: Plain, what: str, name: str | None, kind: str, columns: tuple[str, ...]
+) -> Clause | Lost:
+    """A constraint that no segment could watch over where rows are spread by other columns."""
+    if not set(plain.by) <= set(columns):
+        return Lost(f"{what}, since its rows are spread by other columns")
+    named = "" if name is None else f"CONSTRAINT {quoted(name)} "
+    listed = _list(plain.table, columns)
+    return Clause(what, f"ALTER TABLE {plain.place} ADD {named}{kind} ({listed})")
+
+
+def _list(table: Table, columns: tuple[str, ...]) -> str:
+    return ", ".join(quoted(table.by_physical(c).name) for c in columns)
+
+
+def _named(table: Table, expression: str) -> exp.Expr:
+    """An expression over physical columns, over the names that clients see."""
+    names = {fold(c.physical): c.name for c in table.columns}
+    holder = exp.Paren(this=dialects.stored(expression))
+    for node in list(holder.find_all(exp.Column)):
+        node.replace(exp.Column(this=ident(names.get(fold(node.name), node.name))))
+    found = holder.this
+    assert isinstance(found, exp.Expr)
+    return found.pop()
+
+
+def _expression(what: str, found: exp.Expr, start: str, written: exp.Expr) -> Clause | Lost:
+    """A clause that ends in an expression, unless only the gateway can compute it."""
+    try:
+        text = rendered(written).sql
+    except PalimpsestError as error:
+        return Lost(f"{what}: {error.message}: {_shown(found)}")
+    if f'"{STORE_SCHEMA}"' in text:
+        return Lost(f"{what}, which calls functions of the gateway: {_shown(found)}")
+    return Clause(what, f"{start} {text}")
+
+
+def _shown(found: exp.Expr) -> str:
+    shown = found.copy()
+    for name in shown.find_all(exp.Identifier):
+        name.set("quoted", False)
+    return str(shown.sql(dialect="postgres"))
+
+
+def _reference(plain: Plain, key: ForeignKey, catalog: CatalogSnapshot) -> Clause | Lost:
+    table, what = plain.table, f'constraint "{key.name}"'
+    parent = table if key.parent == table.id else catalog.by_id(key.parent)
+    assert parent is not None, "a foreign key has a parent"
+    sql = (
+        f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(key.name)}"
+        f" FOREIGN KEY ({_list(table, key.columns)})"
+        f" REFERENCES {Plain(parent).place} ({_list(parent, key.parent_columns)})"
+    )
+    if parent is table:
+        return Clause(what, sql)
+    why = f"since {parent.name} is a view while it is in the gateway's care"
+    return Lost(f"{what}, {why}; afterwards: {sql}")
+
+
+def _comments(plain: Plain) -> Iterator[Clause]:
+    table = plain.table
+    if table.comment is not None:
+        yield Clause("its comment", f"COMMENT ON TABLE {plain.place} IS {_text(table.comment)}")
+    for column in table.columns:
+        if column.comment is not None:
+            place = f"{plain.place}.{quoted(column.name)}"
+            sql = f"COMMENT ON COLUMN {place} IS {_text(column.comment)}"
+            yield Clause(f"the comment of {column.name}", sql)
+
+
+def _text(value: str) -> str:
+    return str(exp.Literal.string(value).sql(dialect="postgres"))
+
+
+def _indexes(plain: Plain) -> Iterator[Clause | Lost]:
+    for index in indexes_before(plain.table):
+        if index.fits(same_columns(plain.table)):
+            sql = f"CREATE INDEX {quoted(index.name)} ON {plain.place} {index.body}"
+            yield Clause(f"index {index.name}", sql)
+        else:
+            yield Lost(f"index {index.name}, whose columns have changed: {index.body}")

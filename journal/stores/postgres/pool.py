@@ -1,0 +1,240 @@
+"""Connections to a PostgreSQL database: opened when needed, kept while idle, checked before use.
+
+With ``postgres`` and ``postgres_cursor`` the only module that imports psycopg.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import TextLoader
+
+from journal.errors import Code, PalimpsestError
+from journal.stores.postgres.cursor import MonthsLoader
+from journal.stores.postgres.errors import is_starting, unreachable
+from journal.stores.postgres.server import ASK, Abilities, abilities
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.silence import SILENCE_S, limits, of_server
+
+_IDLE_MAX = 16
+_CHECK_AFTER_S = 30.0
+_PAUSE_S = 0.2
+_CONFIRM_TRIES = 20
+_CONFIRM_PAUSE_S = 0.5
+_OPTIONS = (
+    "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
+    " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
+    " -c transform_null_equals=off -c client_min_messages=warning"
+)
+"""What decides how values are written and read, whatever is set for the role or the database."""
+_LAST_IN_PATH = (
+    "SELECT set_config('search_path',"
+    " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false)"
+)
+"""Lets calls find our functions for types that PostgreSQL's own do not take."""
+_NAMES = re.compile(r"-c (\w+)=")
+
+
+class PostgresStore:
+    """A server's database, and the connections of this process that are idle."""
+
+    def __init__(self, conninfo: str, settings: Mapping[str, str]) -> None:
+        self._conninfo = conninfo
+        self._settings = dict(settings)
+        self._idle: list[PostgresSession] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        self._abilities: Abilities | None = None
+
+    @property
+    def shown(self) -> str:
+        """The database without its password, for people."""
+        known = conninfo_to_dict(self._conninfo)
+        host = known.get("host") or "local socket"
+        return f"{known.get('dbname') or known.get('user') or ''} on {host}"
+
+    def acquire(self) -> PostgresSession:
+        """A session for one thread; give it back with ``release``."""
+        while True:
+            with self._lock:
+                session = self._idle.pop() if self._idle else None
+            if session is None:
+                return self._connect()
+            if self._is_healthy(session):
+                return session
+            session.close()
+
+    def begun(self, how: str, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
+        """A session inside a transaction that has run constant SQL.
+
+        When a connection turns out to be dead there is nothing to lose yet, so a new one is made.
+        """
+        while True:
+            with self._lock:
+                kept = bool(self._idle)
+            session = self.acquire()
+            try:
+                return session, session.begin_with(how, sql)
+            except PalimpsestError as error:
+                session.rollback()
+                self.release(session)
+                if error.code is not Code.STORE_LOST or not kept:
+                    raise
+                self.forget_idle()
+
+    def _is_healthy(self, session: PostgresSession) -> bool:
+        """A connection is asked before use if it lay idle, or if anything has come unasked."""
+        if not session.is_usable:
+            return False
+        if session.is_quiet and time.monotonic() - session.used_at < _CHECK_AFTER_S:
+            return True
+        try:
+            session.text("SELECT 1")
+        except PalimpsestError:
+            return False
+        return True
+
+    def release(self, session: PostgresSession) -> None:
+        """Take a session back; it has no open transaction."""
+        session.used_at = time.monotonic()
+        with self._lock:
+            if session.is_usable and not self._closed and len(self._idle) < _IDLE_MAX:
+                self._idle.append(session)
+                return
+        session.close()
+
+    def forget_idle(self) -> None:
+        """Close what is idle: after one connection was lost the others are suspect."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.close()
+
+    def _connect(self) -> PostgresSession:
+        patience_s = int(self._settings.get("connect_timeout", "10"))
+        given = conninfo_to_dict(self._conninfo)
+        more = {k: v for k, v in limits(self._silence_s()).items() if k not in given}
+        watched = make_conninfo(self._conninfo, **more)
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                connection = psycopg.connect(
+                    watched,
+                    autocommit=True,
+                    prepare_threshold=None,
+                    application_name="palimpsest",
+                    connect_timeout=patience_s,
+                    options=self._options(given),
+                )
+                return self._session(connection)
+            except psycopg.Error as error:
+                if any(name in str(error) for name in _NAMES.findall(self._options(given))):
+                    self._refuse_if_old(watched, patience_s)
+                if not is_starting(str(error)) or time.monotonic() > deadline:
+                    raise unreachable(str(error)) from error
+                time.sleep(_PAUSE_S)
+
+    def _session(self, connection: psycopg.Connection[Any]) -> PostgresSession:
+        """A session of ours on a new connection, which is closed if it cannot be one."""
+        try:
+            for kind in ("json", "jsonb"):
+                # JSON is text to clients, whichever store holds it.
+                connection.adapters.register_loader(kind, TextLoader)
+            connection.adapters.register_loader("interval", MonthsLoader)
+            able = self._able(connection)
+            connection.execute(_LAST_IN_PATH)
+            if able.distributes:
+                # Parallel plans of a fork of Greenplum give rows of some joins twice.
+                connection.execute("SET max_parallel_workers_per_gather = 0")
+            return PostgresSession(connection, self._became, able)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _refuse_if_old(self, watched: str, patience_s: int) -> None:
+        """Raise NOT_SUPPORTED if a server that takes not all our settings is too old for us."""
+        with (
+            suppress(psycopg.Error),
+            psycopg.connect(watched, autocommit=True, connect_timeout=patience_s) as plain,
+        ):
+            self._able(plain)
+
+    def _became(self, mark: str | None) -> bool | None:
+        """What became of a transaction whose connection was cut at COMMIT; None: nobody can tell.
+
+        One without a number has written nothing.
+        """
+        self.forget_idle()
+        for _ in range(_CONFIRM_TRIES if mark is not None else 0):
+            try:
+                session = self.acquire()
+                try:
+                    ((said,),) = session.text("SELECT txid_status(?::bigint)", [mark])
+                finally:
+                    self.release(session)
+            except PalimpsestError as error:
+                if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                    return None
+                said = None
+            if said in {"committed", "aborted"}:
+                return bool(said == "committed")
+            time.sleep(_CONFIRM_PAUSE_S)
+        return False if mark is None else None
+
+    def _able(self, connection: psycopg.Connection[Any]) -> Abilities:
+        """What the server can do; asked of the first connection."""
+        if self._abilities is None:
+            answer = connection.execute(ASK).fetchone()
+            assert answer is not None
+            self._abilities = abilities(answer)
+        return self._abilities
+
+    def _options(self, given: Mapping[str, Any]) -> str:
+        """Those of the URL or the environment first, as the last word on each setting is ours."""
+        told = given.get("options") or os.environ.get("PGOPTIONS", "")
+        options = f"{told} {_OPTIONS} {of_server(self._silence_s())}".strip()
+        limit_ms = self._settings.get("statement_timeout")
+        if limit_ms is None:
+            return options
+        if not limit_ms.isdigit():
+            raise PalimpsestError(
+                Code.URL,
+                f"statement_timeout needs a whole number of milliseconds, not {limit_ms!r}",
+                advice="give 0 for no limit",
+            )
+        return f"{options} -c statement_timeout={limit_ms}"
+
+    def _silence_s(self) -> int:
+        given = self._settings.get("silence_timeout", str(SILENCE_S))
+        if not given.isdigit():
+            raise PalimpsestError(
+                Code.URL,
+                f"silence_timeout needs a whole number of seconds, not {given!r}",
+                advice="give 0 for what the operating system does",
+            )
+        return int(given)
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._closed = True
+        self.forget_idle()
+
+
+def check_conninfo(url: str) -> dict[str, Any]:
+    """The parts of a connection URL; raises URL when the client library cannot read it."""
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise PalimpsestError(
+            Code.URL,
+            f"the URL cannot be read: {str(error).strip()}",
+            advice="use palimpsest+postgresql://user@host:port/database",
+        ) from error

@@ -1,0 +1,397 @@
+"""PostgreSQL: sessions over pooled connections, one short transaction of the store at a time.
+
+With ``postgres_pool`` and ``postgres_cursor`` the only module that imports psycopg. It runs queries
+and keeps temporary relations; what the rows mean, which versions they carry and whether they may be
+committed is decided above it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from psycopg import pq
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query
+from journal.relations import ident
+from journal.stores.base import Parameters, ResultColumn
+from journal.stores.postgres.arrow import array_text, arrow_table
+from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
+from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
+from journal.stores.postgres.pivot import with_values
+from journal.stores.postgres.select import result_names
+from journal.stores.postgres.server import POSTGRESQL, Abilities
+from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
+from journal.stores.postgres.types import arrow_name, sql_type, stored_type, type_name
+
+BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
+Became = Callable[[str | None], bool | None]
+"""Whether the transaction of that number was committed; None where nobody can tell."""
+_Output = tuple[str, int, int]
+"""Name, type and modifier of a result column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column to be shown to queries: its values as ``given``, and what they become."""
+
+    name: str
+    given: str
+    shown: str
+    values: list[Any]
+
+
+class PostgresSession:
+    """One connection; transactions here are short and belong to one statement."""
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        became: Became = lambda mark: None,
+        able: Abilities = POSTGRESQL,
+    ) -> None:
+        self._connection = connection
+        self._became = became
+        self.abilities = able
+        self._cursor = ChunkCursor(connection)
+        self._chunks: Iterator[Rows] | None = None
+        self._ahead: Rows = []
+        self._names: tuple[str, ...] = ()
+        self._staged: dict[str, list[str]] = {}
+        self._epoch_of: EpochOf = unreplaced
+        self.database = connection.info.dbname
+        self.used_at = time.monotonic()
+
+    @property
+    def place(self) -> psycopg.ConnectionInfo:
+        """Where the connection goes, and as whom."""
+        return self._connection.info
+
+    @property
+    def is_usable(self) -> bool:
+        """False once the connection is known to be gone."""
+        return not self._connection.closed and not self._connection.broken
+
+    @property
+    def is_quiet(self) -> bool:
+        """True while nothing waits to be read."""
+        return self._cursor.is_quiet
+
+    def begin(self, how: str = BEGIN_STATEMENT) -> None:
+        with mapped():
+            self._plain(how)
+
+    def begin_with(self, how: str, sql: str) -> list[tuple[Any, ...]]:
+        """Begin and run constant SQL without parameters, in one round trip."""
+        with mapped():
+            self._finish()
+            self._cursor.execute(f"{how}; {sql}")
+            while self._cursor.nextset():
+                continue
+            return self._cursor.fetchall()
+
+    def commit(self) -> None:
+        """Commit; what became of it is asked when the connection is cut meanwhile."""
+        ((mark,),) = self.text(self.abilities.asks_number)
+        try:
+            self.commit_unasked()
+        except PalimpsestError as error:
+            known = self._became(mark) if error.code is Code.OUTCOME_UNKNOWN else None
+            if known is None:
+                raise
+            if not known:
+                raise lost_at_commit() from error
+
+    def commit_unasked(self) -> None:
+        """Commit in one round trip; raises OUTCOME_UNKNOWN when the connection is cut meanwhile."""
+        try:
+            self._plain("COMMIT")
+        except psycopg.Error as error:
+            if error.sqlstate is None or not self.is_usable:
+                raise unknown_outcome(str(error).strip()) from error
+            raise translated(error) from error
+        if self._cursor.statusmessage == "ROLLBACK":
+            raise rolled_back()
+
+    def rollback(self) -> None:
+        self._staged.clear()
+        self._epoch_of = unreplaced
+        if not self.is_usable:
+            return
+        with suppress(psycopg.Error):
+            if self._connection.info.transaction_status is not pq.TransactionStatus.IDLE:
+                self._plain("ROLLBACK")
+
+    def _plain(self, sql: str) -> None:
+        self._finish()
+        self._cursor.execute(sql)
+
+    def _finish(self) -> None:
+        """Let go of a result that nobody reads on."""
+        chunks, self._chunks = self._chunks, None
+        self._ahead = []
+        if isinstance(chunks, Generator):
+            chunks.close()
+
+    def _bound(self, text: Text, parameters: Parameters) -> list[Any] | None:
+        if not text.parameters:
+            return None
+        return [parameters[name] for name in text.parameters]
+
+    def execute(self, query: Query, parameters: Parameters) -> None:
+        """Run a query to its end; its rows are held by the client library."""
+        query = self._with_values(query, parameters)
+        text = render(query, self._epoch_of)
+        with mapped():
+            self._finish()
+            self._cursor.execute(text.sql, self._bound(text, parameters))
+        self._names = text.names or self._names_of(query)
+
+    def _with_values(self, query: Query, parameters: Parameters) -> Query:
+        def ask(wanted: Query) -> list[tuple[Any, ...]]:
+            self.execute(wanted, parameters)
+            return self.fetch_all()
+
+        return with_values(query, self._staged, ask)
+
+    def _names_of(self, query: Query) -> tuple[str, ...]:
+        if not self._staged or not isinstance(query.ast, exp.Query):
+            return ()
+        return tuple(result_names(query.ast, self._staged) or ())
+
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        """Run a query; its rows come from the server in chunks as they are fetched."""
+        query = self._with_values(query, parameters)
+        text = render(query, self._epoch_of)
+        with mapped():
+            self._finish()
+            chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
+            first = next(chunks, [])
+        self._ahead, self._chunks = first, chunks
+        self._names = text.names or self._names_of(query)
+
+    def use_zone(self, name: str | None) -> None:
+        """Read and show timestamps in a time zone until the transaction ends; None: as it is."""
+        if name is None:
+            return
+        try:
+            self.text("SELECT set_config('TimeZone', ?, true)", [name])
+        except PalimpsestError as error:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f'there is no time zone "{name}"',
+                advice="give the name of a zone, such as Europe/Berlin or UTC",
+            ) from error
+
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        """The store's plan of a query, which runs only to be measured."""
+        query = self._with_values(query, parameters)
+        text = render(query, self._epoch_of)
+        with mapped():
+            self._finish()
+            word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
+            self._cursor.execute(f"{word} {text.sql}", self._bound(text, parameters))
+            return "\n".join(str(row[0]) for row in self._cursor.fetchall())
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+        for place in range(1, sql.count("?") + 1):
+            sql = sql.replace("?", f"${place}", 1)
+        with mapped():
+            self._finish()
+            self._cursor.execute(sql, list(values) or None)
+            return self._cursor.fetchall() if self._cursor.description else []
+
+    def read_epochs(self, epoch_of: EpochOf) -> None:
+        """Read tiers in these epochs until the transaction ends."""
+        self._epoch_of = epoch_of
+
+    def rendered(self, ast: exp.Expr) -> Text:
+        """The text of a tree, with the tiers of the epochs this session reads."""
+        return rendered(ast, self._epoch_of)
+
+    def run(self, ast: exp.Expr, ending: str = "") -> None:
+        """Run a statement that has neither parameters nor rows, with constant text at its end."""
+        with mapped():
+            self._plain(self.rendered(ast).sql + ending)
+
+    def columns(self) -> list[ResultColumn]:
+        return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
+
+    def _shape(self) -> list[_Output]:
+        """The columns of the query that was executed last."""
+        described = self._cursor.description or []
+        names = self._names or ("",) * len(described)
+        return [
+            (name or d.name, d.type_code, self._cursor.modifier(i))
+            for i, (d, name) in enumerate(zip(described, names, strict=False))
+        ]
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        with mapped():
+            if self._chunks is None:
+                return self._cursor.fetchmany(size)
+            found = self._ahead
+            while len(found) < size and (chunk := next(self._chunks, [])):
+                found += chunk
+            self._ahead = found[size:]
+            return found[:size]
+
+    def fetch_all(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        with mapped():
+            if self._chunks is None:
+                return self._cursor.fetchall()
+            found, self._ahead = self._ahead, []
+            for chunk in self._chunks:
+                found += chunk
+            return found
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows of the query executed last that were not fetched yet."""
+        rows, shape = self.fetch_all(), self._shape()
+        return arrow_table(
+            [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
+        )
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        self.execute(query, parameters)
+        return self.rest_as_arrow()
+
+    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+        return self.arrow(query, parameters).to_reader()
+
+    def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        query = self._with_values(query, parameters)
+        text = kept(
+            query,
+            "_postgres_stage",
+            self._epoch_of,
+            lambda: _temporary(name, self.rendered(query.ast)),
+        )
+        self.put(text, parameters)
+        self._know_size(name)
+        if isinstance(query.ast, exp.Query):
+            self._staged[name.casefold()] = list(result_names(query.ast, self._staged) or ())
+
+    def changed(self) -> int:
+        """How many rows the statement executed last has written."""
+        return self._cursor.rowcount
+
+    def put(self, text: Text, parameters: Parameters) -> int:
+        """Run a statement without rows; how many rows it wrote."""
+        with mapped():
+            self._finish()
+            self._cursor.execute(text.sql, self._bound(text, parameters))
+        return self._cursor.rowcount
+
+    def show_arrow(self, name: str, rows: pa.Table) -> None:
+        shown: list[Shown] = []
+        for field, column in zip(rows.schema, rows.columns, strict=True):
+            kind, values = sql_type(field.type), column.to_pylist()
+            if kind.endswith("[]"):
+                # An array of arrays would have to be rectangular, so each goes as its own text.
+                texts = [None if v is None else array_text(v) for v in values]
+                shown.append(Shown(field.name, "text", f"{{}}::{kind}", texts))
+            else:
+                shown.append(Shown(field.name, kind, "{}", values))
+        self.show_columns(name, shown)
+
+    def show_columns(self, name: str, columns: Sequence[Shown]) -> None:
+        """Let queries of this transaction read columns of values as relation ``name``."""
+        target = ident(name.casefold()).sql(dialect="postgres")
+        names = [ident(c.name.casefold()).sql(dialect="postgres") for c in columns]
+        values = ", ".join(f"${i}::{c.given}[]" for i, c in enumerate(columns, 1))
+        places = [f"c{i}" for i in range(len(columns))]
+        outputs = ", ".join(
+            f"{c.shown.format(p)} AS {n}" for c, p, n in zip(columns, places, names, strict=True)
+        )
+        sql = (
+            f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS"  # noqa: S608
+            f" SELECT {outputs} FROM unnest({values}) AS u({', '.join(places)})"
+        )
+        given = {p: c.values for p, c in zip(places, columns, strict=True)}
+        self.put(Text(sql, tuple(places)), given)
+        self._know_size(name)
+
+    def _know_size(self, name: str) -> None:
+        """Or the server would guess at thousands of rows, and read whole journals for a few."""
+        with mapped():
+            self._plain(f"ANALYZE {ident(name.casefold()).sql(dialect='postgres')}")
+
+    def hide(self, *names: str) -> None:
+        """Take back what ``show_arrow`` made readable."""
+        for name in names:
+            self.run(exp.Drop(tables=[exp.to_table(name)], kind="TABLE"))
+
+    def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Arrow rows as the Python values a query would give."""
+        columns = [column.to_pylist() for column in table.columns]
+        return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        """The columns of an Arrow table, as a query of it would have them."""
+        return [ResultColumn(f.name, arrow_name(f.type)) for f in table.schema]
+
+    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
+        """The single row of a query, which is finished then."""
+        self.execute(query, parameters)
+        with mapped():
+            (found,) = self._cursor.fetchall()
+        return tuple(found)
+
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        """The columns a query would have; it is not run."""
+        return [
+            ResultColumn(name, stored_type(oid, mod)) for name, oid, mod in self._outputs(query)
+        ]
+
+    def _outputs(self, query: Query) -> list[_Output]:
+        """Name, type and modifier of each column a query would have, as the server says."""
+        text = render(query, self._epoch_of)
+        connection = self._connection.pgconn
+        self._finish()
+        for result in (
+            connection.prepare(b"", text.sql.encode()),
+            connection.describe_prepared(b""),
+        ):
+            if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+                state = result.error_field(pq.DiagnosticField.SQLSTATE)
+                said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+                raise translate(None if state is None else state.decode(), said.decode())
+        names = text.names or ("",) * result.nfields
+        return [
+            (names[i] or (result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
+            for i in range(result.nfields)
+        ]
+
+    def count(self, name: str) -> int:
+        """Rows of a staged relation."""
+        return int(self.row(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})[0])
+
+    def interrupt(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=5.0)
+
+    def track_progress(self) -> None:
+        """The server does not tell how far a query is."""
+
+    def progress(self) -> float | None:
+        return None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _temporary(name: str, text: Text) -> Text:
+    target = ident(name.casefold()).sql(dialect="postgres")
+    return replace(text, sql=f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS {text.sql}")

@@ -1,0 +1,132 @@
+"""What the database says of a table that is to be adopted: columns, keys, what hangs on it.
+
+Reads the server's own catalog in the session it is given; changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.types import is_known, stored_type
+
+_COLUMNS = (
+    "SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity <> '',"
+    " pg_get_expr(d.adbin, d.adrelid), format_type(a.atttypid, a.atttypmod),"
+    " col_description(a.attrelid, a.attnum)"
+    " FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
+    " WHERE a.attrelid = ?::bigint AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+_CONSTRAINTS = (
+    "SELECT c.conname, c.contype::text, pg_get_constraintdef(c.oid),"
+    " ARRAY(SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY AS k(n, i)"
+    " JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.i)"
+    " FROM pg_constraint c WHERE c.conrelid = ?::bigint AND c.contype <> 'n' ORDER BY c.conname"
+)
+_ABOUT = (
+    "SELECT pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class') FROM pg_class c"
+    " WHERE c.oid = ?::bigint"
+)
+_HANGING = (
+    "SELECT 'the foreign key ' || conname FROM pg_constraint WHERE confrelid = ?::bigint"
+    " UNION ALL SELECT 'the trigger ' || tgname FROM pg_trigger"
+    " WHERE tgrelid = ?::bigint AND NOT tgisinternal"
+    " AND tgname NOT IN ('palimpsest_fence_insert', 'palimpsest_fence_update')"
+)
+
+_DISTRIBUTION = (
+    "SELECT a.attname FROM gp_distribution_policy p, unnest(p.distkey) WITH ORDINALITY AS k(n, i),"
+    " pg_attribute a WHERE p.localoid = ?::bigint AND p.policytype = 'p'"
+    " AND a.attrelid = p.localoid AND a.attnum = k.n ORDER BY k.i"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundColumn:
+    """A column as the database has it; ``type`` is canonical, None where there is none."""
+
+    name: str
+    oid: int
+    type: str | None
+    spelt: str
+    not_null: bool
+    generated: bool
+    default: str | None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConstraint:
+    """A constraint: p(rimary), u(nique), c(heck) or f(oreign), its text and columns."""
+
+    name: str
+    kind: str
+    text: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table as the database has it."""
+
+    oid: int
+    columns: tuple[FoundColumn, ...]
+    constraints: tuple[FoundConstraint, ...]
+    hanging: tuple[str, ...]
+    owner: str
+    comment: str | None
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of its primary key."""
+        return next((c.columns for c in self.constraints if c.kind == "p"), ())
+
+
+def find(session: PostgresSession, schema: str, name: str) -> FoundTable | None:
+    """The table of that name, upper and lower case alike; None if there is none."""
+    rows = session.text(
+        "SELECT c.oid::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE lower(n.nspname) = lower(?) AND lower(c.relname) = lower(?)"
+        " AND c.relkind IN ('r', 'p')",
+        [schema, name],
+    )
+    if len(rows) != 1:
+        return None
+    oid = rows[0][0]
+    columns = [
+        FoundColumn(
+            n,
+            t,
+            stored_type(t, m) if is_known(t) else None,
+            spelt,
+            nn,
+            ident or (default or "").startswith("nextval("),
+            default,
+            comment,
+        )
+        for n, t, m, nn, ident, default, spelt, comment in session.text(_COLUMNS, [oid])
+    ]
+    constraints = [
+        FoundConstraint(n, k, text, tuple(cols))
+        for n, k, text, cols in session.text(_CONSTRAINTS, [oid])
+    ]
+    hanging = [row[0] for row in session.text(_HANGING, [oid, oid])]
+    ((owner, comment),) = session.text(_ABOUT, [oid])
+    return FoundTable(oid, tuple(columns), tuple(constraints), tuple(hanging), owner, comment)
+
+
+def distribution_in(session: PostgresSession, oid: int) -> tuple[str, ...]:
+    """The columns that a table's rows are spread by; none where they are not, or by chance."""
+    if not session.abilities.distributes:
+        return ()
+    return tuple(name for (name,) in session.text(_DISTRIBUTION, [oid]))
+
+
+def spelling(session: PostgresSession, oid: int) -> tuple[str, str]:
+    """Schema and name of a table as the database spells them."""
+    rows = session.text(
+        "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n"
+        " ON n.oid = c.relnamespace WHERE c.oid = ?::bigint",
+        [oid],
+    )
+    return rows[0][0], rows[0][1]

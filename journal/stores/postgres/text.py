@@ -1,0 +1,172 @@
+"""Canonical AST (DuckDB's dialect) as PostgreSQL text; what PostgreSQL cannot say is refused.
+
+    copy -> names folded and quoted -> types and functions mapped -> parameters numbered -> text
+
+Names compare without regard to case in the canonical dialect, so every name is folded and quoted;
+a node marked ``EXACT`` keeps its spelling (tables that were there before us). Pure: no driver.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
+
+from journal.errors import Code, PalimpsestError
+from journal.plan import STORE_SCHEMA, Query
+from journal.schema import fold
+from journal.stores.postgres.functions import CALLS
+from journal.stores.postgres.pivot import expanded, has_pivots
+from journal.stores.postgres.select import prepare_selects, result_names
+from journal.stores.postgres.types import mapped_type
+
+DIALECT = "postgres"
+EXACT = "exact"
+"""Marks, in an identifier's ``meta``, a name that is spelt as it is."""
+PUBLIC_SCHEMA = "public"
+"""The schema of names that give none, as the database has it."""
+NAME_BYTES_MAX = 63
+_TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)$")
+
+EpochOf = Callable[[int], int]
+"""Says in which epoch the tiers of a table are read; see ``Manifest``."""
+
+
+def unreplaced(_table: int) -> int:
+    """The first epoch."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """SQL text with ``$1``.. for its parameters, their names in order, and its result's names.
+
+    ``epochs`` are those of the tables whose tiers it reads, by their ids.
+    """
+
+    sql: str
+    parameters: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    epochs: tuple[tuple[int, int], ...] = ()
+
+
+def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
+    """The text of a query; kept on the query, since plans are reused."""
+    return kept(query, "_postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
+
+
+def kept(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) -> Text:
+    """A text that is kept on its query, made anew when it reads tiers of other epochs."""
+    found = query.__dict__.get(place)
+    if found is None or any(epoch_of(table) != epoch for table, epoch in found.epochs):
+        found = query.__dict__[place] = make()
+    assert isinstance(found, Text)
+    return found
+
+
+def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
+    """The text of a tree, which is left as it is."""
+    if has_pivots(ast):
+        ast = expanded(ast)
+    names = _result_names(ast)
+    tree = ast.copy()
+    tree = prepare_selects(tree)
+    _type_asked(tree)
+    parameters: list[str] = []
+    epochs: dict[int, int] = {}
+    for node in list(tree.walk()):
+        _settle(node, parameters)
+        if isinstance(node, exp.Table) and node.db == STORE_SCHEMA:
+            _name_epoch(node, epoch_of, epochs)
+    holder = exp.Paren(this=tree)
+    for node in reversed(list(holder.find_all(exp.Expr))):
+        replacement = CALLS.change(node)
+        if replacement is not None:
+            node.replace(replacement)
+    try:
+        sql = holder.this.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        raise refusal(str(error).rstrip(".")) from error
+    return Text(sql, tuple(parameters), names, tuple(epochs.items()))
+
+
+def shortened(name: str) -> str:
+    """A name that PostgreSQL takes whole; it would cut others off without a word."""
+    encoded = name.encode()
+    if len(encoded) <= NAME_BYTES_MAX:
+        return name
+    kept = encoded[: NAME_BYTES_MAX - 9].decode(errors="ignore")
+    return f"{kept}_{zlib.crc32(encoded):08x}"
+
+
+def exact(name: str) -> exp.Identifier:
+    """An identifier that keeps its spelling."""
+    found = exp.to_identifier(name, quoted=True)
+    found.meta[EXACT] = True
+    return found
+
+
+def refusal(what: str, advice: str = "") -> PalimpsestError:
+    """What PostgreSQL cannot do, and what to do instead."""
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"a PostgreSQL store cannot run this: {what}",
+        advice=advice or "use functions and types that PostgreSQL has: docs/postgresql.md",
+    )
+
+
+def _type_asked(tree: exp.Expr) -> None:
+    """Give parameters a type of which only is asked whether they are NULL.
+
+    The server cannot tell the type of such a one, when its value is NULL, and refuses it.
+    """
+    found: dict[str, list[exp.Placeholder]] = {}
+    for node in tree.find_all(exp.Placeholder):
+        found.setdefault(node.name, []).append(node)
+    for nodes in found.values():
+        asked = nodes[0].find_ancestor(exp.Is)
+        if len(nodes) == 1 and asked is not None and asked.this.unnest() is nodes[0]:
+            asked.set("this", exp.Cast(this=nodes[0], to=exp.DataType(this=exp.DType.TEXT)))
+
+
+def _name_epoch(node: exp.Table, epoch_of: EpochOf, epochs: dict[int, int]) -> None:
+    """Name the view of a tier as it is called in the epoch of its table."""
+    found = _TIER.match(node.name)
+    if found is None:
+        return
+    table, layout, tier = int(found[1]), found[2] or "", found[3]
+    epoch = epochs[table] = epoch_of(table)
+    if epoch:
+        node.set("this", exp.to_identifier(f"t{table}{layout}e{epoch}_{tier}"))
+
+
+def _settle(node: exp.Expr, parameters: list[str]) -> None:
+    if isinstance(node, exp.Identifier):
+        _fold(node)
+    elif isinstance(node, exp.Placeholder):
+        name = node.name
+        if name not in parameters:
+            parameters.append(name)
+        number = exp.Literal.number(parameters.index(name) + 1)
+        node.replace(exp.Parameter(this=number))
+    elif isinstance(node, exp.DataType):
+        mapped_type(node)
+
+
+def _fold(node: exp.Identifier) -> None:
+    name = str(node.this)
+    if not node.meta.get(EXACT):
+        name = fold(name)
+    node.set("this", shortened(name))
+    node.set("quoted", True)
+
+
+def _result_names(ast: exp.Expr) -> tuple[str, ...]:
+    """Names of a query's columns as written; empty where the database names them."""
+    if not isinstance(ast, exp.Query):
+        return ()
+    return tuple(result_names(ast) or ())
