@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from gateway.procedures import database, hive
 from gateway.session import Session
-from journal.embedded.commit import Author
 from journal.schema import JournalFormat, TableName
+from journal.transaction_rows import Author
 
 _NOT_HERE = "adopt Parquet files with --from, and eject to them with --to"
 

@@ -28,7 +28,6 @@ from gateway.running import Asked, Run, changed_table, digest, outcome_of
 from gateway.seen import sights_of, supply
 from gateway.time_points import TimePoints, check_present, check_told
 from journal import lookup
-from journal.embedded.commit import Author
 from journal.errors import PalimpsestError
 from journal.filters.key_filters import KeyFilters
 from journal.plan import (
@@ -51,6 +50,7 @@ from journal.plan import (
 from journal.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.temporary import Temporary
 from journal.transaction import StatementWrites, Transaction
+from journal.transaction_rows import Author
 from rewriter.context import RewriteContext, Sight
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain

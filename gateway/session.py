@@ -29,13 +29,13 @@ from gateway.executor import Executor
 from gateway.parameters import bind, refuse_placeholders
 from gateway.results import HeldRows, Outcome, StreamedRows
 from gateway.running import Asked
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_USER
 from journal.protocol import OpenJournal
 from journal.schema import CatalogSnapshot
 from journal.temporary import Temporary
 from journal.transaction import Status, Transaction
+from journal.transaction_rows import Author
 from rewriter.statement import (
     Begin,
     Call,

@@ -3,6 +3,7 @@
 First committer wins per key. Two transactions conflict on a table when their journal rows share a
 key, or when both add open rows with the same values of a UNIQUE constraint. Pure: compares few rows
 itself; for many it builds the queries that the commit section runs over the two sets of rows.
+Definitions are held to the same rule: who changed a table that another changed first has lost.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.catalog import touched
 from journal.errors import Code, PalimpsestError
-from journal.plan import Query
+from journal.plan import PutRelation, Query
 from journal.relations import column
 from journal.schema import Table
+from journal.state import JournalState
 from journal.stores.base import MemoryRows, RowSet
+from journal.transaction import Transaction
 
 MINE = "conflict_mine"
 THEIRS = "conflict_theirs"
@@ -95,5 +99,45 @@ def conflict(table: Table) -> PalimpsestError:
         Code.SERIALIZATION,
         f"could not serialize access: rows of {table.name} that this transaction changed were"
         " changed by another one that committed first",
+        advice="roll back and run the transaction again",
+    )
+
+
+def check_catalog(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if a table the transaction wrote or changed was changed by somebody else."""
+    began = transaction.snapshot.catalog
+    now = committed.catalog
+    check_validated(transaction, committed)
+    if now is began:
+        return
+    for _, change in transaction.changes():
+        for name in touched(change):
+            if name.name and began.get(name) != now.get(name):
+                raise _changed(str(name))
+            if not name.name and (name.key[0] in began.schemas) != (name.key[0] in now.schemas):
+                raise _changed(name.schema)
+    for table_id in transaction.buffered_tables():
+        before, after = began.by_id(table_id), now.by_id(table_id)
+        if before is not None and before != after:
+            raise _changed(str(before.name))
+
+
+def check_validated(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if rows were written that a changed definition was not checked against."""
+    for _, change in transaction.changes():
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            if transaction.is_pinned(change.relation.id, committed):
+                raise PalimpsestError(
+                    Code.SERIALIZATION,
+                    f"could not serialize access: rows of {change.relation.name}, whose definition"
+                    " this transaction changed, were changed by another one that committed first",
+                    advice="roll back and run the transaction again",
+                )
+
+
+def _changed(name: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SERIALIZATION,
+        f"could not serialize access: the definition of {name} was changed by another transaction",
         advice="roll back and run the transaction again",
     )

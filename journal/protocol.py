@@ -16,8 +16,6 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from journal.counters import CounterKey
-from journal.embedded.commit import Author
-from journal.embedded.verification import Verification
 from journal.plain_rows import Key, Row
 from journal.plan import Export, Guard, Keyed, Query, Stage
 from journal.schema import Table
@@ -25,7 +23,9 @@ from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import JournalState
 from journal.stores.base import Parameters, Progress, RowSet, StagedRows, StoreSession
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from journal.turns import UNWATCHED, Watcher
+from journal.verification import Verification
 from journal.version import HybridClock, Version
 
 

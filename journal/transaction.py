@@ -17,7 +17,7 @@ from journal.catalog import apply
 from journal.errors import Code, PalimpsestError
 from journal.plan import CatalogChange
 from journal.schema import CatalogSnapshot, Table, fold
-from journal.segment import Manifest, Tier
+from journal.segment import Manifest, SegmentFile, Tier
 from journal.state import JournalState
 from journal.stores.base import RowSet, StagedRows
 from journal.version import Version
@@ -198,3 +198,9 @@ class Transaction:
         for statement in self.writes:
             for change in statement.changes:
                 yield statement.version, change
+
+
+def staged_files(writes: Sequence[StatementWrites]) -> list[SegmentFile]:
+    """The files a transaction has written itself."""
+    sets = [rows for w in writes for _, rows in w.rows]
+    return [f for rows in sets if isinstance(rows, StagedRows) for f in rows.files]

@@ -17,12 +17,12 @@ from sqlglot import exp
 
 from journal.catalog import change_from_json, change_to_json
 from journal.embedded.journal import Journal
-from journal.embedded.staging import attempt, attempt_id
 from journal.jobs.contract import Engine, Progress
 from journal.plan import STORE_SCHEMA, PutRelation, Query
 from journal.relations import Output, Reader, column, ident
 from journal.schema import Table
 from journal.segment import Manifest
+from journal.staging import attempt, attempt_id
 from journal.stores.duckdb.layout import refresh_tiers
 from journal.stores.duckdb.memory import memory_session
 from journal.stores.duckdb.store import DuckDBSession

@@ -16,13 +16,13 @@ import sqlglot
 from sqlglot import exp
 
 from journal.catalog import change_from_json
-from journal.embedded.staging import spilled
 from journal.embedded.warehouse import ROWS_PER_FILE, Warehouse
 from journal.expiry import Expiry, substituted
 from journal.plan import PutRelation, Query
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, RowCounts, Segment
+from journal.staging import spilled
 from journal.stores.duckdb import layout
 from journal.stores.duckdb.file import DuckDBStore
 from journal.stores.duckdb.store import DuckDBSession

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from journal.embedded.integrity import damage_named
 from journal.embedded.journal import Journal
-from journal.embedded.staging import close_folder, open_folders, remove_folder, sweep
 from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
 from journal.jobs.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
 from journal.jobs.report import JobReport, Work
 from journal.jobs.swap import Check, Replan, settled_version, swap
 from journal.jobs.turns import job_turn
+from journal.staging import close_folder, open_folders, remove_folder, sweep
 from journal.stores.duckdb import catalog as rows_of
 
 _LOG = logging.getLogger("palimpsest.jobs")

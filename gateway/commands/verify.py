@@ -12,7 +12,7 @@ from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
 from journal.dangling import told
-from journal.embedded.verification import Verification
+from journal.verification import Verification
 
 
 @click.command("verify")

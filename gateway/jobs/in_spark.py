@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext
 from gateway.procedures import hive
-from journal.embedded.verification import Verification
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import GRACE_US, Asked
 from journal.jobs.report import JobReport
 from journal.limits import Slo
+from journal.verification import Verification
 from spark_compaction import planner
 
 if TYPE_CHECKING:

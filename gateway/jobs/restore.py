@@ -20,7 +20,6 @@ from gateway.jobs.arguments import Arguments
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.handing_out import Sides, hand_out
-from journal.embedded.staging import scratch_folder
 from journal.erasure.late import check_searched
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies, retired
@@ -30,6 +29,7 @@ from journal.jobs.report import JobReport
 from journal.jobs.swap import settled_version
 from journal.schema import Table
 from journal.segment import Manifest
+from journal.staging import scratch_folder
 from journal.stores.duckdb import maintenance as rows_of
 from journal.transaction import Transaction
 from spark_compaction.differences import States, differing

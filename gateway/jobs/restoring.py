@@ -18,7 +18,6 @@ from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
 from gateway.running import Asked
 from journal.duration import Duration, Unit
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
 from journal.jobs.backups import Backup
@@ -27,6 +26,7 @@ from journal.relations import ident
 from journal.schema import Table
 from journal.segment import Manifest
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from rewriter.statement import Restore, Source
 from rewriter.syntax.parsing import Parsed
 

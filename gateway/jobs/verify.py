@@ -7,10 +7,11 @@ from dataclasses import asdict
 from gateway.jobs import away, in_spark
 from gateway.jobs.context import JobContext, JobKind
 from journal.dangling import told
-from journal.embedded.verification import Verification, verify
+from journal.embedded.verification import verify
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups, copies
 from journal.jobs.report import JobReport, Volume
+from journal.verification import Verification
 
 
 def _run(context: JobContext) -> JobReport:

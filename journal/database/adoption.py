@@ -19,7 +19,6 @@ from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.distribution import PROPERTY as DISTRIBUTED
 from journal.distribution import spelt
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, PutRelation, PutSchema
@@ -41,6 +40,7 @@ from journal.stores.postgres.takeover import TAKEN
 from journal.stores.postgres.text import rendered
 from journal.stores.postgres.ties import secured, ties, unique_indexes
 from journal.transaction import StatementWrites
+from journal.transaction_rows import Author
 from journal.version import Version, VersionType
 
 _VERSION_TYPES = {1184: "timestamptz", 1114: "timestamp", 20: "bigint"}

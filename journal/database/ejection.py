@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from journal.database.adoption import commit
 from journal.database.journal import DatabaseJournal
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.plan import DropRelation
 from journal.schema import CatalogSnapshot, Table, TableName
@@ -15,6 +14,7 @@ from journal.stores.postgres.flat import is_flat, moved
 from journal.stores.postgres.leaving import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
 from journal.stores.postgres.plain import Lost
 from journal.stores.postgres.public import reads
+from journal.transaction_rows import Author
 
 
 def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:

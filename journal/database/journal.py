@@ -20,7 +20,6 @@ from journal.database import section
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
 from journal.database.statement import DatabaseStatement
-from journal.embedded.commit import Author, staged_files
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table
@@ -34,7 +33,8 @@ from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
-from journal.transaction import Transaction
+from journal.transaction import Transaction, staged_files
+from journal.transaction_rows import Author
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
 from journal.wall_clock import wall_clock_us

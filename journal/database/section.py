@@ -16,8 +16,7 @@ from sqlglot import exp
 
 from journal import conflicts, references
 from journal.catalog import apply
-from journal.embedded.commit import Author, check_catalog, transaction_row
-from journal.embedded.direct import direct_row
+from journal.conflicts import check_catalog
 from journal.erasure.fence import Fence
 from journal.plan import PutRelation, Query, physical
 from journal.relations import Reader, column, version_value
@@ -36,6 +35,7 @@ from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.takeover import TAKEN, bare, take_over
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites, Transaction
+from journal.transaction_rows import Author, direct_row, transaction_row
 from journal.version import HybridClock, Version
 
 Alongside = Callable[[PostgresSession], AbstractContextManager[None]]

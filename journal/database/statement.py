@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from journal.database import section
-from journal.embedded.appending import count_kinds
-from journal.embedded.commit import Author
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.plan import Export, Guard, Query, Stage
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
-from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
 from journal.stores.catalog_format import StateRow
 from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from journal.version import Version
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from journal.database.journal import DatabaseJournal
 from journal.database.verification import verify
-from journal.embedded.verification import Verification
 from journal.segment import Segment
 from journal.stores.base import Progress
+from journal.verification import Verification
 
 
 class DatabaseUpkeep:

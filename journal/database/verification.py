@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
-from journal.embedded.verification import Problem, Verification
 from journal.erasure.guard import suppressed_since
 from journal.errors import Code, PalimpsestError
 from journal.relations import Reader
@@ -18,6 +17,7 @@ from journal.state import TableState
 from journal.stores.base import Progress
 from journal.stores.postgres import layout
 from journal.stores.postgres.flat import moved
+from journal.verification import Problem, Verification
 
 _NOT_OF_THE_JOURNAL = {
     Code.STORE_LOST,

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.plan import Query
 from journal.schema import Table
-from journal.segment import RowCounts
-from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
 from journal.stores.duckdb.layout import (
     conformed,
     count_rows,
@@ -72,14 +70,6 @@ def _conformed(table: Table, query: Query) -> Query:
     if kept is None:
         kept = query.__dict__["_conformed"] = conformed(table, query)
     return kept
-
-
-def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
-    """How many journal rows of each kind an Arrow table holds."""
-    ends = rows.column(table.format.subsequent_column)
-    tombstones = pc.sum(pc.equal(ends, rows.column(table.format.version_column))).as_py() or 0
-    opens = ends.null_count
-    return RowCounts(opens, rows.num_rows - opens - tombstones, tombstones)
 
 
 def _staged(

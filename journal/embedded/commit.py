@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from journal import conflicts
-from journal.catalog import touched
 from journal.embedded.head_rows import insert_rows
 from journal.embedded.warehouse import Warehouse
-from journal.errors import Code, PalimpsestError
 from journal.plan import PutRelation
 from journal.restamp import restamp_query, restamp_rows
 from journal.schema import CatalogSnapshot, Table
-from journal.segment import Head, Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.state import JournalState, TableState
 from journal.stores.base import MemoryRows, RowSet, StagedRows
 from journal.stores.catalog_format import get_meta, put_meta
@@ -30,14 +28,6 @@ from journal.stores.duckdb.rows import show_rows
 from journal.stores.duckdb.store import DuckDBSession
 from journal.transaction import StatementWrites, Transaction
 from journal.version import HybridClock, Version
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Who commits, as shown in ``system.transactions``."""
-
-    user: str | None
-    application: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +44,6 @@ class CommitRecord:
         if key not in self._claims:
             self._claims[key] = conflicts.claims(table, self.rows[table.id])
         return self._claims[key]
-
-
-def check_catalog(transaction: Transaction, committed: JournalState) -> None:
-    """Raise if a table the transaction wrote or changed was changed by somebody else."""
-    began = transaction.snapshot.catalog
-    now = committed.catalog
-    check_validated(transaction, committed)
-    if now is began:
-        return
-    for _, change in transaction.changes():
-        for name in touched(change):
-            if name.name and began.get(name) != now.get(name):
-                raise _changed(str(name))
-            if not name.name and (name.key[0] in began.schemas) != (name.key[0] in now.schemas):
-                raise _changed(name.schema)
-    for table_id in transaction.buffered_tables():
-        before, after = began.by_id(table_id), now.by_id(table_id)
-        if before is not None and before != after:
-            raise _changed(str(before.name))
-
-
-def check_validated(transaction: Transaction, committed: JournalState) -> None:
-    """Raise if rows were written that a changed definition was not checked against."""
-    for _, change in transaction.changes():
-        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-            if transaction.is_pinned(change.relation.id, committed):
-                raise PalimpsestError(
-                    Code.SERIALIZATION,
-                    f"could not serialize access: rows of {change.relation.name}, whose definition"
-                    " this transaction changed, were changed by another one that committed first",
-                    advice="roll back and run the transaction again",
-                )
-
-
-def _changed(name: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.SERIALIZATION,
-        f"could not serialize access: the definition of {name} was changed by another transaction",
-        advice="roll back and run the transaction again",
-    )
 
 
 def check_conflicts(
@@ -337,36 +287,3 @@ def count_head(session: DuckDBSession, table: Table, head: Head) -> RowCounts:
 def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:
     """Drop the table behind a head that no manifest lists any more."""
     layout.drop_head(session, table_id, head)
-
-
-def transaction_row(
-    writes: Sequence[StatementWrites],
-    message: str | None,
-    author: Author,
-    catalog: CatalogSnapshot,
-) -> rows_of.TransactionRow:
-    """The transaction row of buffered writes."""
-    named: dict[str, None] = {}
-    rows = RowCounts()
-    for statement in writes:
-        for table_id, row_set in statement.rows:
-            table = catalog.by_id(table_id)
-            named[str(table.name) if table is not None else str(table_id)] = None
-            rows = rows + row_set.counts
-    return rows_of.TransactionRow(
-        version=writes[-1].version,
-        first_version=writes[0].version,
-        user=author.user,
-        application=author.application,
-        statements=len(writes),
-        digest=writes[-1].digest,
-        message=message,
-        tables=tuple(named),
-        rows=rows.total,
-    )
-
-
-def staged_files(writes: Sequence[StatementWrites]) -> list[SegmentFile]:
-    """The files a transaction has written itself."""
-    sets = [rows for w in writes for _, rows in w.rows]
-    return [f for rows in sets if isinstance(rows, StagedRows) for f in rows.files]

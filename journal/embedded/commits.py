@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from journal import references
+from journal import conflicts, references
 from journal.catalog import apply
 from journal.embedded import commit as section
 from journal.embedded import direct
-from journal.embedded.commit import Author, CommitRecord
+from journal.embedded.commit import CommitRecord
 from journal.embedded.statement import Statement
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
@@ -31,7 +31,8 @@ from journal.stores.duckdb import layout
 from journal.stores.duckdb.public import refresh_views
 from journal.stores.duckdb.rows import show_rows
 from journal.stores.duckdb.store import DuckDBSession
-from journal.transaction import StatementWrites, Transaction
+from journal.transaction import StatementWrites, Transaction, staged_files
+from journal.transaction_rows import Author, TransactionRow, direct_row, transaction_row
 from journal.turns import Line, Watcher, taken
 from journal.version import Version
 
@@ -139,7 +140,7 @@ class Commits:
             everything = [w for _, writes in passed for w in writes]
             appended = section.append(journal.warehouse, session, committed, everything)
             rows = [
-                section.transaction_row(writes, r.transaction.message, r.author, committed.catalog)
+                transaction_row(writes, r.transaction.message, r.author, committed.catalog)
                 for r, writes in passed
             ]
             recent = written_rows(committed.catalog, appended.rows)
@@ -159,7 +160,7 @@ class Commits:
         records: Iterable[CommitRecord],
     ) -> None:
         """Raise if what a transaction wrote may not be committed any more."""
-        section.check_catalog(transaction, committed)
+        conflicts.check_catalog(transaction, committed)
         section.check_conflicts(session, transaction, committed, records)
         self._journal.removals.check(session, transaction, committed)
 
@@ -175,7 +176,7 @@ class Commits:
         """Commit one transaction, which may have changed the catalog; its version."""
         journal = self._journal
         committed, clock = journal.state, journal.clock
-        section.check_catalog(transaction, committed)
+        conflicts.check_catalog(transaction, committed)
         session.begin()
         with watcher.watching(session):
             self._check(session, transaction, committed, self._records)
@@ -186,16 +187,16 @@ class Commits:
                 references.check_definitions(committed.catalog, catalog)
             writes = section.restamped(journal.warehouse, session, transaction, clock, clock.floor)
             appended = section.append(journal.warehouse, session, committed, writes)
-        row = section.transaction_row(writes, transaction.message, author, catalog)
+        row = transaction_row(writes, transaction.message, author, catalog)
         written = written_rows(catalog, appended.rows)
         self._finish(session, catalog, appended.tables, [row], written, writes)
         if catalog is not committed.catalog:
             refresh_views(session, catalog)
         self._records.append(CommitRecord(row.version, appended.rows))
         self._keep([transaction])
-        files = section.staged_files(writes)
+        files = staged_files(writes)
         if writes is not transaction.writes:
-            journal.forget_files(set(section.staged_files(transaction.writes)) - set(files))
+            journal.forget_files(set(staged_files(transaction.writes)) - set(files))
         for file in files:
             journal.staged.discard(file.path)
             journal.checker.trust(file)
@@ -228,7 +229,7 @@ class Commits:
                 for table_id, counts in appended.items()
             }
             message = statement.transaction.message
-            row = direct.direct_row(version, digest, message, author, committed.catalog, appended)
+            row = direct_row(version, digest, message, author, committed.catalog, appended)
             if others:
                 rows = {i: direct.rows_at(statement, i, version) for i in appended}
                 self._records.append(CommitRecord(version, rows))
@@ -240,7 +241,7 @@ class Commits:
         session: DuckDBSession,
         catalog: CatalogSnapshot,
         tables: Mapping[int, TableState],
-        rows: Sequence[rows_of.TransactionRow],
+        rows: Sequence[TransactionRow],
         written: Written,
         writes: Sequence[StatementWrites],
     ) -> None:

@@ -7,22 +7,19 @@ transaction is open that may conflict with it later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from journal import plain_rows
-from journal.embedded.commit import Author
 from journal.embedded.head_rows import insert_into_head, journal_names
 from journal.plan import Query
 from journal.relations import column, version_value
-from journal.schema import CatalogSnapshot, Table
+from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet
 from journal.stores.duckdb import layout
-from journal.stores.duckdb.catalog import TransactionRow
 from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
 
@@ -72,19 +69,3 @@ def rows_at(statement: Statement, table_id: int, version: Version) -> tuple[RowS
     )
     query = exp.select("*").from_(layout.head_table(table_id, head)).where(either)
     return (MemoryRows(statement.session.arrow(Query(query, ()), {}), RowCounts()),)
-
-
-def direct_row(
-    version: Version,
-    digest: str,
-    message: str | None,
-    author: Author,
-    catalog: CatalogSnapshot,
-    appended: Mapping[int, RowCounts],
-) -> TransactionRow:
-    """The transaction row of a statement that ran inside the commit section."""
-    named = [str(t.name) for t in (catalog.by_id(i) for i in appended) if t is not None]
-    rows = sum(counts.total for counts in appended.values())
-    return TransactionRow(
-        version, version, author.user, author.application, 1, digest, message, tuple(named), rows
-    )

@@ -18,7 +18,6 @@ from typing import Any
 from journal.conflicts import conflict
 from journal.counters import Counters
 from journal.embedded import commit as section
-from journal.embedded.commit import Author
 from journal.embedded.commits import Commits
 from journal.embedded.integrity import SegmentChecker
 from journal.embedded.loading import load_journals
@@ -42,6 +41,7 @@ from journal.stores.duckdb.file import DuckDBStore
 from journal.stores.duckdb.public import refresh_views
 from journal.stores.duckdb.store import DuckDBSession
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from journal.turns import UNWATCHED, Watcher, taken
 from journal.version import HybridClock, Version
 from journal.wall_clock import wall_clock_us

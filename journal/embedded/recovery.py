@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from journal.embedded.journal import Journal
-from journal.embedded.staging import sweep
 from journal.embedded.warehouse import DATABASE_FILE, SIDECAR
 from journal.erasure.secret import PRIVATE
 from journal.erasure.sought import forget_stale
 from journal.jobs import retired
+from journal.staging import sweep
 from journal.stores.duckdb import maintenance as duckdb_maintenance
 from journal.version import to_datetime
 

@@ -12,10 +12,11 @@ import threading
 
 from journal.embedded.journal import Journal
 from journal.embedded.sealing import is_full, seal
-from journal.embedded.verification import Verification, verify
+from journal.embedded.verification import verify
 from journal.errors import PalimpsestError
 from journal.segment import Segment
 from journal.stores.base import Progress
+from journal.verification import Verification
 
 _LOG = logging.getLogger("palimpsest.sealer")
 _BEHIND = 4

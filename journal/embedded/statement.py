@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from journal.embedded.ahead import left_to_ask, may_be_many, write_ahead
 from journal.embedded.appending import append_rows, few_rows
-from journal.embedded.commit import Author
 from journal.embedded.direct import append_direct
 from journal.embedded.exporting import export_rows
 from journal.embedded.positions import Positions, placeable
@@ -29,6 +28,7 @@ from journal.stores.duckdb.positions import keep_placed, show_placed
 from journal.stores.duckdb.rows import show_rows
 from journal.stores.duckdb.store import DuckDBSession
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from journal.version import Version
 
 if TYPE_CHECKING:

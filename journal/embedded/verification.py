@@ -7,7 +7,7 @@ table or key is wrong; an empty list of problems is the proof that nothing was f
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from journal.dangling import orphans
@@ -22,38 +22,7 @@ from journal.segment import Manifest, RowCounts, Segment, SegmentFile
 from journal.state import TableState
 from journal.stores.base import Progress
 from journal.stores.duckdb import layout
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong: its kind, the table, and where and what."""
-
-    kind: str
-    table: str
-    message: str
-
-
-@dataclass(slots=True)
-class Verification:
-    """What was looked at and what was found."""
-
-    tables: int = 0
-    segments: int = 0
-    files: int = 0
-    bytes: int = 0
-    rows: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    unlisted: list[str] = field(default_factory=list)
-    dangling: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_clean(self) -> bool:
-        """True when nothing is wrong; unlisted files are litter, dangling rows are allowed."""
-        return not self.problems
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain structure."""
-        return {"clean": self.is_clean, **asdict(self)}
+from journal.verification import Problem, Verification
 
 
 def verify(

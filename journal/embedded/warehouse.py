@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from journal.embedded.finishing import finished
-from journal.embedded.staging import OPEN, attempt, attempt_id
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import SegmentFile
+from journal.staging import OPEN, attempt, attempt_id
 from journal.stores.base import Parameters
 from journal.stores.duckdb.store import DuckDBSession
 from journal.stores.parquet_files import copy_parquet

@@ -14,7 +14,6 @@ from pathlib import Path
 from journal.embedded import commit as section
 from journal.embedded.journal import Journal
 from journal.embedded.recovery import is_staged, unlisted_files
-from journal.embedded.staging import sweep
 from journal.erasure import audit
 from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
@@ -22,6 +21,7 @@ from journal.erasure.sought import forget_stale
 from journal.erasure.wanted import requests
 from journal.jobs import retired
 from journal.scratch import sweep_scratch
+from journal.staging import sweep
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb.file import Reopen

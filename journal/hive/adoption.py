@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive.journal import HiveJournal
 from journal.hive.section import Alongside
@@ -29,6 +28,7 @@ from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.types import kind_of
 from journal.stores.row_layout import fields_of
 from journal.transaction import StatementWrites
+from journal.transaction_rows import Author
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from contextlib import suppress
 from sqlglot import exp
 
 from journal import conflicts
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive.adoption import commit, show
 from journal.hive.intact import check_whole
@@ -32,6 +31,7 @@ from journal.stores.hive.layout import PARTITIONED
 from journal.stores.hive.plain import EJECTED, HISTORY, TAKEN
 from journal.stores.hive.store import HiveConnection
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 
 
 def eject(journal: HiveJournal, name: TableName, author: Author, *, run: bool) -> list[str]:

@@ -22,7 +22,6 @@ from sqlglot import exp
 
 from journal.database.numbers import DatabaseNumbers
 from journal.database.seen import SeenStates
-from journal.embedded.commit import Author, staged_files
 from journal.erasure.fence import Fence
 from journal.erasure.guard import load_fence
 from journal.errors import Code, PalimpsestError
@@ -46,11 +45,11 @@ from journal.stores.beside.engine import CatalogConnection, CatalogDatabase
 from journal.stores.catalog_format import StateRow
 from journal.stores.duckdb.file import DuckDBStore
 from journal.stores.duckdb.store import DuckDBSession
-from journal.stores.hive import layout
-from journal.stores.hive import plain as hive_plain
+from journal.stores.hive import layout, plain
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.row_layout import fields_of
-from journal.transaction import Transaction
+from journal.transaction import Transaction, staged_files
+from journal.transaction_rows import Author
 from journal.turns import UNWATCHED, Watcher
 from journal.version import HybridClock, Version
 from journal.wall_clock import wall_clock_us
@@ -221,7 +220,7 @@ class HiveJournal:
     def drop_segment(self, connection: HiveConnection, path: str) -> None:
         """Drop the partition of a segment, or only the view that shows a plain table as one."""
         if layout.is_adopted(self.names, path):
-            hive_plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
+            plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
         else:
             connection.purge(layout.drop_rows(self.names, path))
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from journal.plan import Query
 from journal.stores.duckdb.store import DuckDBSession
-from journal.stores.postgres.select import result_names
+from journal.stores.written_out.select import result_names
 
 
 def labels_of(query: Query, local: DuckDBSession) -> list[str]:

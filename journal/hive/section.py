@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.catalog import apply
-from journal.embedded.commit import Author, check_catalog, transaction_row
+from journal.conflicts import check_catalog
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.hive.appending import Appending
@@ -32,6 +32,7 @@ from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.hive import layout
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
+from journal.transaction_rows import Author, transaction_row
 from journal.version import Version
 
 if TYPE_CHECKING:

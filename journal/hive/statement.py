@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.embedded.appending import count_kinds
-from journal.embedded.commit import Author
 from journal.errors import Code, PalimpsestError
 from journal.hive import shown_catalog
 from journal.hive.intact import count_rows
@@ -26,12 +24,13 @@ from journal.relations import column, ident, union_all
 from journal.schema import Table
 from journal.segment import RowCounts
 from journal.state import JournalState
-from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
 from journal.stores.duckdb.rows import show_rows
 from journal.stores.hive import layout
 from journal.stores.hive.rows import held_relation
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction
+from journal.transaction_rows import Author
 from journal.version import Version
 
 if TYPE_CHECKING:

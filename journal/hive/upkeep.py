@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from journal.embedded.verification import Problem, Verification
 from journal.errors import PalimpsestError
 from journal.hive import intact, keeping
 from journal.hive.journal import HiveJournal
@@ -15,6 +14,7 @@ from journal.segment import RowCounts, Segment
 from journal.state import TableState
 from journal.stores.base import Progress
 from journal.stores.hive import layout
+from journal.verification import Problem, Verification
 
 
 class HiveUpkeep:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from journal.catalog import change_from_json, change_to_json
 from journal.embedded.journal import Journal
-from journal.embedded.staging import scratch_folder
 from journal.embedded.warehouse import safe_name
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
@@ -35,6 +34,7 @@ from journal.protocol import OpenJournal
 from journal.schema import Table
 from journal.scratch import scratch
 from journal.segment import Segment, SegmentFile
+from journal.staging import scratch_folder
 from journal.stores.duckdb import maintenance as rows_of
 from journal.stores.elsewhere import Folder, below, shown_place
 from journal.stores.parquet_files import checksum

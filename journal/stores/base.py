@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from journal.plan import Query
+from journal.schema import Table
 from journal.segment import Fields, RowCounts, SegmentFile
 
 Parameters = Mapping[str, Any]
@@ -126,3 +128,11 @@ class StoreSession(Protocol):
 
 
 Progress = Callable[[float], None]
+
+
+def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
+    """How many journal rows of each kind an Arrow table holds."""
+    ends = rows.column(table.format.subsequent_column)
+    tombstones = pc.sum(pc.equal(ends, rows.column(table.format.version_column))).as_py() or 0
+    opens = ends.null_count
+    return RowCounts(opens, rows.num_rows - opens - tombstones, tombstones)

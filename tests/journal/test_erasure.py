@@ -16,7 +16,6 @@ import pytest
 import gateway
 from gateway.procedures import embedded
 from journal.embedded.journal import Journal
-from journal.embedded.staging import open_folders
 from journal.embedded.verification import verify
 from journal.erasure import audit, completion, readmission
 from journal.erasure.acceptance import accept, dry_run
@@ -25,6 +24,7 @@ from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.scope import put_scope
 from journal.erasure.wanted import Wanted, find_request, requests
 from journal.errors import PalimpsestError
+from journal.staging import open_folders
 from journal.stores.duckdb.rewrite import rewrite_without
 from spark_compaction import purge
 from spark_compaction.client import SparkEngine

@@ -9,8 +9,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.embedded.staging import open_folders
 from journal.plan import Query
+from journal.staging import open_folders
 from journal.stores.duckdb.hash import row_hash
 from journal.stores.duckdb.memory import memory_session
 

@@ -114,7 +114,7 @@ def test_a_block_has_a_folder_that_goes_with_it() -> None:
 _SPILLS = """
 import os, signal, sys
 from journal.plan import Query
-from journal.embedded.staging import open_folders
+from journal.staging import open_folders
 from pathlib import Path
 import sqlglot
 root, unit = Path(sys.argv[1]), sys.argv[2]

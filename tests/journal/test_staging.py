@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from journal.embedded.recovery import unlisted_files
-from journal.embedded.staging import (
+from journal.errors import Code, PalimpsestError
+from journal.staging import (
     attempt,
     attempt_id,
     close_folder,
@@ -18,7 +19,6 @@ from journal.embedded.staging import (
     remove_folder,
     sweep,
 )
-from journal.errors import Code, PalimpsestError
 from tests.support.client import Client
 
 

@@ -20,7 +20,7 @@ from journal.plan import CatalogChange
 from journal.segment import Manifest, RowCounts
 from journal.stores.beside.engine import CatalogDatabase
 from journal.stores.catalog_format import JournalRow, StateRow, check_format
-from journal.stores.duckdb.catalog import TransactionRow
+from journal.transaction_rows import TransactionRow
 from journal.version import Version
 
 FORMAT = "1"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from journal.catalog import change_from_json, change_to_json
 from journal.errors import Code, PalimpsestError
@@ -19,7 +17,8 @@ from journal.segment import Manifest
 from journal.stores import catalog_format
 from journal.stores.catalog_format import check_format, put_meta
 from journal.stores.duckdb.store import DuckDBSession
-from journal.version import Version, to_datetime
+from journal.transaction_rows import TransactionRow
+from journal.version import Version
 
 FORMAT = "1"
 _TABLES = (
@@ -57,37 +56,6 @@ def _damaged(what: str) -> PalimpsestError:
         f"the catalog of the warehouse is damaged: {what}",
         advice="restore the warehouse from a backup",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionRow:
-    """One row of ``system.transactions``."""
-
-    version: Version
-    first_version: Version
-    user: str | None
-    application: str | None
-    statements: int
-    digest: str
-    message: str | None
-    tables: tuple[str, ...]
-    rows: int
-
-    @property
-    def values(self) -> list[Any]:
-        """What a catalog records of it, in the order of its columns."""
-        return [
-            self.version,
-            self.first_version,
-            to_datetime(self.version),
-            self.user,
-            self.application,
-            self.statements,
-            self.digest,
-            self.message,
-            list(self.tables),
-            self.rows,
-        ]
 
 
 def exists(session: DuckDBSession) -> bool:

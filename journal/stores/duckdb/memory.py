@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from journal.embedded.staging import spilled
+from journal.staging import spilled
 from journal.stores.duckdb.store import DuckDBSession
 
 _SETTINGS = {

@@ -17,11 +17,11 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.embedded.staging import attempt, attempt_id, spilled
 from journal.erasure.descriptor import parse_descriptor
 from journal.filters.read_back import BATCH_ROWS, take_in
 from journal.filters.sidecar import FileFilters, FilterBuilder, write_sidecar
 from journal.segment import SegmentFile
+from journal.staging import attempt, attempt_id, spilled
 from journal.stores.duckdb.hash import row_hash
 from journal.stores.duckdb.store import DIALECT
 from journal.stores.parquet_files import checksum

@@ -28,7 +28,7 @@ from journal.stores.hive.reach import bring_near
 from journal.stores.hive.totals import add_totals
 from journal.stores.hive.types import DIALECT, mapped_type, microseconds
 from journal.stores.hive.values import spread_values
-from journal.stores.postgres.select import prepare_selects
+from journal.stores.written_out.select import prepare_selects
 
 
 def rendered(

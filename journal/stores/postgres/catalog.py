@@ -23,11 +23,11 @@ from journal.stores.catalog_format import (
     get_meta,
     put_meta,
 )
-from journal.stores.duckdb.catalog import TransactionRow
 from journal.stores.postgres.outsiders import PROTECT_ALL
 from journal.stores.postgres.overloads import OVERLOADS
 from journal.stores.postgres.routines import FUNCTIONS
 from journal.stores.postgres.store import PostgresSession
+from journal.transaction_rows import TransactionRow
 from journal.version import Version
 
 FORMAT = "6"

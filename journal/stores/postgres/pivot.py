@@ -19,7 +19,7 @@ from journal.plan import Query
 from journal.relations import ident
 from journal.schema import fold
 from journal.sql import cast
-from journal.stores.postgres.select import Known, source_columns
+from journal.stores.written_out.select import Known, source_columns
 
 COLUMNS_MAX = 1_600
 """As many columns a row of PostgreSQL may have."""

@@ -26,10 +26,10 @@ from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
 from journal.stores.postgres.pivot import with_values
-from journal.stores.postgres.select import result_names
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
 from journal.stores.postgres.types import arrow_name, sql_type, stored_type, type_name
+from journal.stores.written_out.select import result_names
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"

@@ -21,8 +21,8 @@ from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.pivot import expanded, has_pivots
-from journal.stores.postgres.select import prepare_selects, result_names
 from journal.stores.postgres.types import mapped_type
+from journal.stores.written_out.select import prepare_selects, result_names
 
 DIALECT = "postgres"
 EXACT = "exact"

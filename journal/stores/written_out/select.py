@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import fold
-from journal.stores.postgres.lists import write_out_lists
-from journal.stores.postgres.sources import prepare_sources
+from journal.stores.written_out.lists import write_out_lists
+from journal.stores.written_out.sources import prepare_sources
 
 _ALL = "ALL"
 Known = Mapping[str, list[str]]

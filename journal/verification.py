@@ -1,0 +1,41 @@
+"""What a look through a warehouse has found, whichever store: a report, and the problems in it.
+
+An empty list of problems is the proof that nothing was found. Holds values, looks at nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: its kind, the table, and where and what."""
+
+    kind: str
+    table: str
+    message: str
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was looked at and what was found."""
+
+    tables: int = 0
+    segments: int = 0
+    files: int = 0
+    bytes: int = 0
+    rows: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)
+    dangling: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_clean(self) -> bool:
+        """True when nothing is wrong; unlisted files are litter, dangling rows are allowed."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure."""
+        return {"clean": self.is_clean, **asdict(self)}
