@@ -40,8 +40,7 @@ ARCHIVES = pytest.mark.parametrize(
     ("new_store", "kind"),
     [
         *(("postgresql", kind) for kind in ("here", "s3", "path")),
-        ("hive", "here"),
-        *(pytest.param("hive", kind, marks=pytest.mark.slow) for kind in ("s3", "path")),
+        *(pytest.param("hive", kind, marks=pytest.mark.slow) for kind in ("here", "s3", "path")),
     ],
     indirect=["new_store"],
 )

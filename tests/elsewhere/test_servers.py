@@ -35,7 +35,7 @@ pytestmark = pytest.mark.timeout(900)
 TOKEN = "qz7-unmistakable-xk9"
 
 
-@STORES
+@LONG_ON_HIVE
 def test_a_copy_comes_back_when_the_store_has_nothing_left(
     table: Connection, tmp_path: Path
 ) -> None:
@@ -133,7 +133,7 @@ def _submit(con: Connection) -> list[Any]:
     return [t for t in request.targets if t.outcome is Outcome.PENDING]
 
 
-@STORES
+@LONG_ON_HIVE
 def test_an_erasure_reaches_copies(
     table: Connection,
     connect: Connect,

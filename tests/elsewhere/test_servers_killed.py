@@ -187,7 +187,7 @@ def _settles(con: Connection) -> bool:
     return False
 
 
-@each(("before swap", "swap", *PURGE_STEPS[1:]), "one removed")
+@each(("before swap", "swap", *PURGE_STEPS[1:]))
 def test_a_purge_of_a_copy_is_killed(
     table: Connection, killed: Killed, tmp_path: Path, step: str
 ) -> None:

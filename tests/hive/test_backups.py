@@ -78,6 +78,7 @@ def test_a_backup_outlasts_a_column(table: Connection) -> None:
     kept.check_outlasts_a_column(table)
 
 
+@pytest.mark.slow
 def test_retention_leaves_a_backup(con: Connection) -> None:
     kept.check_retention_leaves_a_backup(con, _drop_retired)
     assert rows(con, "SELECT kind FROM system.backups") == [("trash",)]
@@ -85,6 +86,7 @@ def test_retention_leaves_a_backup(con: Connection) -> None:
         con.execute("CALL system.restore('t')")
 
 
+@pytest.mark.slow
 def test_backups_go_by_age_by_count_and_by_name(con: Connection) -> None:
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'b')")
@@ -151,6 +153,7 @@ def _erase(con: Connection) -> State:
     return done.requests[0].state
 
 
+@pytest.mark.slow
 def test_who_is_in_a_backup_only_is_found_there(table: Connection, tmp_path: Path) -> None:
     table.execute(f"UPDATE t SET b = '{WHO}' WHERE a = 7")
     call(table, "backup('t', name => 'good')")
@@ -170,7 +173,7 @@ def test_who_is_in_a_backup_only_is_found_there(table: Connection, tmp_path: Pat
     assert found == [(6,), (8,)]
 
 
-@pytest.mark.parametrize("step", ["before commit", "commit"])
+@pytest.mark.parametrize("step", [pytest.param("before commit", marks=pytest.mark.slow), "commit"])
 def test_a_restore_that_was_killed_happened_or_not(table: Connection, url: str, step: str) -> None:
     before = rows(table, ALL)
     call(table, "backup('t', name => 'good')")

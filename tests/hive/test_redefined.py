@@ -36,14 +36,16 @@ def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
     return call_in
 
 
-@pytest.mark.parametrize("name", ["add", "widen"])
+@pytest.mark.parametrize("name", ["add", pytest.param("widen", marks=pytest.mark.slow)])
 def test_a_change_amid_a_compaction(
     con: Connection, other: Connection, name: str, during: redefined.During
 ) -> None:
     redefined.check_change(con, other, "compact", name, during)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("compact", "rename"), ("retain", "add")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("compact", "rename"), pytest.param("retain", "add", marks=pytest.mark.slow)]
+)
 def test_a_change_that_began_before(
     con: Connection, other: Connection, kind: str, name: str
 ) -> None:

@@ -23,6 +23,7 @@ def test_rows_past_their_date_go_and_no_other(table: Connection) -> None:
     aged.check_dates(table)
 
 
+@pytest.mark.slow
 def test_versions_and_history_go_by_number_and_age(
     table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,6 +37,7 @@ def test_holds_keep_rows(table: Connection) -> None:
     assert rows(table, f"SELECT id FROM t WHERE NOT {FRESH}") == [(1,)]
 
 
+@pytest.mark.slow
 def test_compaction_keeps_every_layout(table: Connection) -> None:
     ((then,),) = rows(table, "SELECT max(version) FROM system.transactions")
     table.execute("ALTER TABLE t DROP COLUMN n")
