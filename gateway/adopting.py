@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gateway.procedures import database, hive
 from gateway.session import Session
+from gateway.typed_names import table_name
 from journal.schema import JournalFormat, TableName
 from journal.transaction_rows import Author
 
@@ -58,8 +59,7 @@ def eject(session: Session, table: str, *, run: bool) -> list[str]:
 
 
 def _name(session: Session, table: str) -> TableName:
-    schema, _, bare = table.rpartition(".")
-    return TableName(schema or session.settings.schema, bare)
+    return table_name(table, session.journal.state.catalog, session.settings.schema)
 
 
 def _author(session: Session) -> Author:

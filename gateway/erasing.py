@@ -21,6 +21,7 @@ from gateway.erasers import eraser_of
 from gateway.procedures import no_table
 from gateway.results import Outcome
 from gateway.running import Asked
+from gateway.typed_names import table_name
 from journal.catalog import change_to_json
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import silent
@@ -218,9 +219,9 @@ def names_of(session: Session, tables: list[str]) -> frozenset[tuple[str, str]] 
     """The keys of table names a client gives; None if it gives none. Unknown ones are refused."""
     found = set()
     for text in tables:
-        schema, _, bare = text.rpartition(".")
-        name = TableName(schema or session.settings.schema, bare)
-        relation = session.journal.state.catalog.get(name)
+        catalog = session.journal.state.catalog
+        name = table_name(text, catalog, session.settings.schema)
+        relation = catalog.get(name)
         if not isinstance(relation, Table):
             raise no_table(name, is_view=relation is not None)
         found.add(name.key)

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from gateway.typed_names import table_name
 from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.protocol import OpenJournal
-from journal.schema import Table, TableName
+from journal.schema import Table
 from journal.state import JournalState
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ def find_tables(session: Session, name: str | None) -> list[Table]:
     catalog = session.journal.state.catalog
     if name is None:
         return list(catalog.tables())
-    schema, _, bare = name.rpartition(".")
-    found = catalog.get(TableName(schema or session.settings.schema, bare))
+    found = catalog.get(table_name(name, catalog, session.settings.schema))
     if not isinstance(found, Table):
         raise no_table(name, is_view=found is not None)
     return [found]

@@ -11,6 +11,7 @@ from gateway.commands.failure import failing
 from gateway.errors import mapping
 from gateway.procedures import hive
 from gateway.shell.leaving import adopt_files
+from gateway.typed_names import column_names
 from journal.stores.elsewhere import local_folder
 
 
@@ -63,7 +64,7 @@ def command(
       palimpsest adopt hr.depts --key deptno --from lake/depts
     """
     names = (suffix, version_column, subsequent_column)
-    keys = tuple(k.strip() for k in key.split(",")) if key else ()
+    keys = column_names(key)
     with connected(access, "adopt", as_json=as_json, make=source is not None) as connection:
         with failing(as_json=as_json), mapping():
             session = connection.session

@@ -14,6 +14,7 @@ from gateway.commands.places import Place
 from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, import_file
+from gateway.typed_names import column_names
 from journal.stores.elsewhere import fetched
 
 
@@ -56,7 +57,7 @@ def command(
     """
     if key and not create:
         raise click.UsageError("--key goes with --create")
-    keys = [k.strip() for k in key.split(",") if k.strip()] if key else []
+    keys = column_names(key)
     options = FileOptions(delimiter, header, null)
     with connected(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()

@@ -55,6 +55,8 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
         values = []
         if table is not None:
             query = query.where("list_contains(tables, ?)", dialect="duckdb")
-            values.append(str(table_name(connection, table)))
+            name = table_name(connection, table)
+            known = connection.session.catalog.get(name)
+            values.append(str(name if known is None else known.name))
         cursor.execute(query.sql(dialect="duckdb"), values)
         show(cursor, connection, as_json=as_json)

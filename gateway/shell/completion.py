@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from gateway.typed_names import table_name
+from journal.schema import CatalogSnapshot, Relation, Table, View, fold
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "
@@ -150,8 +151,8 @@ class Completer:
         return found
 
     def _find(self, name: str) -> Relation | None:
-        schema, _, bare = name.replace('"', "").rpartition(".")
-        return self._catalog().get(TableName(schema or self._schema(), bare))
+        catalog = self._catalog()
+        return catalog.get(table_name(name, catalog, self._schema()))
 
     def _fitting(self, word: str, choices: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
         wanted = fold(word.strip('"'))

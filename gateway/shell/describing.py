@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gateway.dbapi.connection import Connection
 from gateway.shell.result import Column, Result, Row
+from gateway.typed_names import table_name
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.schema import Column as TableColumn
 
@@ -47,8 +48,8 @@ def schemas(connection: Connection) -> Result:
 
 def find(connection: Connection, name: str) -> Relation | None:
     """The table or view of a name as typed, in the session's schema unless it names one."""
-    schema, _, bare = name.replace('"', "").rpartition(".")
-    return catalog_of(connection).get(TableName(schema or connection.session.settings.schema, bare))
+    catalog = catalog_of(connection)
+    return catalog.get(table_name(name, catalog, connection.session.settings.schema))
 
 
 def columns_of(relation: Relation) -> Result:

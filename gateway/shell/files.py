@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from gateway import typed_names
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
@@ -209,13 +210,12 @@ def _matched(table: Table, columns: Sequence[tuple[str, str]], path: str) -> lis
 
 def table_name(connection: Connection, name: str) -> TableName:
     """A table's name as typed on the command line: ``t`` or ``schema.t``."""
-    node = exp.to_table(name, dialect="duckdb")
     catalog = connection.session.catalog
-    if not node.db and catalog.own is not None:
-        own = TableName(catalog.own, node.name)
+    if catalog.own is not None:
+        own = typed_names.table_name(name, catalog, catalog.own)
         if catalog.get(own) is not None:
             return own
-    return TableName(node.db or connection.session.settings.schema, node.name)
+    return typed_names.table_name(name, catalog, connection.session.settings.schema)
 
 
 def _table(name: TableName) -> exp.Table:

@@ -183,12 +183,13 @@ def _array_size(node: exp.Expr) -> exp.Expr | None:
 
 def _contains(node: exp.Expr) -> exp.Expr | None:
     """A list that is NULL is not known to have anything, nor anything to have NULL."""
+    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
+    # Compared first: from that the server learns the type of a parameter.
+    equal = exp.EQ(this=node.expression.copy(), expression=held)
     unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
                         for e in (node.this, node.expression)))  # fmt: skip
-    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
-    equal = exp.EQ(this=node.expression.copy(), expression=held)
-    found = exp.Coalesce(this=equal, expressions=[exp.false()])
-    return exp.Paren(this=exp.Case().when(unknown, exp.Null()).else_(found))
+    found = exp.Case().when(equal, exp.true()).when(unknown, exp.Null()).else_(exp.false())
+    return exp.Paren(this=found)
 
 
 def _bucket(node: exp.Expr) -> exp.Expr | None:
