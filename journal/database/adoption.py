@@ -26,6 +26,8 @@ from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres.before import indexes_in, length_checks, remembered, texts_in
 from journal.stores.postgres.flat import index_of
+from journal.stores.postgres.keys import check_key
+from journal.stores.postgres.outsiders import quoted
 from journal.stores.postgres.partitions import partitioning_in
 from journal.stores.postgres.sequences import sequences
 from journal.stores.postgres.store import PostgresSession
@@ -69,6 +71,11 @@ class Planned:
 
 def planned(journal: DatabaseJournal, asked: Adoption) -> Planned:
     """Look at the database and decide; raises what keeps the table from being adopted."""
+    return _decided(journal, asked, proving=True)
+
+
+def _decided(journal: DatabaseJournal, asked: Adoption, *, proving: bool) -> Planned:
+    """The same; whether rows have a key that is not declared is found out only if ``proving``."""
     if journal.state.catalog.get(asked.name) is not None:
         raise PalimpsestError(
             Code.DUPLICATE_TABLE,
@@ -88,7 +95,7 @@ def planned(journal: DatabaseJournal, asked: Adoption) -> Planned:
                 f" {asked.name}{asked.format.suffix}",
                 advice="name it as schema.table; --suffix says what its journal's name ends with",
             )
-        return _plain(session, asked, found)
+        return _plain(session, asked, found, proving=proving)
 
 
 def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Planned:
@@ -130,7 +137,9 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
         properties=((FLAT, kind),),
         physical_names=tuple(c.name for c in business),
     )
-    highest = _highest(session, f'"{schema}"."{name}"', start.name, kind)
+    _check_names(found, f"{schema}.{name}")
+    check_key(session, _place(schema, name), table.key, start.name)
+    highest = _highest(session, _place(schema, name), start.name, kind)
     index = rendered(index_of(table)).sql
     steps = (
         f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
@@ -141,33 +150,25 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
 
 
 def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Version:
-    quoted = '"' + column.replace('"', '""') + '"'
-    value = f"max({quoted})"
+    value = f"max({quoted(column)})"
     if kind != "bigint":
         value = f"(EXTRACT(EPOCH FROM {value}) * 1000000)::bigint"
     (row,) = session.text(f"SELECT coalesce({value}, 0)::bigint FROM {place}")  # noqa: S608
     return int(row[0])
 
 
-def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Planned:
+def _plain(
+    session: PostgresSession, asked: Adoption, found: FoundTable, *, proving: bool
+) -> Planned:
     schema, name = spelling(session, found.oid)
-    hanging = [*found.hanging]
-    hanging += [f"the foreign key {c.name}" for c in found.constraints if c.kind == "f"]
-    hanging += ties(session, found.oid)
-    hanging += [
-        f"the sequence {s.name}, which numbers other columns, too"
-        for s in sequences(session, found.oid).values()
-        if s.is_shared
-    ]
-    if hanging:
-        raise PalimpsestError(
-            Code.DEPENDENT_OBJECTS,
-            f"{schema}.{name} cannot become a journal while it has {', '.join(hanging)}",
-            advice="take that away first; it would not hold for a journal, or be lost",
-        )
+    _check_free(session, found, f"{schema}.{name}")
     key = _key(asked.key or found.primary_key, list(found.columns), name)
+    _check_names(found, f"{schema}.{name}", asked.format)
+    declared = next((c.name for c in found.constraints if c.kind == "p" and c.columns == key), None)
+    if declared is None and proving:
+        check_key(session, _place(schema, name), key)
     folded = {c.name: fold(c.name) for c in found.columns}
-    numbered = _numbered(session, found, f'"{schema}"."{name}"')
+    numbered = _numbered(session, found, _place(schema, name))
     columns = tuple(_column(c, name, numbered.get(c.name)) for c in found.columns)
     uniques = tuple(
         Unique(c.name, tuple(folded[n] for n in c.columns))
@@ -191,9 +192,7 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         name=asked.name,
         columns=tuple(_folded(c) for c in columns),
         key=tuple(fold(k) for k in key),
-        key_name=next(
-            (c.name for c in found.constraints if c.kind == "p" and c.columns == key), None
-        ),
+        key_name=declared,
         uniques=uniques,
         checks=(*checks, *length_checks(texts)),
         format=asked.format,
@@ -219,6 +218,24 @@ def _plain(session: PostgresSession, asked: Adoption, found: FoundTable) -> Plan
         ),
     )
     return Planned(table, 0, steps)
+
+
+def _check_free(session: PostgresSession, found: FoundTable, place: str) -> None:
+    """Raise DEPENDENT_OBJECTS for what hangs on a table and would be lost."""
+    hanging = [*found.hanging]
+    hanging += [f"the foreign key {c.name}" for c in found.constraints if c.kind == "f"]
+    hanging += ties(session, found.oid)
+    hanging += [
+        f"the sequence {s.name}, which numbers other columns, too"
+        for s in sequences(session, found.oid).values()
+        if s.is_shared
+    ]
+    if hanging:
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f"{place} cannot become a journal while it has {', '.join(hanging)}",
+            advice="take that away first; it would not hold for a journal, or be lost",
+        )
 
 
 def _partitions(session: PostgresSession, found: FoundTable) -> tuple[tuple[str, str], ...]:
@@ -263,8 +280,7 @@ def _numbered(session: PostgresSession, asked: FoundTable, place: str) -> dict[s
     found: dict[str, Identity] = {}
     for name, sequence in sequences(session, asked.oid).items():
         identity = sequence.identity
-        quoted = '"' + name.replace('"', '""') + '"'
-        rows = session.text(f"SELECT coalesce(max({quoted}), 0) FROM {place}")  # noqa: S608
+        rows = session.text(f"SELECT coalesce(max({quoted(name)}), 0) FROM {place}")  # noqa: S608
         if identity.increment > 0:
             identity = replace(identity, start=max(identity.start, int(rows[0][0]) + 1))
         found[name] = identity
@@ -304,6 +320,32 @@ def _key(given: Sequence[str], columns: Sequence[FoundColumn], of: str) -> tuple
     return tuple(spelt[fold(k)] for k in given)
 
 
+def _place(schema: str, name: str) -> str:
+    return f"{quoted(schema)}.{quoted(name)}"
+
+
+def _check_names(found: FoundTable, place: str, form: JournalFormat | None = None) -> None:
+    """Raise for columns whose names are one to the gateway, or are those of versions."""
+    own = [] if form is None else [form.version_column, form.subsequent_column]
+    taken = {fold(n): n for n in own}
+    for column in found.columns:
+        other = taken.get(fold(column.name))
+        if other in own:
+            raise PalimpsestError(
+                Code.JOURNAL_SHAPE,
+                f'{place} has a column "{column.name}", as journals have',
+                advice="give other names: --version-column and --subsequent-column",
+            )
+        if other is not None:
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'the columns "{other}" and "{column.name}" of {place} are one to the gateway,'
+                " which compares names without regard to case",
+                advice="rename one of them first",
+            )
+        taken[fold(column.name)] = column.name
+
+
 def _no_journal(what: str) -> PalimpsestError:
     return PalimpsestError(
         Code.JOURNAL_SHAPE,
@@ -315,7 +357,8 @@ def _no_journal(what: str) -> PalimpsestError:
 
 def adopt(journal: DatabaseJournal, asked: Adoption, author: Author) -> Planned:
     """Adopt a table in one commit."""
-    plan = planned(journal, asked)
+    # Whether a key is one is found out when nobody can write any more.
+    plan = _decided(journal, asked, proving=False)
     if plan.highest > journal.clock.now() + _FUTURE_US:
         raise _no_journal(f"its versions lie in the future, up to {plan.highest}")
     journal.clock.settle(plan.highest)

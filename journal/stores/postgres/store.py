@@ -203,7 +203,7 @@ class PostgresSession:
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
-        for place in range(1, sql.count("?") + 1):
+        for place in range(1, len(values) + 1):
             sql = sql.replace("?", f"${place}", 1)
         with mapped():
             self._finish()

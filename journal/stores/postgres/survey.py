@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from journal.errors import Code, PalimpsestError
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.types import is_known, stored_type
 
+_CALLED = (
+    "SELECT c.oid::bigint, n.nspname::text, c.relname::text FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE lower(n.nspname) = lower(?) AND lower(c.relname) = lower(?)"
+    " AND c.relkind IN ('r', 'p')"
+)
 _COLUMNS = (
     "SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity <> '',"
     " pg_get_expr(d.adbin, d.adrelid), format_type(a.atttypid, a.atttypmod),"
@@ -83,16 +90,22 @@ class FoundTable:
 
 
 def find(session: PostgresSession, schema: str, name: str) -> FoundTable | None:
-    """The table of that name, upper and lower case alike; None if there is none."""
-    rows = session.text(
-        "SELECT c.oid::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE lower(n.nspname) = lower(?) AND lower(c.relname) = lower(?)"
-        " AND c.relkind IN ('r', 'p')",
-        [schema, name],
-    )
-    if len(rows) != 1:
+    """The table of that name, upper and lower case alike; None if there is none.
+
+    Raises WRONG_OBJECT if several differ in nothing else, and none is spelt so.
+    """
+    rows = session.text(_CALLED, [schema, name])
+    exact = [row for row in rows if row[1:] == (schema, name)]
+    if len(rows) > 1 and not exact:
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"the database has {len(rows)} tables that are called {schema}.{name}, if the case of"
+            " letters is left out of account",
+            advice="spell it as one of them is; the gateway can have only one of them",
+        )
+    if not rows:
         return None
-    oid = rows[0][0]
+    oid = (exact or rows)[0][0]
     columns = [
         FoundColumn(
             n,

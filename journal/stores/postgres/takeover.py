@@ -13,6 +13,7 @@ from journal.relations import ident, version_type
 from journal.schema import Table, fold
 from journal.segment import Segment, Tier
 from journal.stores.postgres import layout
+from journal.stores.postgres.keys import check_key
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import FoundTable, find, spelling
 from journal.stores.postgres.text import rendered, shortened
@@ -42,13 +43,15 @@ def take_over(session: PostgresSession, table: Table, version: Version) -> Segme
     _move(session, *spelling(session, found.oid), target.name)
     _stamp(session, table, rendered(target).sql, version)
     layout.index_rows(session, table, target)
+    if table.key_name is None:
+        # Nothing has watched over it, and nobody else writes to the table any more.
+        check_key(session, rendered(target).sql, table.key)
     counts = layout.count_rows(session, table, target)
     return Segment(target.name, Tier.BASE, (), fields_of(table), counts, version, version)
 
 
 def _found(session: PostgresSession, table: Table) -> FoundTable:
-    schema, _, name = dict(table.properties)[TAKEN].partition(".")
-    found = find(session, schema, name)
+    found = find(session, table.name.schema, table.name.name)
     assert found is not None
     return found
 
