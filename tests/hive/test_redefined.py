@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -23,15 +22,7 @@ def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
 def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
     def call_in(kind: str, then: Callable[[], None]) -> None:
         module, name = (compaction, "_stage") if kind == "compact" else (rewriting, "rewrite")
-        stage, calls = getattr(module, name), [then]
-
-        def staged(*arguments: Any, **more: Any) -> Any:
-            found = stage(*arguments, **more)
-            if calls:
-                calls.pop()()
-            return found
-
-        monkeypatch.setattr(module, name, staged)
+        redefined.once_after(monkeypatch, module, name, then)
 
     return call_in
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,15 +32,7 @@ def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
 @pytest.fixture
 def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
     def call_in(_kind: str, then: Callable[[], None]) -> None:
-        write, calls = LocalEngine.map, [then]
-
-        def mapped(self: LocalEngine, *arguments: Any) -> Any:
-            found = write(self, *arguments)
-            if calls:
-                calls.pop()()
-            return found
-
-        monkeypatch.setattr(LocalEngine, "map", mapped)
+        redefined.once_after(monkeypatch, LocalEngine, "map", then)
 
     return call_in
 

@@ -34,6 +34,21 @@ During = Callable[[str, Callable[[], None]], None]
 """Given a kind of job: has the next run of it call a function once it has staged its first rows."""
 
 
+def once_after(
+    monkeypatch: pytest.MonkeyPatch, owner: object, name: str, then: Callable[[], None]
+) -> None:
+    """Have ``then`` called once, when what ``owner`` calls ``name`` has returned."""
+    called, left = getattr(owner, name), [then]
+
+    def calling(*arguments: Any, **more: Any) -> Any:
+        found = called(*arguments, **more)
+        if left:
+            left.pop()()
+        return found
+
+    monkeypatch.setattr(owner, name, calling)
+
+
 def make(con: Connection) -> None:
     """A table with a policy, and its twin without one."""
     aged.make(con)

@@ -2,7 +2,7 @@
 
 A view would go on reading the base alone, a policy would not hold for the view that takes the
 table's place, a unique index would see several rows of a key: each is named, so that the adoption
-can be refused. Views can follow instead, see ``postgres_readers``. Reads the server's own catalog
+can be refused. Views can follow instead, see ``readers``. Reads the server's own catalog
 in the session it is given; changes nothing.
 """
 
