@@ -7,6 +7,7 @@ give (``DEFAULT random()``, ``USING ..``) are written, as a new version of every
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ from journal.errors import Code, PalimpsestError
 from journal.partitioning import with_partitioning
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.relations import Output, column
+from journal.relations_flat import FLAT
 from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
 from journal.sql import cast
 from rewriter.context import RewriteContext
@@ -71,8 +73,20 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
     if name != table.name:
+        _check_not_flat(table, node)
         check_journal_name(altered, node, context)
     return _plan(change, table, altered, context)
+
+
+def _check_not_flat(table: Table, node: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED for a table over a journal that others find by its name."""
+    if any(name == FLAT for name, _ in table.properties):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{table.name} has an adopted journal, and other tools know it by its name",
+            advice="palimpsest eject it, rename what that leaves, and adopt it again",
+            position=position_of(node),
+        )
 
 
 def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
@@ -209,14 +223,12 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     for key in added:
         change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
     if change.concerned or change.rewritten:
-        written = change.concerned | change.rewritten
-        for check in new.checks:
-            used = columns_of(check.expression)
-            written |= used if used & written else set()
+        written = _checked_with(new, change.concerned | change.rewritten)
         made = [c for c in new.columns if c.generated is not None]
         if with_generated(new, frozenset(written)) & {c.physical for c in made}:
             # Their values are told from those of the others, which must be at hand.
             written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
+            written = _checked_with(new, written)
         changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
         steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))
         names = frozenset(name for name, _ in unique_constraints(new))
@@ -230,6 +242,16 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     if append is not None:
         steps.append(append)
     return reads.plan(Kind.DDL, steps, new, "ALTER TABLE")
+
+
+def _checked_with(table: Table, columns: set[str]) -> set[str]:
+    """Columns, and all that checks and UNIQUE constraints look at together with one of them."""
+    groups: list[AbstractSet[str]] = [columns_of(check.expression) for check in table.checks]
+    groups += [set(unique.columns) for unique in table.uniques]
+    found = set(columns)
+    while more := set().union(*(group for group in groups if group & found)) - found:
+        found |= more
+    return found
 
 
 def _staged(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:

@@ -69,6 +69,15 @@ def test_the_index_that_is_missing_is_proposed_and_made(con: Connection, admin: 
     assert con.execute("SELECT * FROM T").fetchall() == [(1, "b")]
 
 
+def test_a_table_is_not_renamed_away_from_its_journal(con: Connection, admin: Any) -> None:
+    admin.execute("CREATE TABLE t_journal (k INTEGER, version_number BIGINT,"
+                  " subsequent_version_number BIGINT)")  # fmt: skip
+    adopt(con.session, "t", ("k",), CLASSIC, run=True)
+    with pytest.raises(gateway.NotSupportedError, match=r"PAL-110.*adopted journal.*eject"):
+        con.execute("ALTER TABLE t RENAME TO u")
+    assert con.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
 def test_a_classic_journal_stays_as_it_is(con: Connection, admin: Any, journal: str) -> None:
     steps = adopt(con.session, "hr.depts", (), CLASSIC, run=False)
     assert any("CREATE INDEX" in step for step in steps)
