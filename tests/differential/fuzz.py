@@ -7,7 +7,8 @@ Prints progress and, for each divergence, a minimised program. `--summary` keeps
 far in a file, and `--resume` goes on from there. `--engine postgres` runs the programs on journals
 in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server, `hive-held` with
 small tables read in the gateway; `--engine oracle` compares the oracle with itself, which tests the
-fuzzer. `--upkeep` has tables compacted in between, which changes no answer.
+fuzzer. `--upkeep` has jobs run in between, those that the store has, and tables lie in partitions;
+`--upkeep timestamp` and `--upkeep bigint` have them lie flat, as adopted classic journals.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from tests.differential.fuzzer import HIVE_LACKS, Finding, Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS
 from tests.support.postgres import running
 from tests.support.programs.tables import NO_KINDS
+from tests.support.programs.upkeep import ALL_JOBS, LAYOUTS, Upkeep
 from tests.support.thrift_server import shared
 
 # Programs that share the restarts, and between two looks at --stop-after.
@@ -62,7 +64,7 @@ class Run:
             minimise=not options.no_minimise,
             new_url=new_url,
             lacks=HIVE_LACKS if options.engine.startswith("hive") else NO_KINDS,
-            upkeep=options.upkeep,
+            upkeep=_upkeep(options),
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -131,6 +133,17 @@ def _held(folder: Path) -> Iterator[Callable[[], str]]:
         yield lambda: server.new_store(folder, held_rows="100000")
 
 
+def _upkeep(options: argparse.Namespace) -> Upkeep | None:
+    """The upkeep of the engine that is asked for."""
+    if options.upkeep is None:
+        return None
+    if options.engine == "postgres":
+        return Upkeep(("major", "auto"), ALL_JOBS, options.upkeep)
+    if options.upkeep != "tiered":
+        sys.exit("only --engine postgres has flat journals")
+    return Upkeep() if options.engine.startswith("hive") else Upkeep(jobs=ALL_JOBS)
+
+
 SERVERS = {"postgres": _postgres, "hive": _hive, "hive-held": _held}
 
 
@@ -143,7 +156,7 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
-    parser.add_argument("--upkeep", action="store_true", help="compact, and ask for partitions")
+    parser.add_argument("--upkeep", nargs="?", const="tiered", choices=LAYOUTS, help="run jobs")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")

@@ -16,6 +16,7 @@ from tests.support.oracle import Oracle
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, Kinds
+from tests.support.programs.upkeep import Upkeep
 from tests.support.replay import Divergence, Replay, Tally, replay, shrink
 
 # Tables that were dropped stay in the warehouse, and make each restart slower.
@@ -52,8 +53,8 @@ class Fuzzer:
     """Names a new warehouse on a server; without it they are folders."""
     lacks: Kinds = NO_KINDS
     """Kinds of columns that the store does not have."""
-    upkeep: bool = False
-    """Whether the programs have tables compacted, and lie in partitions."""
+    upkeep: Upkeep | None = None
+    """How the tables of programs lie, and which jobs run on them in between."""
     _tally: Tally = field(default_factory=Tally)
     _engine: Engine | None = None
     _used: int = 0
@@ -82,7 +83,7 @@ class Fuzzer:
             self._engine = None
 
     def _steps(self, seed: int) -> list[Step]:
-        steps = random_program(seed, self.length, self.lacks, upkeep=self.upkeep).steps
+        steps = random_program(seed, self.length, self.lacks, self.upkeep).steps
         return [step for step in steps if self.skip is None or not self.skip.search(step.sql)]
 
     def _finding(self, seed: int, steps: Sequence[Step], divergence: Divergence) -> Finding:

@@ -10,6 +10,7 @@ from tests.support.logic.runner import CONFIGURATIONS, Disturbance
 from tests.support.positions import always_by_position
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
+from tests.support.programs.upkeep import ALL_JOBS, Upkeep
 from tests.support.replay import shrink
 
 SHARE = 10
@@ -60,3 +61,21 @@ def test_shrinking_keeps_what_is_needed() -> None:
     steps = [Step(str(number)) for number in range(40)]
     needed = {Step("7"), Step("31")}
     assert set(shrink(steps, lambda kept: needed <= set(kept))) == needed
+
+
+def test_shrinking_leaves_no_read_without_its_mark() -> None:
+    mark, read = Step("-- m1", mark="m1"), Step("SELECT * FROM fz.t/*@m1*/")
+    steps = [Step("0"), mark, Step("1"), read, Step("2")]
+    tried: list[list[Step]] = []
+    kept = shrink(steps, lambda shorter: tried.append(list(shorter)) or Step("2") in shorter)
+    assert kept == [Step("2")]
+    assert all(mark in shorter for shorter in tried if read in shorter)
+
+
+def test_jobs_change_no_answer_but_what_they_are_asked_to(tmp_path: Path) -> None:
+    fuzzer = Fuzzer(tmp_path, Disturbance(), upkeep=Upkeep(jobs=ALL_JOBS))
+    try:
+        findings = fuzzer.run(range(12_000, 12_000 + SHARE))
+    finally:
+        fuzzer.close()
+    assert [str(finding) for finding in findings] == []

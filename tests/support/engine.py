@@ -42,6 +42,10 @@ class Engine(Protocol):
         """Return how SQL names a table as it was at a mark."""
         ...
 
+    def adopt(self, journal: str, name: str, key: tuple[str, ...]) -> Outcome:
+        """Create a classic journal past the engine, and adopt it as the table of that name."""
+        ...
+
     def flush(self) -> None:
         """Seal what is in memory or in heads; no answer may change."""
         ...

@@ -7,8 +7,12 @@ transaction is open: maintenance never changes an answer, whenever it runs.
 import datetime
 from pathlib import Path
 
+import psycopg
+
 import gateway
+from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
+from journal.errors import PalimpsestError
 from tests.support.control import parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
@@ -85,6 +89,17 @@ class GatewayEngine:
             return f"{schema}.{table} FOR SYSTEM_VERSION AS OF {version}"
         moment = datetime.datetime.fromtimestamp(version / 1e6, datetime.UTC)
         return f"{schema}.{table} FOR SYSTEM_TIME AS OF TIMESTAMPTZ '{moment}'"
+
+    def adopt(self, journal: str, name: str, key: tuple[str, ...]) -> Outcome:
+        """Create a classic journal past the gateway, and adopt it as the table of that name."""
+        names = ("_journal", "version_number", "subsequent_version_number")
+        with psycopg.connect(self._url.removeprefix("palimpsest+"), autocommit=True) as past:
+            past.execute(journal)
+        try:
+            adopt(self._maintaining().session, name, key, names, run=True)
+        except PalimpsestError as error:
+            return Failure(error.sqlstate, str(error))
+        return Done()
 
     def flush(self, *tables: str) -> None:
         """Seal the heads of the given tables, or of all tables; in a database, compact them."""

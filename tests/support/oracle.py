@@ -147,6 +147,10 @@ class Oracle:
     def flush(self) -> None:
         """Do nothing: a plain database has nothing to seal."""
 
+    def adopt(self, journal: str, name: str, key: tuple[str, ...]) -> Outcome:
+        """Refuse: the oracle has tables, and no journals."""
+        return Failure("0A000", f"{name} is no journal here")
+
     def mark(self, name: str) -> None:
         """Keep the committed version under a name."""
         self._marks[name] = self.committed

@@ -7,7 +7,7 @@ from tests.support.programs.changes import Fresh, random_change
 from tests.support.programs.reads import random_read
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, SCHEMA, Kinds, Table, random_table
-from tests.support.programs.upkeep import layout_of, random_upkeep
+from tests.support.programs.upkeep import Keeper, Upkeep
 from tests.support.programs.writes import random_write, seed_rows
 
 _TABLE_NAMES = ("t0", "t1", '"T two"')
@@ -24,20 +24,21 @@ class Program:
 
 
 def random_program(
-    seed: int, length: int = 16, lacks: Kinds = NO_KINDS, *, upkeep: bool = False
+    seed: int, length: int = 16, lacks: Kinds = NO_KINDS, upkeep: Upkeep | None = None
 ) -> Program:
     """Return the program of a seed, without columns of the kinds that a store lacks.
 
-    With ``upkeep`` tables ask for partitions and buckets, and are compacted now and then.
+    With ``upkeep`` tables lie as it says, and its jobs run now and then.
     """
     rng = random.Random(seed)
     count = rng.choice((1, 2, 2, 3))
     tables = tuple(random_table(rng, _TABLE_NAMES[place], lacks) for place in range(count))
-    created = [Step(f"CREATE SCHEMA {SCHEMA}"), *(Step(table.ddl()) for table in tables)]
-    if upkeep:
-        created += [step for table in tables for step in layout_of(rng, table)]
+    keeper = None if upkeep is None else Keeper(rng, upkeep)
+    created = [Step(f"CREATE SCHEMA {SCHEMA}")]
+    for table in tables:
+        created += [Step(table.ddl())] if keeper is None else keeper.created(table)
     seeds = [seed_rows(rng, table) for table in tables]
-    course = _Course(rng, list(tables), seeds, lacks, upkeep)
+    course = _Course(rng, list(tables), seeds, lacks, keeper)
     course.run(length)
     final = [Step(f"SELECT * FROM {table.reference}") for table in course.tables]
     final += [Step(f"SELECT * FROM {table.reference}") for table in course.past]
@@ -52,7 +53,7 @@ class _Course:
     tables: list[Table]
     steps: list[Step]
     lacks: Kinds
-    upkeep: bool
+    keeper: Keeper | None
     past: list[Table] = field(default_factory=list)
     # Of the open transaction: the tables at BEGIN, and at each savepoint.
     before: list[Table] | None = None
@@ -76,7 +77,8 @@ class _Course:
         if choice < 0.07:
             place = self.rng.randrange(len(self.tables))
             self.numbers += 1
-            fresh = Fresh(f"n{self.numbers}", self.lacks)
+            lasting = self.keeper is not None and self.keeper.upkeep.layout != "tiered"
+            fresh = Fresh(f"n{self.numbers}", self.lacks, lasting)
             changed = random_change(self.rng, self.tables[place], fresh)
             self.tables[place] = changed.table
             self.steps += changed.steps
@@ -95,8 +97,11 @@ class _Course:
             mark = f"m{self.numbers}"
             self.steps.append(Step(f"-- {mark}", mark=mark))
             self.past = [table.at(mark) for table in self.tables]
-        elif self.upkeep and choice < 0.32:
-            self.steps.append(random_upkeep(self.rng, self.tables))
+        elif self.keeper is not None and choice < 0.36:
+            job = self.keeper.job(self.tables)
+            self.steps += job
+            if any(step.removes for step in job):
+                self.past = []
 
     def _inside(self) -> str:
         choice = self.rng.random()

@@ -1,17 +1,34 @@
-"""One step of a program: a statement, and whether the order of its rows counts."""
+"""One step of a program: a statement, whether the order of its rows counts, and what it is not."""
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A journal that the tested database has before the gateway adopts it.
+
+    ``journal`` is the server's own statement that creates it; the name is without quotes.
+    """
+
+    journal: str
+    name: str
+    key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """A statement of a program, or a mark: a moment that later statements read at.
 
-    A table that is read at a mark is written `name/*@mark*/`. Upkeep concerns what is tested only:
-    it changes no answer.
+    A table that is read at a mark is written `name/*@mark*/`. Upkeep concerns what is tested only,
+    and changes no answer but by what the oracle does `instead`. One that `removes` rows takes them
+    out of the past as well. With an adoption, what the statement creates is adopted where it is
+    tested.
     """
 
     sql: str
     ordered: bool = False
     mark: str = ""
     upkeep: bool = False
+    instead: tuple[str, ...] = ()
+    removes: bool = False
+    adoption: Adoption | None = None
