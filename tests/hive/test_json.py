@@ -44,6 +44,17 @@ def table(server: ThriftServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "TRY_CAST(v AS JSON), TRY_CAST(v AS JSON) ->> 'a'",
         "list_contains(l, 1), list_contains([j -> 'a'], '1'), list_contains(l, NULL)",
         "list_concat(l, [9]), list_concat([9], l), list_concat(l, l), l || [9]",
+        "l[1], l[2], l[-1], l[0], l[99], l[k], l[k - 1], l[-k], l[CAST(k AS INTEGER)], l[NULL]",
+        "list_extract(l, 1), list_sort(l)[-1], [[1, 2], l][2][1], {'a': l}['a'][1]",
+        "json_valid(j), json_valid(j -> 'd'), json_exists(j, '$.c'), json_exists(j, 'nope')",
+        "json_exists(j, '$.e.f'), json_exists(j, '$'), json_exists(j -> 'a', 'c')",
+        "list_transform(l, lambda x, i: i * 10 + k), list_apply(l, lambda x: [x, k])",
+        "list_filter(l, lambda x, i: i = 1), list_filter(l, lambda x: x - 1)",
+        "[x + i for x, i in l if i > 1], [x for x in l], len([x for x in l if x > 1])",
+        "list_transform([[1], l], lambda x, i: list_transform(x, lambda y, i: i)), [i for i in l]",
+        "list_sort(l, 'DESC'), list_sort(l, 'ASC', 'NULLS FIRST'), list_reverse_sort(l)",
+        "list_reverse_sort(l, 'NULLS FIRST'), list_sort(l, 'DESC', 'NULLS FIRST')",
+        "list_transform(list_filter(l, lambda k: k > 0), lambda k: list_contains(l, k))",
         "SELECT k, v -> 'a', CAST(v AS JSON) ->> 'a', json_type(v, 'a') FROM t WHERE k IN (4, 5)",
         "SELECT sum(CAST(j ->> 'h' AS INTEGER)) FROM t",
     ],
@@ -79,3 +90,25 @@ def test_lists_are_not_cast_to_json(table: Connection) -> None:
     with pytest.raises(gateway.NotSupportedError) as raised:
         table.execute("SELECT CAST(l AS JSON) FROM t")
     assert raised.value.code == "PAL-110"
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("json_contains(j, '1')", "json_contains()"),
+        ("json_structure(j)", "json_structure()"),
+        ("json_object('a', k)", "json_object()"),
+        ("json_valid(v)", "TRY_CAST"),
+        ("json_exists(j, ['$.a', 'b'])", "json_exists()"),
+        ("json_exists(j, '$.*')", "json_exists()"),
+        ("list_reduce(l, lambda x, y: x + y)", "list_reduce()"),
+        ("list_sort(l, v)", "sorted"),
+        ("list_sort(l, 'NULLS FIRST')", "sorted"),
+    ],
+)
+def test_what_spark_lacks_is_refused_by_its_name(table: Connection, what: str, said: str) -> None:
+    with pytest.raises(gateway.NotSupportedError) as raised:
+        table.execute(f"SELECT {what} FROM t")
+    assert raised.value.code == "PAL-110"
+    assert said in f"{raised.value} {raised.value.advice}"
+    assert raised.value.advice

@@ -10,6 +10,15 @@ from journal.relations import ident
 from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, format_call, refused, template
 from journal.stores.hive import json as hive_json
+from journal.stores.hive.elements import (
+    TRANSFORMS,
+    comprehended,
+    element,
+    filtered,
+    no_lambda,
+    sorted_list,
+    transformed,
+)
 from journal.stores.hive.lists import collected
 from journal.stores.hive.moments import difference, difference_in, truncated
 from journal.stores.hive.nested import as_text, compared, extreme, length, ordered
@@ -27,7 +36,6 @@ _RENAMED = {
     "make_timestamptz": "timestamp_micros",
     "bool_and": "bool_and",
     "list_distinct": "array_distinct",
-    "list_transform": "transform",
     "unnest": "explode",
 }
 """Functions that take the same arguments under another name."""
@@ -140,25 +148,12 @@ def _window(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _sorted(node: exp.Expr) -> exp.Expr | None:
-    """Spark's sorts have an order of their own, and one of them puts nulls first."""
-    given = node.expressions
-    if not all(isinstance(e, exp.Literal) for e in given[1:]) or not 1 <= len(given) <= 3:
-        return None
-    words = [e.name.lower() for e in given[1:]]
-    descends = bool(words) and words[0].startswith("desc")
-    nulls_first = len(words) > 1 and words[1] == "nulls first"
-    if descends == nulls_first:
-        found: exp.Expr = exp.Anonymous(this="array_sort", expressions=[given[0].copy()])
-        return exp.Anonymous(this="reverse", expressions=[found]) if descends else found
-    ascends = exp.Boolean(this=nulls_first)
-    return exp.Anonymous(this="sort_array", expressions=[given[0].copy(), ascends])
-
-
 def _sliced(node: exp.Expr) -> exp.Expr | None:
     """A part of a list from a place that is written; Spark wants to be told its length."""
     (part,) = node.expressions if len(node.expressions) == 1 else (None,)
-    if not isinstance(part, exp.Slice) or part.args.get("step") is not None:
+    if not isinstance(part, exp.Slice):
+        return None if part is None else element(node)
+    if part.args.get("step") is not None:
         return None
     start, end = part.this, part.expression
     if start is None:
@@ -178,6 +173,7 @@ def _sliced(node: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="slice", expressions=[node.this.copy(), start.copy(), length])
 
 
+_SORTS = ("list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort")
 _ONE = exp.Literal.number(1)
 _FILES = _refused("files to read", "load the file with COPY .. FROM")
 _BY_NAME: dict[str, Change] = {
@@ -188,9 +184,14 @@ _BY_NAME: dict[str, Change] = {
     "read_json_auto": _FILES,
     "struct_extract": _field,
     "trim": _trimmed,
-    "list_sort": _sorted,
-    "array_sort": _sorted,
+    **dict.fromkeys(_SORTS, sorted_list),
+    **dict.fromkeys(("list_extract", "list_element", "array_extract"), element),
+    **dict.fromkeys(("list_transform", *TRANSFORMS), transformed),
+    **{name: no_lambda(name) for name in ("list_reduce", "array_reduce", "reduce")},
     "json_array_length": hive_json.length,
+    "json_valid": hive_json.valid,
+    "json_exists": hive_json.exists,
+    **{name: hive_json.unknown(name) for name in hive_json.UNKNOWN},
     "date_diff": difference_in,
     "datediff": difference_in,
     "date_trunc": truncated,
@@ -211,12 +212,17 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Filter: collected,
     exp.In: in_query,
     exp.Window: _window,
+    exp.Transform: transformed,
+    exp.ArrayFilter: filtered,
+    exp.Array: comprehended,
+    exp.Reduce: no_lambda("reduce"),
     exp.Bracket: _sliced,
     exp.DateDiff: difference,
     exp.TimestampTrunc: truncated,
     exp.JSONExtract: hive_json.extracted,
     exp.JSONExtractScalar: hive_json.extracted,
     exp.JSONKeys: hive_json.keys,
+    **{kind: hive_json.unknown(name) for kind, name in hive_json.UNKNOWN_KINDS.items()},
     exp.JSONType: hive_json.kind,
     exp.TryCast: hive_json.cast,
     exp.ArrayContains: _contained,

@@ -15,12 +15,30 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import refused
+from journal.stores.calls import Change, refused
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, is_nested
 
 _NOTE = "palimpsest_is_json"
 _READERS = (exp.JSONExtract, exp.JSONExtractScalar, exp.JSONType, exp.JSONKeys, exp.Cast)
-_LENGTH = "json_array_length"
+_CALLS = frozenset({"json_array_length", "json_valid", "json_exists"})
+"""Readers that the parser does not know."""
+UNKNOWN = tuple(
+    "json_array json_contains json_deep_merge json_each json_group_array json_group_object"
+    " json_group_structure json_insert json_merge_patch json_merge_patch_diff json_normalize"
+    " json_object json_pretty json_quote json_remove json_replace json_serialize_sql json_set"
+    " json_strip_nulls json_structure json_transform json_transform_strict json_tree json_value"
+    " array_to_json row_to_json from_json_strict".split()
+)
+"""Functions of the canonical dialect that Spark lacks, or has with another meaning."""
+UNKNOWN_KINDS: dict[type[exp.Expr], str] = {
+    exp.JSONArray: "json_array",
+    exp.JSONObject: "json_object",
+    exp.JSONRemove: "json_remove",
+    exp.JSONSet: "json_set",
+    exp.JSONStripNulls: "json_strip_nulls",
+    exp.JSONValue: "json_value",
+}
+"""Those of them that the parser knows."""
 _ONCE = "palimpsest_counted"
 _NESTED = "palimpsest_of_nested"
 _CAST = "palimpsest_to_json"
@@ -41,9 +59,9 @@ def note_json(tree: exp.Expr, columns_of: ColumnsOf) -> None:
     """Note at what reads JSON where that is a column of JSON, whose texts were checked."""
     known = KnownTypes(columns_of)
     for node in list(tree.walk()):
-        is_length = isinstance(node, exp.Anonymous) and str(node.this).lower() == _LENGTH
-        if isinstance(node, _READERS) or (is_length and node.expressions):
-            kind = known.of(node.expressions[0] if is_length else node.this)
+        is_call = isinstance(node, exp.Anonymous) and str(node.this).lower() in _CALLS
+        if isinstance(node, _READERS) or (is_call and node.expressions):
+            kind = known.of(node.expressions[0] if is_call else node.this)
             node.meta[_NOTE] = kind is not None and kind.this is exp.DType.JSON
             node.meta[_NESTED] = is_nested(kind)
 
@@ -130,6 +148,42 @@ def length(node: exp.Expr) -> exp.Expr | None:
     of, *paths = node.expressions
     given = paths[0] if paths else None
     return _of_each(node, of, given, "json_array_length", exp.Literal.number(0))
+
+
+def valid(node: exp.Expr) -> exp.Expr | None:
+    """What stands for JSON_VALID: what is JSON already is valid, and of texts Spark knows less."""
+    if len(node.expressions) != 1:
+        return None
+    (of,) = node.expressions
+    if not (node.meta.get(_NOTE) or of.unnest().meta.get(_NOTE)):
+        advice = "TRY_CAST(x AS JSON) IS NOT NULL takes no NaN, no comma at an end, no key twice"
+        return refused("Hive", "json_valid() of texts", advice)(node)
+    there = exp.Not(this=exp.Is(this=of.copy(), expression=exp.Null()))
+    return exp.Case().when(there, exp.true())
+
+
+def exists(node: exp.Expr) -> exp.Expr | None:
+    """What stands for JSON_EXISTS: a null of JSON's is there."""
+    if len(node.expressions) != 2:
+        return None
+    of, given = node.expressions
+    path = _path(given) if given.is_string else None
+    if path is None:
+        return _refuse("json_exists() with a path of this form")(node)
+    text = _checked(node, of)
+    part = _call("variant_get", _call("parse_json", text), exp.Literal.string(path))
+    there = exp.Not(this=exp.Is(this=part, expression=exp.Null()))
+    is_null = exp.Is(this=text.copy(), expression=exp.Null())
+    return exp.Case().when(exp.Not(this=is_null), there)
+
+
+def unknown(name: str) -> Change:
+    """Refuses a function that is not there."""
+    advice = (
+        "read parts with -> and ->>, and compare those, or hold small tables in the gateway"
+        " (held_rows in the URL), which has it"
+    )
+    return refused("Hive", f"{name}()", advice)
 
 
 def _of_each(

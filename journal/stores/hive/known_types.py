@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from journal.schema import fold
+from journal.stores.hive.elements import TRANSFORMS
 
 Type = exp.DataType
 ColumnsOf = Callable[[exp.Table], Mapping[str, Type] | None]
@@ -36,11 +37,13 @@ _OF_ARGUMENT = (
     exp.ArrayPrepend,
     exp.ArrayConcat,
     exp.ArrayReverse,
+    exp.ArrayFilter,
     exp.ArrayDistinct,
     exp.Order,
 )
 _LIST_CALLS = frozenset(
-    {"list_append", "list_concat", "list_sort", "array_sort", "list_distinct", "list_reverse"}
+    "list_append list_concat list_distinct list_reverse list_sort array_sort list_reverse_sort"
+    " array_reverse_sort".split()
 )
 
 
@@ -75,6 +78,10 @@ class KnownTypes:
                 return node.to
             case exp.Array() if not isinstance(_first(node.expressions), exp.Query):
                 return _listed(next(self._told(node.expressions), None))
+            case exp.Transform():
+                return _listed(None)
+            case exp.Anonymous() if str(node.this).lower() in TRANSFORMS:
+                return _listed(None)
             case exp.ArrayAgg():
                 return _listed(self.of(node.this))
             case exp.Struct():

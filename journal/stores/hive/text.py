@@ -21,6 +21,7 @@ from sqlglot.errors import UnsupportedError
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
 from journal.stores.hive.apache import in_apache_terms
+from journal.stores.hive.elements import settle_places
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
@@ -45,6 +46,7 @@ def _rendered(
     holder = exp.Paren(this=tree)
     if engine is Engine.SPARK:
         bring_near(holder)
+    settle_places(holder)
     spread_values(holder)
     add_totals(holder)
     for node in list(holder.walk()):

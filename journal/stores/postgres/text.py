@@ -20,6 +20,7 @@ from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA, Query
 from journal.schema import fold
 from journal.stores.postgres.functions import CALLS
+from journal.stores.postgres.lists import write_out_lists
 from journal.stores.postgres.pivot import expanded, has_pivots
 from journal.stores.postgres.types import mapped_type
 from journal.stores.written_out.select import prepare_selects, result_names
@@ -74,7 +75,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
         ast = expanded(ast)
     names = _result_names(ast)
     tree = ast.copy()
-    tree = prepare_selects(tree)
+    tree = prepare_selects(write_out_lists(tree))
     _type_asked(tree)
     parameters: list[str] = []
     epochs: dict[int, int] = {}

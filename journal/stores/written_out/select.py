@@ -16,7 +16,6 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.schema import fold
-from journal.stores.written_out.lists import write_out_lists
 from journal.stores.written_out.sources import prepare_sources
 
 _ALL = "ALL"
@@ -27,7 +26,6 @@ _NOTHING: Known = MappingProxyType({})
 def prepare_selects(tree: exp.Expr) -> exp.Expr:
     """The tree with every SELECT in PostgreSQL's terms, inner ones first."""
     holder = exp.Paren(this=tree)
-    write_out_lists(holder)
     prepare_sources(holder)
     _name_sources(holder)
     _unname_rows(holder)

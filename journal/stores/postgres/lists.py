@@ -44,12 +44,16 @@ class _Wanted:
     order: exp.Ordered | None = None
 
 
-def write_out_lists(holder: exp.Expr) -> None:
-    """Write out every such function inside, inner ones first."""
+def write_out_lists(tree: exp.Expr) -> exp.Expr:
+    """The tree with every such function written out, inner ones first."""
+    holder = exp.Paren(this=tree)
     for number, node in enumerate(reversed(list(holder.find_all(exp.Func, exp.Array)))):
         wanted = _wanted(node)
         if wanted is not None:
             node.replace(exp.Paren(this=_query(wanted, f"_palimpsest_list_{number}")))
+    prepared = holder.this
+    assert isinstance(prepared, exp.Expr)
+    return prepared
 
 
 def _wanted(node: exp.Expr) -> _Wanted | None:
