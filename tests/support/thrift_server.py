@@ -42,9 +42,9 @@ _CONF = {
     "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.enabled": "false",
-    # A cancelled statement that was asking the metastore leaves two connections of its pool lent
-    # for ever; once all ten are, everybody waits. Below 0 is no limit.
-    "spark.hadoop.datanucleus.connectionPool.maxActive": "-1",
+    # A cancelled statement that was asking the metastore leaves connections of its pool lent for
+    # ever; once all eight are, everybody waits. So it gets none: they are cheap within a process.
+    "spark.hadoop.datanucleus.connectionPoolingType": "NONE",
     "spark.log.level": "WARN",
 }
 _SETTINGS = {
