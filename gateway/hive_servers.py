@@ -23,7 +23,7 @@ AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
 _PORT = 10000
 _OPTIONS = frozenset(
     "auth catalog prefix kerberos_service ssl ca_file connect_timeout statement_timeout lease"
-    " held_rows views presence silence_timeout".split()
+    " held_rows views presence silence_timeout answer_timeout".split()
 )
 _FORM = "palimpsest+hive://user@host:10000/database?auth=NONE&catalog=sqlite:///catalog.db"
 _LEASE_S = 15.0
@@ -84,7 +84,7 @@ def options_of(url: str) -> dict[str, str]:
 
 def server_of(url: str) -> Server:
     """How to reach the server of a URL; raises URL where that cannot be told."""
-    from journal.stores.hive.login import Server
+    from journal.stores.hive.login import ANSWER_S, Server
     from journal.stores.silence import SILENCE_S
 
     parts = urlsplit(url)
@@ -115,6 +115,7 @@ def server_of(url: str) -> Server:
         ca_file=options.get("ca_file"),
         connect_timeout_s=_number(options, "connect_timeout", 10.0),
         silence_timeout_s=int(_number(options, "silence_timeout", SILENCE_S)),
+        answer_timeout_s=_number(options, "answer_timeout", ANSWER_S),
         statement_timeout_ms=int(_number(options, "statement_timeout", 0)),
         configuration={k.removeprefix("conf."): v for k, v in options.items() if "conf." in k},
     )

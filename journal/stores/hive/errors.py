@@ -93,11 +93,16 @@ _OTHER_AUTH = (
     "servers do so when the option auth of the URL is not theirs: try auth=NOSASL, NONE, LDAP or"
     " KERBEROS, or ask for hive.server2.authentication"
 )
+_STANDSTILL = (
+    "look at the server: where its metastore, or all its threads, wait for what never comes, only a"
+    " restart helps (docs/hive.md)"
+)
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
-    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments; functions are the"
+    " server's, unless held_rows in the URL lets the gateway answer",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
     Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
     Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
@@ -154,6 +159,31 @@ def lost(message: str) -> PalimpsestError:
     """The connection to the server is gone."""
     text = f"the connection to the server was lost: {' '.join(message.split())}"
     return PalimpsestError(Code.STORE_LOST, text, advice=_ADVICE[Code.STORE_LOST])
+
+
+def silent(waited_s: float) -> PalimpsestError:
+    """The server is there, and has not answered a call."""
+    text = f"the server took a call and did not answer for {waited_s:g} s"
+    return PalimpsestError(
+        Code.STORE_LOST, text, advice=f"nothing of the statement was kept; {_STANDSTILL}"
+    )
+
+
+def still(limit_s: float) -> PalimpsestError:
+    """The server says that a statement runs, and its metastore has answered nobody meanwhile."""
+    return PalimpsestError(
+        Code.STORE_LOST,
+        f"the server's metastore stands still: it answered nobody for {limit_s:g} s"
+        " (answer_timeout), and the statement was given up",
+        advice=f"nothing of the statement was kept; {_STANDSTILL}",
+    )
+
+
+def silent_login(waited_s: float) -> PalimpsestError:
+    """The server takes connections, and answers none."""
+    text = f"cannot connect: the server takes connections and did not answer for {waited_s:g} s"
+    advice = f"{_STANDSTILL}; where it is only slow, raise connect_timeout in the URL"
+    return PalimpsestError(Code.STORE_UNREACHABLE, text, advice=advice)
 
 
 def no_ticket(message: str) -> PalimpsestError:

@@ -18,6 +18,8 @@ from journal.stores.hive.errors import no_ticket
 from journal.stores.silence import SILENCE_S
 
 KERBEROS = "KERBEROS"
+ANSWER_S = 600.0
+"""How long a call may go unanswered, and a metastore answer nobody, where a URL says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Server:
     ca_file: str | None = None
     connect_timeout_s: float = 10.0
     silence_timeout_s: int = SILENCE_S
+    answer_timeout_s: float = ANSWER_S
     statement_timeout_ms: int = 0
     configuration: Mapping[str, str] = field(default_factory=dict)
 

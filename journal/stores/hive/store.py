@@ -1,39 +1,33 @@
 """HiveServer2 and Spark's Thrift Server: connections that run text and give back columns.
 
-The only module that imports pyhive. A connection is used by one thread at a time; only
-``interrupt`` may come from another. What the text means is decided above it.
+A connection is used by one thread at a time; only ``interrupt`` may come from another. Nobody waits
+for ever for a server that answers nothing. What the text means is decided above it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pyhive import exc as errors
-from pyhive import hive
 from sqlglot import exp
-from TCLIService import TCLIService, ttypes
-from thrift.Thrift import TException
-from thrift.transport import TTransport
+from TCLIService import ttypes
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import Parameters
 from journal.stores.hive.cursor import Column, Cursor, Refused, plain_values, told_type, type_name
 from journal.stores.hive.engine import Engine
-from journal.stores.hive.errors import cancelled, lost, stopped, translate, unreachable
-from journal.stores.hive.login import KERBEROS, Server, socket_to, transport
-from journal.stores.hive.protocol import Protocol
+from journal.stores.hive.errors import cancelled, lost, still, stopped, translate
+from journal.stores.hive.login import Server
+from journal.stores.hive.opening import DRIVER_ERROR, LOST, gone, is_silence, opened, set_patience
+from journal.stores.hive.pulse import EVERY_S, Pulse
 from journal.stores.hive.shown import partitions_text, refresh_text, tables_text
 from journal.stores.hive.text import rendered
-from journal.stores.silence import is_quiet, watch
-
-# Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
-logging.getLogger("thrift").addHandler(logging.NullHandler())
+from journal.stores.silence import is_quiet
 
 Row = tuple[Any, ...]
 _PAUSES_S = (0.002, 0.005, 0.01, 0.02, 0.05)
@@ -42,25 +36,6 @@ _RUNNING = {
     ttypes.TOperationState.PENDING_STATE,
     ttypes.TOperationState.RUNNING_STATE,
 }
-_LOST = (TTransport.TTransportException, TException, OSError, EOFError, AssertionError)
-_SPARK_SETTINGS = {
-    # What overflows, or is no number, is an error and not another value.
-    "spark.sql.ansi.enabled": "true",
-    # Folders are listed by so many tasks; by itself Spark starts one task for each folder.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
-}
-_HIVE_SETTINGS = {
-    # Hive puts nulls where Spark does, as what is said of their order relies on it.
-    "hive.default.nulls.last": "false",
-    # Its timestamps have no zone; instants are written in this one.
-    "hive.local.time.zone": "UTC",
-    # What it makes of comparisons and of outer joins misses rows (docs/adr/0044).
-    "hive.optimize.point.lookup": "false",
-    "hive.auto.convert.anti.join": "false",
-}
-"""Without the prefix of ``_SET``, as Spark ignores such, and takes no names it does not know."""
-_SET = "set:hiveconf:"
-"""What a setting's name begins with that both engines are to take."""
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
 _CLOSE_S = 10.0
@@ -69,14 +44,16 @@ _CLOSE_S = 10.0
 class HiveConnection:
     """One session of the server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, pulse: Pulse | None = None) -> None:
         self._server = server
+        self._pulse = pulse or pulse_of(server)
         self._operation: Any = None
         self._asked_to_stop = threading.Event()
         self.zone = "UTC"
         self.used_at = time.monotonic()
         self.is_usable = True
-        self._connection, self._socket = _connected(server)
+        self._connection, self._socket = opened(server)
+        self._patience_s = server.answer_timeout_s
         self._cursor = self._new_cursor()
         self.engine = self._asked_engine()
 
@@ -97,9 +74,9 @@ class HiveConnection:
             yield
         except Refused as error:
             raise self._told(error) from error
-        except _LOST as error:
+        except LOST as error:
             self.is_usable = False
-            raise lost(str(error) or type(error).__name__) from error
+            raise gone(error, self._patience_s) from error
 
     def _told(self, error: Refused) -> PalimpsestError:
         if self._asked_to_stop.is_set():
@@ -120,18 +97,19 @@ class HiveConnection:
 
         What is asked ``beside`` it, in short statements that only read, runs at the same time; the
         rows of these are returned. Raises CANCELLED after ``interrupt`` or the statement's time,
-        STORE_LOST when the server is gone, NOT_SUPPORTED for a tree that the server's language
+        STORELOST when the server is gone, NOT_SUPPORTED for a tree that the server's language
         cannot say.
         """
         sql = statement if isinstance(statement, str) else self.text(statement, parameters)
         self._asked_to_stop.clear()
+        self._be_patient(self._server.answer_timeout_s)
         with self._mapped():
             self._cursor.execute(sql, waits=False)
             self._operation = operation = self._cursor.operation
             try:
                 told = self._asked(beside)
                 self._wait()
-            except _LOST:
+            except LOST:
                 # A server that lost its client may run a statement to its end, for nobody.
                 threading.Thread(
                     target=self._cancel_elsewhere, args=(operation,), daemon=True
@@ -170,9 +148,20 @@ class HiveConnection:
         """What the server is told for a tree."""
         return rendered(tree, parameters, self.engine)
 
+    def _be_patient(self, seconds: float) -> None:
+        self._patience_s = seconds
+        set_patience(self._socket, seconds)
+
     def _wait(self) -> None:
+        """Wait for the statement's end; how far it is any server tells at once."""
+        self._be_patient(self._server.silence_timeout_s)
+        self._wait_for_end()
+        self._be_patient(self._server.answer_timeout_s)
+
+    def _wait_for_end(self) -> None:
         limit_ms = self._server.statement_timeout_ms
-        until = time.monotonic() + limit_ms / 1000 if limit_ms else None
+        began = time.monotonic()
+        until = began + limit_ms / 1000 if limit_ms else None
         turn = 0
         while True:
             found = self._cursor.status()
@@ -184,6 +173,11 @@ class HiveConnection:
             if self._asked_to_stop.is_set():
                 self._cursor.cancel()
                 raise cancelled()
+            if not self._pulse.is_felt(began):
+                self.is_usable = False
+                with contextlib.suppress(Refused):
+                    self._cursor.cancel()
+                raise still(self._server.answer_timeout_s)
             time.sleep(_PAUSES_S[min(turn, len(_PAUSES_S) - 1)])
             turn += 1
         if self._asked_to_stop.is_set():
@@ -262,8 +256,8 @@ class HiveConnection:
 
     def _cancel_elsewhere(self, operation: Any) -> None:
         """Have a statement stopped over another connection: this one is in use, or is no more."""
-        with contextlib.suppress(PalimpsestError, errors.Error, *_LOST):
-            other, _ = _connected(self._server)
+        with contextlib.suppress(PalimpsestError, DRIVER_ERROR, *LOST):
+            other, _ = opened(self._server)
             try:
                 other.client.CancelOperation(ttypes.TCancelOperationReq(operation))
             finally:
@@ -277,7 +271,7 @@ class HiveConnection:
         """Close the session."""
         self.is_usable = False
         try:
-            with contextlib.suppress(errors.Error, *_LOST):
+            with contextlib.suppress(DRIVER_ERROR, *LOST):
                 # A server whose metastore hangs would never answer.
                 self._socket.setTimeout(_CLOSE_S * 1000)
                 self._connection.close()
@@ -286,46 +280,21 @@ class HiveConnection:
             self._connection._transport.close()
 
 
-def session_settings(server: Server) -> dict[str, str]:
-    """What a session is opened with."""
-    told = {**_SPARK_SETTINGS, **server.configuration}
-    return _HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()}
+def pulse_of(server: Server) -> Pulse:
+    """What asks a server's metastore over a connection of its own, for those who wait."""
+    limit_s = server.answer_timeout_s
 
+    def ask() -> bool:
+        try:
+            session, _ = opened(replace(server, connect_timeout_s=limit_s))
+        except PalimpsestError as error:
+            # A server that refuses, or is gone, does not stand still.
+            return error.__cause__ is None or not is_silence(error.__cause__)
+        with contextlib.suppress(DRIVER_ERROR, *LOST):
+            session.close()
+        return True
 
-def _connected(server: Server) -> tuple[Any, Any]:
-    """A session of the driver's, and its socket."""
-    try:
-        socket = socket_to(server)
-        found = hive.connect(
-            username=server.user,
-            database=server.database,
-            configuration=session_settings(server),
-            thrift_transport=transport(server, socket, hive.get_installed_sasl),
-        )
-        found._client = TCLIService.Client(Protocol(found._transport))
-        # A statement may take long; whether the peer is there is what TCP finds out.
-        socket.setTimeout(None)
-        watch(socket.handle, server.silence_timeout_s)
-        return found, socket
-    except errors.OperationalError as error:
-        status = getattr(error.args[0], "status", None) if error.args else None
-        found = translate(getattr(status, "errorMessage", None) or str(error))
-        if found.code is Code.UNKNOWN_SCHEMA:
-            raise PalimpsestError(
-                Code.STORE_LOGIN,
-                f"the server has no database {server.database}",
-                advice="create it, or name another in the URL",
-            ) from error
-        raise found from error
-    except _LOST as error:
-        said = str(error) or type(error).__name__
-        raise unreachable(said, is_kerberos=server.auth == KERBEROS) from error
-    except ImportError as error:
-        raise PalimpsestError(
-            Code.DRIVER_MISSING,
-            f"auth={server.auth} needs a package that is not installed: {error.name}",
-            advice="pip install kerberos, or use another auth",
-        ) from error
+    return Pulse(ask, limit_s, EVERY_S)
 
 
 class HiveStore:
@@ -333,6 +302,7 @@ class HiveStore:
 
     def __init__(self, server: Server) -> None:
         self.server = server
+        self._pulse = pulse_of(server)
         self._idle: list[HiveConnection] = []
         self._engine: Engine | None = None
         self._lock = threading.Lock()
@@ -356,7 +326,7 @@ class HiveStore:
             with self._lock:
                 found = self._idle.pop() if self._idle else None
             if found is None:
-                return HiveConnection(self.server)
+                return HiveConnection(self.server, self._pulse)
             if time.monotonic() - found.used_at < _CHECK_AFTER_S and found.is_quiet():
                 return found
             try:
