@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.database import copied, keeping, masks, pieces
+from journal.database import copied, keeping, masks, pieces, searched
 from journal.database.journal import DatabaseJournal
 from journal.database.left_behind import left_behind
 from journal.database.replacing import WAIT, Changed, publish
@@ -34,18 +34,15 @@ from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
-from journal.plan import Query
 from journal.protocol import OpenStatement
-from journal.relations import column, union_all, version_value
-from journal.segment import Fields, Segment
+from journal.segment import Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores.postgres import flat, layout
+from journal.stores.postgres import layout
 from journal.stores.postgres import sought as postgres_sought
 from journal.stores.postgres.fence import hold_writers
 from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.row_layout import fields_of
 
 _FOUND = "keys_found"
 _ROUNDS_MAX = 3
@@ -123,7 +120,9 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
             if (keys := sought.found) is not None:
                 shown = f"{_FOUND}_{number}"
                 session.show_arrow(shown, keys)
-                held = holding(session, sought.aim, sought.state, exp.to_table(shown))
+                held = searched.holding(
+                    session, sought.aim.table, sought.state, exp.to_table(shown)
+                )
                 target = replace(
                     target,
                     keys=keys.num_rows,
@@ -171,10 +170,12 @@ def _search(journal: DatabaseJournal, wanted: Wanted, *, tidies: bool) -> list[_
             found = [_sought(session, aim, committed) for aim in aims(session, committed, wanted)]
             for sought in found:
                 if sought.aim.why_not is None:
-                    sought.keys = _keys_by_condition(sought, wanted) or _find(
+                    sought.keys = _keys_by_condition(sought, wanted) or searched.keys_among(
                         session, sought.aim, sought.state, wanted.subjects
                     )
-                    sought.searched, sought.bytes = _volume(session, sought.aim, sought.state)
+                    sought.searched, sought.bytes = searched.volume(
+                        session, sought.aim.table, sought.state
+                    )
     finally:
         journal.rollback(transaction)
     for sought in found:
@@ -192,49 +193,11 @@ def _sought(session: PostgresSession, aim: Aim, committed: JournalState) -> _Sou
     return _Sought(aim, keeping.with_backups(session, aim.table, state), kept)
 
 
-def rows_written(aim: Aim, state: TableState) -> list[tuple[exp.Expr, Fields]]:
-    """All relations of a journal's rows, and the columns they were written in.
-
-    An adopted journal is looked at in every set of columns it had.
-    """
-    shapes = state.layouts if is_flat(aim.table) else ()
-    found: list[tuple[exp.Expr, Fields]] = [
-        (rows.subquery(copy=False), fields_of(shape))
-        for shape in shapes
-        for rows in flat.rows_of_tiers(shape).values()
-    ]
-    return [*found, *_tables(aim, state)]
-
-
-def _tables(aim: Aim, state: TableState) -> list[tuple[exp.Table, Fields]]:
-    """The tables of our own that hold rows of a journal."""
-    manifest = state.manifest
-    heads = [(layout.head_table(aim.table.id, h), h.fields) for h in manifest.heads]
-    segments = flat.moved(manifest)
-    return [*heads, *((layout.segment_table(s), s.fields) for s in segments)]
-
-
-def _volume(session: PostgresSession, aim: Aim, state: TableState) -> tuple[int, int]:
-    """How many tables hold rows of a journal, and their bytes."""
-    tables = [table for table, _ in _tables(aim, state)]
-    if is_flat(aim.table):
-        tables.append(flat.journal_table(aim.table))
-    return len(tables), sum(pieces.size(session, table) for table in tables)
-
-
 def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
     """The keys of a table's rows that name somebody, as a statement sees them."""
     assert isinstance(statement, DatabaseStatement)
-    return _find(statement.session, aim, statement.committed.tables[aim.table.id], subjects)
-
-
-def _find(
-    session: PostgresSession, aim: Aim, state: TableState, subjects: Subjects
-) -> list[pa.Table]:
-    matcher = Matcher(session, aim.table, aim.identities, subjects)
-    for source, fields in rows_written(aim, state):
-        matcher.rows(source, fields)
-    return matcher.keys
+    state = statement.committed.tables[aim.table.id]
+    return searched.keys_among(statement.session, aim, state, subjects)
 
 
 def _keys_by_condition(sought: _Sought, wanted: Wanted) -> list[pa.Table]:
@@ -262,41 +225,14 @@ def _search_late(
         sought.keys = _keys_by_condition(sought, wanted)
         return
     matcher = Matcher(session, sought.aim.table, sought.aim.identities, wanted.subjects)
-    known = {p.name for p, _ in _tables(sought.aim, sought.state)}
-    for source, fields in rows_written(sought.aim, now):
+    table, since = sought.aim.table, sought.state
+    known = {p.name for p, _ in searched.tables_of(table, since)}
+    for source, fields in searched.rows_written(table, now):
         is_new = isinstance(source, exp.Table) and source.name not in known
-        whole = is_new or is_flat(sought.aim.table)
-        matcher.rows(source if whole else _written_after(source, sought), fields)
+        whole = is_new or is_flat(table)
+        later = source if whole else searched.written_after(table, source, since.last_version)
+        matcher.rows(later, fields)
     sought.keys += matcher.keys
-
-
-def _written_after(source: exp.Expr, sought: _Sought) -> exp.Subquery:
-    table = sought.aim.table
-    start, end = table.format.version_column, table.format.subsequent_column
-    written = exp.Coalesce(this=column(end), expressions=[column(start)])
-    limit = version_value(table, exp.Literal.number(sought.state.last_version))
-    later = exp.GT(this=written, expression=limit)
-    return exp.select("*").from_(source).where(later).subquery(copy=False)
-
-
-def holding(
-    session: PostgresSession, aim: Aim, state: TableState, keys: exp.Table
-) -> list[tuple[exp.Table, int]]:
-    """The tables that hold versions of some keys, and how many."""
-    parts: list[tuple[exp.Table, exp.Expr, Fields]] = [
-        (table, table, fields) for table, fields in _tables(aim, state)
-    ]
-    if is_flat(aim.table):
-        versions = union_all(flat.rows_of_tiers(aim.table).values()).subquery(copy=False)
-        parts.append((flat.journal_table(aim.table), versions, fields_of(aim.table)))
-    found = []
-    for source, relation, fields in parts:
-        rows = pieces.erased_rows(aim.table, relation, fields, keys)
-        counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
-        (count,) = session.row(Query(counted, ()), {})
-        if count:
-            found.append((source, int(count)))
-    return found
 
 
 def _target(sought: _Sought) -> Target:

@@ -21,7 +21,6 @@ from functools import partial
 from sqlglot import exp
 
 from journal.database import (
-    acceptance,
     copied,
     flat_jobs,
     keeping,
@@ -29,6 +28,7 @@ from journal.database import (
     pieces,
     replacing,
     rewriting,
+    searched,
 )
 from journal.database.journal import DatabaseJournal
 from journal.database.masks import unmasked
@@ -40,7 +40,7 @@ from journal.erasure.late import AskAgain
 from journal.erasure.purged import Purged, targets_by_mask
 from journal.erasure.purging import Purging
 from journal.erasure.requests import Outcome, Request, State, Target
-from journal.erasure.wanted import Aim, requests
+from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import JobReport, Work
@@ -125,10 +125,10 @@ def _covers(journal: DatabaseJournal, table: Table, mask: str, condition: exp.Ex
         with journal.statement(transaction) as statement:
             state = statement.committed.tables[table.id]
             keys = layout.masked_keys(table, [mask]).subquery("m")
-            searched = keeping.with_backups(statement.session, table, state)
+            everything = keeping.with_backups(statement.session, table, state)
             rows = [
                 rows_in_layout(table, source, fields)
-                for source, fields in acceptance.rows_written(Aim(table, ()), searched)
+                for source, fields in searched.rows_written(table, everything)
             ]
             among = pieces.erased_rows(table, union_all(rows).subquery("p"), _fields(table), keys)
             query = exp.select(exp.Count(this=exp.Star())).from_(among.subquery("r"))
@@ -282,9 +282,9 @@ def _count(
     session: PostgresSession, table: Table, state: TableState, masks: Iterable[str]
 ) -> dict[str, int]:
     """How many rows of each mask's keys there are, those of backups included."""
-    aim, state = Aim(table, ()), keeping.with_backups(session, table, state)
+    state = keeping.with_backups(session, table, state)
     return {
-        mask: sum(n for _, n in acceptance.holding(session, aim, state, layout.mask_table(mask)))
+        mask: sum(n for _, n in searched.holding(session, table, state, layout.mask_table(mask)))
         for mask in masks
     }
 
