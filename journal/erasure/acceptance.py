@@ -14,18 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
-from sqlglot import exp
 
-from journal.dangling import dangling
-from journal.dependents import Dependents, dependents_of, refused
+from journal.dependents import Dependents, dependents_of
 from journal.embedded.journal import Journal
 from journal.embedded.statement import Statement
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT
-from journal.erasure.depending import Followed, Follower, together
+from journal.erasure.depending import Followed, Follower, together, too_fast
+from journal.erasure.ground import WarehouseGround
 from journal.erasure.holdings import holdings
 from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
 from journal.erasure.late import to_keep
+from journal.erasure.left_behind import left_behind
 from journal.erasure.locate import Locator, Search, unseen
 from journal.erasure.reach import Unsearched, check_searched, receipts
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -34,7 +34,6 @@ from journal.erasure.secret import PRIVATE, lasting_secret
 from journal.erasure.sought import forget, keep
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
-from journal.errors import Code, PalimpsestError
 from journal.jobs import retired
 from journal.schema import Table
 from journal.state import TableState
@@ -73,12 +72,14 @@ class _Sought:
         """Why it is not searched."""
         return None if self.depends else self.aim.why_not
 
-    def take(self, followed: Followed) -> None:
+    def take(self, followed: Followed, search: Search) -> None:
         """Let rows go as well that depend on what goes."""
         if self.aim.why_not is not None:
-            self.search = followed.search
+            self.search = search
         self.depends = followed.why
-        self.keys += [] if followed.keys is None else [followed.keys]
+        if followed.keys is not None:
+            # They include those found before.
+            self.keys = [followed.keys]
 
 
 def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
@@ -97,11 +98,7 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
                 continue
             _look_for_references(journal, session, found, wanted)
             return _write(journal, session, found, wanted, by)
-    raise PalimpsestError(
-        Code.ERASURE,
-        "rows that refer to what goes are written faster than copies can be searched for them",
-        advice="run it again when less is written",
-    )
+    raise too_fast()
 
 
 def dry_run(journal: Journal, wanted: Wanted) -> Request:
@@ -143,7 +140,9 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
     )
 
 
-def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> tuple[list[_Sought], Follower]:
+def _search(
+    journal: Journal, wanted: Wanted, *, tidies: bool
+) -> tuple[list[_Sought], Follower[WarehouseGround]]:
     """The sealed part of every table in question, what is kept besides, and the copies.
 
     What depends on it is found by the follower, which goes on in the commit section.
@@ -169,7 +168,7 @@ def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> tuple[list[_So
                 search_kept(journal, locator)
                 sought.left = search_copies(journal, locator, tidies=tidies)
             scope = load_scope(statement.session)
-            follower = Follower(journal, wanted.dependents, scope, tidies)
+            follower = Follower(WarehouseGround(journal, tidies), wanted.dependents, scope)
             _search_dependents(statement, found, wanted, follower)
             return found, follower
     finally:
@@ -177,7 +176,10 @@ def _search(journal: Journal, wanted: Wanted, *, tidies: bool) -> tuple[list[_So
 
 
 def _search_dependents(
-    statement: Statement, found: Sequence[_Sought], wanted: Wanted, follower: Follower
+    statement: Statement,
+    found: Sequence[_Sought],
+    wanted: Wanted,
+    follower: Follower[WarehouseGround],
 ) -> None:
     """What depends on what was found; heads are asked here, too, so that copies are in time."""
     state, seeds = statement.committed, dict[int, pa.Table]()
@@ -199,7 +201,10 @@ def _search_dependents(
 
 
 def _follow(
-    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], follower: Follower
+    journal: Journal,
+    session: DuckDBSession,
+    found: Sequence[_Sought],
+    follower: Follower[WarehouseGround],
 ) -> bool:
     """Take along what depends on what was found by now; False if the search must begin anew."""
     state, tables = journal.state, {s.table.id: s for s in found}
@@ -209,7 +214,7 @@ def _follow(
     if not follower.finish(session, state, seeds) or not follower.found.keys() <= tables.keys():
         return False
     for table_id, followed in follower.found.items():
-        tables[table_id].take(followed)
+        tables[table_id].take(followed, follower.ground.search(followed.table))
     return True
 
 
@@ -262,22 +267,10 @@ def _look_for_references(
     journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: Wanted
 ) -> None:
     """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
-    state = journal.state
-    if not state.catalog.references:
-        return
-    going: dict[int, exp.Query] = {}
+    keys = {s.table.id: together(s.keys) for s in found if s.keys}
+    left = left_behind(session, journal.state, keys, wanted.dependents)
     for sought in found:
-        if sought.keys:
-            name = f"going_{sought.table.id}"
-            session.show_arrow(name, pa.concat_tables(sought.keys, promote_options="permissive"))
-            going[sought.table.id] = exp.select("*").distinct().from_(name)
-    counted = dangling(session, state, going)
-    for sought in found:
-        sought.dangling = counted.get(sought.table.id, {})
-        chosen = dependents_of(sought.table, wanted.dependents)
-        if sought.dangling and chosen is Dependents.REFUSE:
-            raise refused(sought.table, sought.dangling, "erasing rows")
-    session.hide(*[f"going_{table_id}" for table_id in going])
+        sought.dangling = left.get(sought.table.id, {})
 
 
 def _target(sought: _Sought, mask: str | None) -> Target:

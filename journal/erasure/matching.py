@@ -6,7 +6,7 @@ also in a column that was dropped since. Works in every store; changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -51,6 +51,17 @@ def _shown(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if not isinstance(kind, pa.BaseExtensionType):
         return values
     return pa.chunked_array([pa.ExtensionArray.from_storage(kind, c) for c in values.chunks], kind)
+
+
+def shown_keys(table: Table, name: str) -> exp.Select:
+    """The keys of relation ``name`` in the types they have now."""
+    return shown_as({k: table.by_physical(k).type for k in table.key}, name)
+
+
+def shown_as(kinds: Mapping[str, str], name: str) -> exp.Select:
+    """The columns of relation ``name``, of values from outside the store, in these types."""
+    typed = [(exp.cast(column(c), kind, dialect="duckdb"), c) for c, kind in kinds.items()]
+    return exp.select(*[exp.alias_(value, ident(c)) for value, c in typed]).from_(name)
 
 
 @dataclass(slots=True)

@@ -117,6 +117,9 @@ class StoreSession(Protocol):
     def show_arrow(self, name: str, rows: pa.Table) -> None:
         """Let queries of this transaction read an Arrow table as relation ``name``."""
 
+    def hide(self, *names: str) -> None:
+        """Take back relations that ``show_arrow`` has made."""
+
     def interrupt(self) -> None:
         """Stop whatever runs, from another thread."""
 
