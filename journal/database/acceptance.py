@@ -1,6 +1,6 @@
 """Accepting a request to erase in a database: who is meant is found, and from then on hidden.
 
-    search:  every table of journal rows, while others read and write
+    search:  every table of journal rows, and what depends on those found, while others write
     accept:  rows that came since; masks, suppressions, the request, the audit entry
              (one transaction in the commit section)
 
@@ -19,22 +19,26 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.database import copied, keeping, masks, pieces, searched
+from journal.database.ground import DatabaseGround
 from journal.database.journal import DatabaseJournal
-from journal.database.left_behind import left_behind
 from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.dependents import Dependents, dependents_of
 from journal.erasure import audit
 from journal.erasure.copied import NOT_LOOKED_AT, Copied
+from journal.erasure.depending import Followed, Follower, too_fast
 from journal.erasure.guard import load_fence
 from journal.erasure.late import to_keep
-from journal.erasure.matching import Matcher, distinct_keys
+from journal.erasure.left_behind import left_behind
+from journal.erasure.matching import Matcher, distinct_keys, shown_keys
 from journal.erasure.reach import check_searched
 from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.scope import load_scope
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.protocol import OpenStatement
+from journal.schema import Table
 from journal.segment import Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
@@ -63,6 +67,31 @@ class _Sought:
     dangling: Mapping[str, int] = field(default_factory=dict)
     searched: int = 0
     bytes: int = 0
+    depends: str = ""
+    """Why rows of it go whom nobody named; empty if none do."""
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        return self.aim.table
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it is not searched."""
+        return None if self.depends else self.aim.why_not
+
+    def measure(self, session: PostgresSession) -> None:
+        """Note how much there is to search."""
+        self.searched, self.bytes = searched.volume(session, self.table, self.state)
+
+    def take(self, followed: Followed, copies: Copied) -> None:
+        """Let rows go as well that depend on what goes."""
+        if self.aim.why_not is not None:
+            self.copied = copies
+        self.depends = followed.why
+        if followed.keys is not None:
+            # They include those found before, those of copies too.
+            self.keys, self.copied.keys = [followed.keys], []
 
     @property
     def found(self) -> pa.Table | None:
@@ -77,27 +106,31 @@ def accept(journal: DatabaseJournal, wanted: Wanted, by: str) -> Request:
         request = _accepted(journal, wanted, by, patient=left > 0)
         if request is not None:
             return request
-    raise AssertionError("the last round accepts")
+    raise too_fast()
 
 
 def _accepted(
     journal: DatabaseJournal, wanted: Wanted, by: str, *, patient: bool
 ) -> Request | None:
-    """Search and accept once; None if it is better to search again before anybody waits."""
-    found = _search(journal, wanted, tidies=True)
+    """Search and accept once; None if the search must begin anew, or better does."""
+    found, follower = _search(journal, wanted, tidies=True)
     made: list[Request] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         late = [s for s in found if _is_late(s, committed)]
         if late and wanted.rows and patient:
             return Changed({})
-        adopted = [s for s in found if s.aim.why_not is None and is_flat(s.aim.table)]
-        for sought in adopted:
-            # Others write there, too, and know nothing of the section.
-            session.text(WAIT)
-            hold_writers(session, sought.aim.table)
-        for sought in [*adopted, *(s for s in late if not is_flat(s.aim.table))]:
+        adopted = [s for s in found if s.aim.why_not is None and is_flat(s.table)]
+        reached = follower.reached(committed, [s.table.id for s in found if s.aim.why_not is None])
+        for table in {t.id: t for t in (*(s.table for s in adopted), *reached)}.values():
+            if is_flat(table):
+                # Others write there, too, and know nothing of the section.
+                session.text(WAIT)
+                hold_writers(session, table)
+        for sought in [*adopted, *(s for s in late if not is_flat(s.table))]:
             _search_late(session, sought, committed, wanted)
+        if not _follow(session, committed, found, follower):
+            return Changed({})
         _look_for_references(session, committed, found, wanted)
         request, changed = _write(journal, session, committed, found, wanted, by)
         made[:] = [request]
@@ -111,18 +144,18 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, tables and bytes; nothing is written."""
     wanted.check()
     targets = []
-    found = _search(journal, wanted, tidies=False)
-    with journal.reading_session() as session:
-        session.begin()
-        _look_for_references(session, journal.state, found, wanted)
+    found, follower = _search(journal, wanted, tidies=False)
+    with journal.statement(journal.begin(read_only=True)) as statement:
+        session, committed = statement.session, statement.committed
+        _follow(session, committed, found, follower)
+        _look_for_references(session, committed, found, wanted)
         for number, sought in enumerate(found):
             target = _target(sought)
             if (keys := sought.found) is not None:
                 shown = f"{_FOUND}_{number}"
                 session.show_arrow(shown, keys)
-                held = searched.holding(
-                    session, sought.aim.table, sought.state, exp.to_table(shown)
-                )
+                among = shown_keys(sought.table, shown).subquery("k")
+                held = searched.holding(session, sought.table, sought.state, among)
                 target = replace(
                     target,
                     keys=keys.num_rows,
@@ -130,7 +163,7 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
                     files_rewritten=len(held),
                     bytes_rewritten=sum(pieces.size(session, piece) for piece, _ in held),
                 )
-            targets += [target, *sought.copied.unsearched(sought.aim.table)]
+            targets += [target, *sought.copied.unsearched(sought.table)]
     now = journal.clock.now()
     return Request(
         "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
@@ -162,7 +195,13 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
     return done[0]
 
 
-def _search(journal: DatabaseJournal, wanted: Wanted, *, tidies: bool) -> list[_Sought]:
+def _search(
+    journal: DatabaseJournal, wanted: Wanted, *, tidies: bool
+) -> tuple[list[_Sought], Follower[DatabaseGround]]:
+    """Every table in question, its backups and copies, and what depends on what is found there.
+
+    The follower goes on in the commit section.
+    """
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
@@ -173,18 +212,66 @@ def _search(journal: DatabaseJournal, wanted: Wanted, *, tidies: bool) -> list[_
                     sought.keys = _keys_by_condition(sought, wanted) or searched.keys_among(
                         session, sought.aim, sought.state, wanted.subjects
                     )
-                    sought.searched, sought.bytes = searched.volume(
-                        session, sought.aim.table, sought.state
-                    )
+                    sought.measure(session)
+            scope = load_scope(session)
     finally:
         journal.rollback(transaction)
     for sought in found:
         if sought.aim.why_not is None:
             sought.copied = copied.search(journal, sought.aim, wanted, tidies=tidies)
-            if wanted.rows and sought.aim.table.id not in wanted.among:
+            if wanted.rows and sought.table.id not in wanted.among:
                 if sought.kept or sought.copied.files:
                     sought.copied.warns = NOT_LOOKED_AT
-    return found
+    follower = Follower(DatabaseGround(journal, tidies), wanted.dependents, scope)
+    _search_dependents(journal, found, wanted, follower)
+    return found, follower
+
+
+def _search_dependents(
+    journal: DatabaseJournal,
+    found: list[_Sought],
+    wanted: Wanted,
+    follower: Follower[DatabaseGround],
+) -> None:
+    """What depends on what was found, while others write; raises ERASURE if it cannot be known."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            state = statement.committed
+            for sought in found:
+                chosen = dependents_of(sought.table, wanted.dependents)
+                if state.catalog.references.get(sought.table.id):
+                    if chosen is not Dependents.REPORT:
+                        check_searched(sought.copied.left)
+            follower.search(statement.session, state, _seeds(found))
+    finally:
+        journal.rollback(transaction)
+
+
+def _seeds(found: list[_Sought]) -> dict[int, pa.Table]:
+    keys = {s.table.id: s.found for s in found}
+    return {table_id: going for table_id, going in keys.items() if going is not None}
+
+
+def _follow(
+    session: PostgresSession,
+    committed: JournalState,
+    found: list[_Sought],
+    follower: Follower[DatabaseGround],
+) -> bool:
+    """Take along what depends on what was found by now; False if the search must begin anew."""
+    tables = {s.table.id: s for s in found}
+    if not committed.catalog.references:
+        return True
+    if not follower.finish(session, committed, _seeds(found)):
+        return False
+    if not follower.found.keys() <= tables.keys():
+        return False
+    for table_id, followed in follower.found.items():
+        sought = tables[table_id]
+        sought.take(followed, follower.ground.copied(sought.table))
+        sought.measure(session)
+    return True
 
 
 def _sought(session: PostgresSession, aim: Aim, committed: JournalState) -> _Sought:
@@ -202,7 +289,7 @@ def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.T
 
 def _keys_by_condition(sought: _Sought, wanted: Wanted) -> list[pa.Table]:
     """The keys of rows that are asked for in another way than by name, those of backups too."""
-    table_id = sought.aim.table.id
+    table_id = sought.table.id
     rows = [find() for i, find in wanted.rows.items() if i == table_id]
     among = wanted.among.get(table_id)
     if rows and sought.kept and among is not None:
@@ -212,7 +299,7 @@ def _keys_by_condition(sought: _Sought, wanted: Wanted) -> list[pa.Table]:
 
 def _is_late(sought: _Sought, committed: JournalState) -> bool:
     """True if rows may have come since the search."""
-    state = committed.tables[sought.aim.table.id]
+    state = committed.tables[sought.table.id]
     return sought.aim.why_not is None and state.last_version != sought.state.last_version
 
 
@@ -220,12 +307,12 @@ def _search_late(
     session: PostgresSession, sought: _Sought, committed: JournalState, wanted: Wanted
 ) -> None:
     """Look at what was written since the search; a condition is looked at anew as a whole."""
-    now = committed.tables[sought.aim.table.id]
+    now = committed.tables[sought.table.id]
     if wanted.rows:
         sought.keys = _keys_by_condition(sought, wanted)
         return
-    matcher = Matcher(session, sought.aim.table, sought.aim.identities, wanted.subjects)
-    table, since = sought.aim.table, sought.state
+    matcher = Matcher(session, sought.table, sought.aim.identities, wanted.subjects)
+    table, since = sought.table, sought.state
     known = {p.name for p, _ in searched.tables_of(table, since)}
     for source, fields in searched.rows_written(table, now):
         is_new = isinstance(source, exp.Table) and source.name not in known
@@ -236,14 +323,14 @@ def _search_late(
 
 
 def _target(sought: _Sought) -> Target:
-    table = sought.aim.table
-    if sought.aim.why_not is not None:
-        why = sought.aim.why_not
-        return Target(table.id, str(table.name), Outcome.NOT_SEARCHED, why)
+    table = sought.table
+    if sought.why_not is not None:
+        return Target(table.id, str(table.name), Outcome.NOT_SEARCHED, sought.why_not)
     target = Target(
         table.id,
         str(table.name),
         Outcome.SEARCHED_NONE if sought.found is None else Outcome.PENDING,
+        "; ".join(part for part in (sought.depends, sought.copied.warns) if part),
         files_searched=sought.searched,
         bytes_searched=sought.bytes,
         dangling=sought.dangling,
@@ -254,16 +341,10 @@ def _target(sought: _Sought) -> Target:
 def _look_for_references(
     session: PostgresSession, committed: JournalState, found: list[_Sought], wanted: Wanted
 ) -> None:
-    """Count the rows that stay and refer to what was found; raises where none may."""
-    tables = {s.aim.table.id: s for s in found}
-    for table_id, sought in tables.items():
-        chosen = dependents_of(sought.aim.table, wanted.dependents)
-        if committed.catalog.references.get(table_id) and chosen is not Dependents.REPORT:
-            check_searched(sought.copied.left)
-    keys = {i: s.found for i, s in tables.items()}
-    going = {i: k for i, k in keys.items() if k is not None}
-    for table_id, left in left_behind(session, committed, going, wanted.dependents).items():
-        tables[table_id].dangling = left
+    """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
+    left = left_behind(session, committed, _seeds(found), wanted.dependents)
+    for sought in found:
+        sought.dangling = left.get(sought.table.id, {})
 
 
 def _write(
@@ -284,15 +365,15 @@ def _write(
         target = _target(sought)
         keys = sought.found
         if keys is not None:
-            mask = f"t{sought.aim.table.id}_mask_{request_id}"
-            state = committed.tables[sought.aim.table.id]
-            states[target.table_id] = masks.hidden(session, sought.aim.table, state, keys, mask)
-            entries.keys(sought.aim.table, layout.masked_keys(sought.aim.table, [mask]))
+            mask = f"t{sought.table.id}_mask_{request_id}"
+            state = committed.tables[sought.table.id]
+            states[target.table_id] = masks.hidden(session, sought.table, state, keys, mask)
+            entries.keys(sought.table, layout.masked_keys(sought.table, [mask]))
             target = replace(target, mask=mask, keys=keys.num_rows)
-        targets += [target, *sought.copied.unsearched(sought.aim.table)]
+        targets += [target, *sought.copied.unsearched(sought.table)]
     reached: list[int | None] = [None]
     if wanted.tables is not None:
-        reached = [s.aim.table.id for s in found if s.aim.why_not is None]
+        reached = [s.table.id for s in found if s.aim.why_not is None]
     entries.identifiers(wanted.subjects, reached)
     request = Request(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, tuple(targets)),

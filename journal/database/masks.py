@@ -12,7 +12,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.database.journal import DatabaseJournal
-from journal.relations import column, ident
+from journal.erasure.matching import shown_keys
+from journal.relations import ident
 from journal.schema import Table
 from journal.state import TableState
 from journal.stores.postgres import jobs, layout
@@ -37,14 +38,9 @@ def _write_mask(session: PostgresSession, table: Table, keys: pa.Table, mask: st
     """Keep keys as a table of the types that they have now."""
     shown = f"{_FOUND}_{table.id}"
     session.show_arrow(shown, keys)
-    kinds = [(name, table.by_physical(name).type) for name in table.key]
-    outputs = [
-        exp.alias_(exp.cast(column(name), kind, dialect="duckdb"), ident(name))
-        for name, kind in kinds
-    ]
-    body = exp.select(*outputs).from_(shown)
+    body = shown_keys(table, shown)
     session.run(exp.Create(this=layout.mask_table(mask), kind="TABLE", expression=body))
-    names = ", ".join(ident(n.casefold()).sql(dialect="postgres") for n, _ in kinds)
+    names = ", ".join(ident(n.casefold()).sql(dialect="postgres") for n in table.key)
     target = session.rendered(layout.mask_table(mask)).sql
     session.text(f"CREATE INDEX ON {target} ({names})")
     session.text(f"ANALYZE {target}")

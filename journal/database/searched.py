@@ -74,7 +74,7 @@ def written_after(table: Table, source: exp.Expr, last: Version) -> exp.Subquery
 
 
 def holding(
-    session: PostgresSession, table: Table, state: TableState, keys: exp.Table
+    session: PostgresSession, table: Table, state: TableState, keys: exp.Expr
 ) -> list[tuple[exp.Table, int]]:
     """The tables that hold versions of some keys, and how many."""
     parts: list[tuple[exp.Table, exp.Expr, Fields]] = [

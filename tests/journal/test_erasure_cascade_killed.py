@@ -23,8 +23,8 @@ from journal.erasure import audit
 from journal.erasure.requests import State
 from journal.erasure.wanted import requests
 from tests.conftest import ROOT
-from tests.journal.test_erasure_dependents import MAIL, SETUP, TABLES, TOKEN, others
 from tests.support.client import Client
+from tests.support.dependents import MAIL, SETUP, TABLES, TOKEN, others
 from tests.support.killed_eraser import BY_TABLE, ONCE
 from tests.support.traces import holders
 

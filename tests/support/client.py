@@ -13,11 +13,11 @@ import gateway
 class Client:
     """A connection that runs statements and gives rows, or the row count where there are none."""
 
-    def __init__(self, root: Path, **options: Any) -> None:
-        self.root = root
-        self.connection = gateway.connect(
-            f"palimpsest:///{root}", **{"autocommit": True, **options}
-        )
+    def __init__(self, place: Path | str, **options: Any) -> None:
+        """Connect to a warehouse by its directory, or to any store by its URL."""
+        self.root = Path(place)
+        url = place if isinstance(place, str) else f"palimpsest:///{place}"
+        self.connection = gateway.connect(url, **{"autocommit": True, **options})
 
     def __call__(self, sql: str, *parameters: Any) -> Any:
         with self.connection.cursor() as cursor:

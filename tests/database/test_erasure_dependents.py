@@ -1,0 +1,93 @@
+"""What becomes of rows that refer to erased ones in a database: the checks of every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from gateway.adopting import adopt
+from journal.database import acceptance
+from tests.database.test_erasing import everything
+from tests.support import dependents
+from tests.support.client import Client
+from tests.support.dependents import SETUP, Stage
+from tests.support.dependents_model import SEEDS, check_any_history
+from tests.support.postgres import Cluster
+
+
+@pytest.fixture
+def run(url: str) -> Iterator[Client]:
+    """A client of an empty database."""
+    client = Client(url)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def stage(run: Client, url: str, cluster: Cluster, database: str) -> Stage:
+    """The tables in a database."""
+    for sql in SETUP:
+        run(sql)
+
+    def holders(text: str) -> list[str]:
+        held = everything(cluster, database).lower()
+        return [database] if text.lower() in held else []
+
+    return Stage(run, partial(Client, url), holders, acceptance, "public")
+
+
+@pytest.mark.parametrize("check", dependents.CHECKS, ids=lambda check: check.__name__)
+def test_as_in_every_store(stage: Stage, check: Callable[[Stage], None]) -> None:
+    check(stage)
+
+
+@pytest.mark.parametrize("check", dependents.CHECKS_OF_COPIES, ids=lambda check: check.__name__)
+def test_copies_as_in_every_store(
+    stage: Stage, tmp_path: Path, check: Callable[[Stage, Path], None]
+) -> None:
+    check(stage, tmp_path)
+
+
+def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    dependents.rows_that_come_while_it_is_accepted_go_as_well(stage, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.timeout(300)
+def test_any_history(run: Client, seed: int) -> None:
+    check_any_history(run, seed)
+
+
+def test_adopted_journals_are_followed(
+    run: Client, cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From rows that others wrote to rows that others write while the request is accepted."""
+    names = ("_journal", "version_number", "subsequent_version_number")
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
+        for table in ("p", "c"):
+            admin.execute(
+                f"CREATE TABLE {table}_journal (a INTEGER, x INTEGER, version_number BIGINT,"
+                " subsequent_version_number BIGINT)"
+            )
+            adopt(run.connection.session, table, ("a",), names, run=True)
+        run("ALTER TABLE c ADD FOREIGN KEY (x) REFERENCES p")
+        admin.execute("INSERT INTO p_journal VALUES (1, 0, 10, NULL), (2, 0, 10, NULL)")
+        run("INSERT INTO c VALUES (11, 1), (12, 2), (13, NULL)")
+        run("UPDATE c SET x = 2 WHERE a = 11")
+        search = acceptance._search
+
+        def slow(*given: Any, **options: Any) -> Any:
+            found = search(*given, **options)
+            admin.execute("INSERT INTO c_journal VALUES (14, 1, 20, NULL)")
+            return found
+
+        monkeypatch.setattr(acceptance, "_search", slow)
+        rows = run("ERASE FROM p WHERE a = 1 ON DEPENDENTS CASCADE")
+    assert {row[2]: row[4] for row in rows} == {"public.p": 1, "public.c": 2}
+    assert run.sorted("SELECT a FROM c") == [(12,), (13,)]
+    assert run.sorted("SELECT a FROM c_journal") == [(12,), (13,)]
