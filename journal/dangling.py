@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from journal.dependents import Dependents, refused
+from journal.expiry import Expiry
 from journal.plan import Query
 from journal.relations import Reader, column
 from journal.schema import Reference, Table
@@ -37,6 +39,26 @@ def dangling(
                 name = f"{reference.child.name} ({reference.key.name})"
                 found.setdefault(table_id, {})[name] = count
     return found
+
+
+def left_by_date(session: StoreSession, state: JournalState, found: Expiry) -> dict[str, int]:
+    """The foreign keys that point at a table, and current rows that rows past their date leave.
+
+    What conditions look up must be there for the session. Raises FOREIGN_KEY if the table's policy
+    lets no such row be left.
+    """
+    table, policy = found.table, found.policy
+    condition = found.archived("r")
+    if condition is None or policy.column is None or table.id not in state.catalog.references:
+        return {}
+    names = dict.fromkeys([*table.key, policy.column])
+    rows = Reader(table, state.tables[table.id].tiers).current([(column(n), n) for n in names])
+    keys = exp.select(*[column(k, "r") for k in table.key])
+    going = keys.from_(rows.subquery("r")).where(condition)
+    left = dangling(session, state, {table.id: going}).get(table.id, {})
+    if left and policy.dependents is Dependents.REFUSE:
+        raise refused(table, left, "retention")
+    return left
 
 
 def orphans(session: StoreSession, state: JournalState, child: Table) -> dict[str, int]:

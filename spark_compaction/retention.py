@@ -15,6 +15,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
+from journal.dangling import left_by_date
 from journal.dependents import Dependents
 from journal.embedded.journal import Journal
 from journal.embedded.removals import Removal
@@ -34,7 +35,7 @@ from journal.stores.parquet_files import checksum
 from journal.version import Version, to_datetime
 from spark_compaction.ended_meanwhile import ended_meanwhile, show_lists
 from spark_compaction.expired_files import count_file
-from spark_compaction.retention_plan import Planning, check_dependents, left_dangling
+from spark_compaction.retention_plan import Planning
 
 _PARQUET = exp.Literal.string("parquet")
 REWRITE = "spark_compaction.expired_files:rewrite"
@@ -180,7 +181,7 @@ class Retention:
         if found.policy.dependents is Dependents.REFUSE:
             with journal.reading_session() as session:
                 show_lists(session, journal, found)
-                check_dependents(found, left_dangling(journal, session, found))
+                left_by_date(session, journal.state, found)
         assert self._late is not None
         return ended_meanwhile(journal, state.tables[table_id], found, self._late)
 

@@ -6,15 +6,14 @@ are counted as the segments they would become. Writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
 
 from journal.catalog import change_to_json
-from journal.dangling import dangling, told
-from journal.dependents import Dependents, refused
+from journal.dangling import left_by_date, told
 from journal.embedded.journal import Journal
 from journal.embedded.warehouse import ROWS_PER_FILE
 from journal.expiry import ENDED, HELD, Expiry
@@ -22,7 +21,7 @@ from journal.jobs.contract import JobPlan, Json
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
 from journal.plan import PutRelation, Query
-from journal.relations import Reader, column
+from journal.relations import column
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.stores.duckdb import layout
@@ -33,25 +32,6 @@ from spark_compaction.expired_files import NONE, FileCounts, by_kind, count_file
 
 _GUESSED = ("written.files", "written.bytes", "removed.bytes")
 """What is not known before files are written."""
-
-
-def left_dangling(journal: Journal, session: DuckDBSession, found: Expiry) -> dict[str, int]:
-    """Rows of other tables, or of this one, that refer to current rows past their date."""
-    table, policy, state = found.table, found.policy, journal.state
-    condition = found.archived("r")
-    if condition is None or policy.column is None or table.id not in state.catalog.references:
-        return {}
-    names = dict.fromkeys([*table.key, policy.column])
-    rows = Reader(table, state.tables[table.id].tiers).current([(column(n), n) for n in names])
-    keys = exp.select(*[column(k, "r") for k in table.key])
-    going = keys.from_(rows.subquery("r")).where(condition)
-    return dangling(session, state, {table.id: going}).get(table.id, {})
-
-
-def check_dependents(found: Expiry, left: Mapping[str, int]) -> None:
-    """Raise FOREIGN_KEY if rows would be left behind that refer to what goes, and none may be."""
-    if left and found.policy.dependents is Dependents.REFUSE:
-        raise refused(found.table, left, "retention")
 
 
 @dataclass(slots=True)
@@ -85,8 +65,9 @@ class Planning:
         table, gone = self.found.table, self.gone
         details: dict[str, Json] = self.found.details(self._floor(), self.archived)
         details["rows"] = asdict(gone)
-        left = left_dangling(self.journal, self.session, self.found) if gone.total else {}
-        check_dependents(self.found, left)
+        left: dict[str, int] = {}
+        if gone.total:
+            left = left_by_date(self.session, self.journal.state, self.found)
         details |= {"dangling": left} if left else {}
         read = volume_of(self.taken)
         left_rows = read.rows - gone.total

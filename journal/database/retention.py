@@ -2,7 +2,8 @@
 
     settle  appends go to a fresh head
     stage   tables that hold rows past their time are written anew without them, and compared
-    swap    the new tables are listed, unless a row that goes was ended meanwhile: once more
+    swap    the new tables are listed, unless a row that goes was ended meanwhile: once more; or a
+            row refers to one that goes, and the policy has DEPENDENTS = REFUSE: nothing goes
     retire  what was replaced stays until its grace ends, as a backup; what is archived until told
 
 The dates in the data decide. A transaction that began before cannot commit changes of the table: a
@@ -20,6 +21,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.dangling import left_by_date
+from journal.dangling import told as told_left
 from journal.database import keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.dependents import Dependents
@@ -31,7 +34,7 @@ from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
-from journal.policy import Action, Policy, policy_of
+from journal.policy import Action, policy_of
 from journal.relations import column
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, Tier
@@ -90,7 +93,6 @@ def _expiry(journal: DatabaseJournal, table: Table, now: datetime) -> Expiry | s
     if not policy.removes:
         return "no policy removes anything"
     holding = covered(journal, table, holds)
-    _refuse_dependents(journal, table, policy)
     return Expiry(table, policy, now, 0, holding)
 
 
@@ -102,18 +104,6 @@ def _refuse_adopted(table: Table) -> None:
             " latest row of a key, an earlier one of another date would be current again",
             advice="OPTIMIZE moves superseded versions out of it; or eject the table and adopt it"
             " again, as a plain one",
-        )
-
-
-def _refuse_dependents(journal: DatabaseJournal, table: Table, policy: Policy) -> None:
-    if policy.dependents is not Dependents.REFUSE:
-        return
-    references = journal.state.catalog.references.get(table.id, ())
-    if any(reference.parent.id == table.id for reference in references):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"a PostgreSQL store does not look who refers to rows of {table.name} that go",
-            advice="leave DEPENDENTS out of the policy: rows that refer to what goes stay",
         )
 
 
@@ -135,16 +125,26 @@ def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport
             work = rewriting.planned(session, found.table, there, goes, _WHY)
             archived = _to_archive(session, found, there, work)
             details = found.details(_floor(session, found), archived)
+            left = left_by_date(session, statement.committed, found) if work.taken else {}
     finally:
         journal.rollback(transaction)
-    return _report(asked, "planned", work, details) if work.taken else _nothing(asked, _NOTHING)
+    if not work.taken:
+        return _nothing(asked, _NOTHING)
+    return _report(asked, "planned", work, details, left)
 
 
 def _report(
-    asked: Asked, state: str, work: Work, details: Mapping[str, Any], **more: Any
+    asked: Asked,
+    state: str,
+    work: Work,
+    details: Mapping[str, Any],
+    left: Mapping[str, int],
+    **more: Any,
 ) -> JobReport:
-    gone = work.read.rows - work.written.rows
-    told_of = (asked.job_id, "retain", str(asked.table.name), state, told(gone))
+    why = told(work.read.rows - work.written.rows)
+    if left:
+        why, details = f"{why}; {told_left(left)}", {**details, "dangling": left}
+    told_of = (asked.job_id, "retain", str(asked.table.name), state, why)
     return JobReport.of(work, *told_of, details=details, **more)
 
 
@@ -205,6 +205,7 @@ def _once(
     made_at = to_datetime(journal.clock.now())
     naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
     leave_backup = keeping.left_by(session, settled, naming)
+    left = left_by_date(session, journal.state, found) if staged.work.taken else {}
     session.commit()
     if not staged.work.taken:
         return _nothing(asked, _NOTHING)
@@ -212,6 +213,9 @@ def _once(
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
             raise replacing.Replan("a row that goes was ended meanwhile")
+        if found.policy.dependents is Dependents.REFUSE:
+            # In the section this is the state that is committed.
+            left_by_date(section, journal.state, found)
         leave_backup(section)
         if archived:
             kept = backups.archived_by(asked.job_id, by, made_at)
@@ -229,7 +233,7 @@ def _once(
     reaped = replacing.reap(journal, table.id)
     details = found.details(floor, sum(s.counts.total for s in archived))
     return _report(
-        *(asked, "done", staged.work, details),
+        *(asked, "done", staged.work, details, left),
         retired=tuple(t.name for t in staged.inputs.tables(table)),
         reaped=len(reaped.removed),
         seconds={"retain": round(time.monotonic() - started, 3)},

@@ -11,11 +11,15 @@ import psycopg
 import pytest
 
 from gateway.adopting import adopt
-from journal.database import acceptance
+from journal.database import acceptance, retention
 from tests.database.test_erasing import everything
 from tests.support import dependents
 from tests.support.client import Client
 from tests.support.dependents import SETUP, Stage
+from tests.support.dependents_by_date import (
+    check_refusals_and_counts,
+    check_that_it_looks_again,
+)
 from tests.support.dependents_model import SEEDS, check_any_history
 from tests.support.postgres import Cluster
 
@@ -61,6 +65,24 @@ def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.M
 @pytest.mark.timeout(300)
 def test_any_history(run: Client, seed: int) -> None:
     check_any_history(run, seed)
+
+
+def test_retention_refuses_or_counts(stage: Stage) -> None:
+    check_refusals_and_counts(stage)
+
+
+def test_retention_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewrite = retention.rewriting.rewrite
+
+    def meanwhile(action: Callable[[], object]) -> None:
+        def beside(*given: Any) -> Any:
+            staged = rewrite(*given)
+            action()
+            return staged
+
+        monkeypatch.setattr(retention.rewriting, "rewrite", beside)
+
+    check_that_it_looks_again(stage, meanwhile)
 
 
 def test_adopted_journals_are_followed(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import gateway
 from journal.dependents import Dependents
 from journal.erasure import acceptance
 from journal.erasure.requests import State
@@ -19,6 +18,10 @@ from spark_compaction.retention import Retention
 from tests.support import dependents
 from tests.support.client import Client
 from tests.support.dependents import SETUP, TABLES, TOKEN, Stage, others
+from tests.support.dependents_by_date import (
+    check_refusals_and_counts,
+    check_that_it_looks_again,
+)
 from tests.support.dependents_model import SEEDS, check_any_history
 from tests.support.traces import holders
 
@@ -86,48 +89,18 @@ def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     assert holders(run.root, TOKEN) == []
 
 
-def test_retention_refuses_to_leave_rows_behind(run: Client) -> None:
-    run("ALTER TABLE people ADD COLUMN ds DATE DEFAULT DATE '2020-01-01'")
-    assert run.error("ALTER TABLE people SET POLICY (DEPENDENTS = CASCADE)")[0] == "PAL-240"
-    run("ALTER TABLE people SET POLICY (RETENTION = 1 YEAR ON COLUMN ds, DEPENDENTS = REFUSE)")
-    for more in ("", ", dry_run => true"):
-        with pytest.raises(gateway.Error, match=r"main\.visits") as raised:
-            run(f"CALL system.retain('people', now => '2024-01-01'{more})")
-        assert raised.value.code == "PAL-307"
-    assert run("SELECT count(*) FROM people") == [(3,)]
-    run("DELETE FROM badges WHERE TRUE")
-    run("DELETE FROM stays WHERE TRUE")
-    run("DELETE FROM visits WHERE TRUE")
-    run("CALL system.retain('people', now => '2024-01-01')")
-    assert run("SELECT count(*) FROM people") == [(0,)]
+def test_retention_refuses_or_counts(stage: Stage) -> None:
+    check_refusals_and_counts(stage)
 
 
-def test_retention_looks_again_before_it_takes_rows(
-    run: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("CREATE TABLE p (id INT PRIMARY KEY, ds DATE)")
-    run("CREATE TABLE c (id INT PRIMARY KEY, p INT REFERENCES p)")
-    run("INSERT INTO p VALUES (1, '2020-01-01')")
-    run("ALTER TABLE p SET POLICY (RETENTION = 1 YEAR ON COLUMN ds, DEPENDENTS = REFUSE)")
+def test_retention_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     verified = Retention.verify
 
-    def beside(*given: Any) -> Any:
-        run("INSERT INTO c VALUES (1, 1)")
-        return verified(*given)
+    def meanwhile(action: Callable[[], object]) -> None:
+        def beside(*given: Any) -> Any:
+            action()
+            return verified(*given)
 
-    monkeypatch.setattr(Retention, "verify", beside)
-    other = Client(run.root)
-    with pytest.raises(gateway.Error, match=r"main\.c ") as raised:
-        other("CALL system.retain('p', now => '2024-01-01')")
-    assert raised.value.code == "PAL-307"
-    assert run("SELECT count(*) FROM p") == [(1,)]
-    monkeypatch.undo()
-    run("DELETE FROM c WHERE TRUE")
-    late = Client(run.root, autocommit=False)
-    late("INSERT INTO c VALUES (2, 1)")
-    other("CALL system.retain('p', now => '2024-01-01')")
-    with pytest.raises(gateway.Error) as lost:
-        late.connection.commit()
-    assert lost.value.sqlstate == "40001"
-    late.close()
-    other.close()
+        monkeypatch.setattr(Retention, "verify", beside)
+
+    check_that_it_looks_again(stage, meanwhile)
