@@ -10,7 +10,6 @@ loads what has changed since and nothing else. A transaction of a client holds n
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -27,8 +26,9 @@ from journal.segment import SegmentFile
 from journal.state import JournalState
 from journal.stores.catalog_format import StateRow
 from journal.stores.postgres import catalog as rows_of
-from journal.stores.postgres.errors import lost_at_commit
+from journal.stores.postgres.errors import lost_at_commit, still_under_way
 from journal.stores.postgres.layout import drop_rows
+from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
@@ -41,8 +41,6 @@ from journal.wall_clock import wall_clock_us
 
 _LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
 _ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
-_CONFIRM_TRIES = 20
-_CONFIRM_PAUSE_S = 0.5
 
 
 class DatabaseJournal:
@@ -61,7 +59,7 @@ class DatabaseJournal:
         self._lock = threading.Lock()
         self.staged: set[str] = set()
         self._secret: str | None = None
-        with self._session() as session:
+        with self.store.lent() as session:
             self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
@@ -113,22 +111,9 @@ class DatabaseJournal:
     def _counting(self) -> Iterator[PostgresSession]:
         """A transaction that need not wait for the disk: what commits later makes it durable."""
         session, _ = self.store.begun(BEGIN_SECTION, _ASYNCHRONOUS)
-        with self._lent(session):
+        with self.store.lent(session):
             yield session
             session.commit_unasked()
-
-    @contextmanager
-    def _session(self) -> Iterator[PostgresSession]:
-        with self._lent(self.store.acquire()) as session:
-            yield session
-
-    @contextmanager
-    def _lent(self, session: PostgresSession) -> Iterator[PostgresSession]:
-        try:
-            yield session
-        finally:
-            session.rollback()
-            self.store.release(session)
 
     def begin(
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
@@ -139,7 +124,7 @@ class DatabaseJournal:
         """
         if explicit:
             session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
-            with self._lent(session):
+            with self.store.lent(session):
                 self._seen.at(session, rows_of.state_row(rows))
         transaction = Transaction(self.state, read_only, explicit, message)
         if not explicit:
@@ -184,7 +169,7 @@ class DatabaseJournal:
         if not gone:
             return
         try:
-            with self._session() as session:
+            with self.store.lent() as session:
                 for file in gone:
                     session.text(f"DROP TABLE IF EXISTS {rendered(staged_table(file)).sql}")
         except PalimpsestError as error:
@@ -194,7 +179,7 @@ class DatabaseJournal:
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""
-        with self._session() as session:
+        with self.store.lent() as session:
             return rows_of.new_table_id(session)
 
     def new_staged_name(self) -> str:
@@ -207,7 +192,7 @@ class DatabaseJournal:
     def commit_section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
         """The commit section: nobody else, in no process, commits before it ends."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
-        with self._lent(session):
+        with self.store.lent(session):
             row = rows_of.state_row(rows)
             committed = self._seen.at(session, row)
             session.read_epochs(committed.epoch_of)
@@ -269,22 +254,24 @@ class DatabaseJournal:
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
-            self.store.forget_idle()
             if not self._was_committed(version, error):
                 raise lost_at_commit() from error
 
     def _was_committed(self, version: Version, error: PalimpsestError) -> bool:
         """Ask the server, as soon as it answers; its transaction is over before it does."""
-        for _ in range(_CONFIRM_TRIES):
+        self.store.forget_idle()
+        locked = f"SET LOCAL lock_timeout = {PATIENCE_S * 1000:.0f}; {rows_of.TAKE_LOCK}"
+        for _ in pauses(PATIENCE_S):
             try:
-                with self._session() as session:
+                with self.store.lent() as session:
                     # The lock is free only when the transaction that was cut has ended.
-                    session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
+                    session.begin_with(BEGIN_SECTION, locked)
                     return rows_of.was_committed(session, version)
             except PalimpsestError as failed:
-                if failed.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                if failed.code is Code.JOB_BUSY:
+                    raise still_under_way() from error
+                if failed.code not in GONE:
                     raise error from failed
-            time.sleep(_CONFIRM_PAUSE_S)
         raise error
 
     @contextmanager
@@ -307,32 +294,38 @@ class DatabaseJournal:
         where nothing can be noted, the answer is what has arrived there.
         """
         try:
-            with self.commit_section() as (session, committed, _):
-                settled = min(point, self.clock.now())
-                rows_of.settle(session, settled)
-                session.commit()
-                self.clock.settle(settled)
-                return committed.version == seen.version
+            return self._settle(point, seen)
         except PalimpsestError as error:
+            if error.code is Code.OUTCOME_UNKNOWN:
+                # A note may be made twice.
+                return self._settle(point, seen)
             if error.code is not Code.STORE_READ_ONLY or not self._on_standby():
                 raise
             return True
 
+    def _settle(self, point: Version, seen: JournalState) -> bool:
+        with self.commit_section() as (session, committed, _):
+            settled = min(point, self.clock.now())
+            rows_of.settle(session, settled)
+            session.commit_unasked()
+            self.clock.settle(settled)
+            return committed.version == seen.version
+
     def _on_standby(self) -> bool:
-        with self._session() as session:
+        with self.store.lent() as session:
             return session.text("SELECT pg_is_in_recovery()") == [(True,)]
 
     @contextmanager
     def reading_session(self) -> Iterator[PostgresSession]:
         """A session for what needs no transaction."""
-        with self._session() as session:
+        with self.store.lent() as session:
             yield session
 
     @contextmanager
     def exclusive_session(self) -> Iterator[PostgresSession]:
         """A session inside a transaction beside which nobody else commits; commit it."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
-        with self._lent(session):
+        with self.store.lent(session):
             rows_of.state_row(rows)
             yield session
 
@@ -351,7 +344,7 @@ class DatabaseJournal:
     def read_secret(self) -> str:
         """The same; raises WAREHOUSE_FORMAT if it is gone."""
         if self._secret is None:
-            with self._session() as session:
+            with self.store.lent() as session:
                 self._secret = rows_of.secret(session)
         return self._secret
 

@@ -137,7 +137,7 @@ def test_a_connection_cut_during_commit_tells_what_became(
 def test_the_outcome_is_unknown_where_nobody_can_be_asked(
     far: Connection, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.database.journal._CONFIRM_TRIES", 2)
+    monkeypatch.setattr("journal.database.journal.PATIENCE_S", 0.5)
     far.execute("BEGIN")
     far.execute("INSERT INTO t VALUES (2, 'two')")
     relay.word = b"COMMIT\0"

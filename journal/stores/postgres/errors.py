@@ -149,6 +149,17 @@ def unknown_outcome(message: str) -> PalimpsestError:
     )
 
 
+def still_under_way() -> PalimpsestError:
+    """The connection was cut while COMMIT was under way, and the server is not done with it."""
+    return PalimpsestError(
+        Code.OUTCOME_UNKNOWN,
+        "the connection was lost during COMMIT, and the server has not ended the transaction: it"
+        " may wait for a standby or for its disk",
+        advice="the transaction is committed or rolled back as a whole; palimpsest log tells which"
+        " once pg_stat_activity does not show it any more",
+    )
+
+
 def rolled_back() -> PalimpsestError:
     """The server took a COMMIT and did the opposite."""
     return PalimpsestError(

@@ -9,8 +9,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -20,6 +20,7 @@ from psycopg.types.string import TextLoader
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres.cursor import MonthsLoader
 from journal.stores.postgres.errors import is_starting, unreachable
+from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.server import ASK, Abilities, abilities
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.silence import SILENCE_S, limits, of_server
@@ -27,8 +28,6 @@ from journal.stores.silence import SILENCE_S, limits, of_server
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
 _PAUSE_S = 0.2
-_CONFIRM_TRIES = 20
-_CONFIRM_PAUSE_S = 0.5
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
     " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
@@ -53,6 +52,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._closed = False
         self._abilities: Abilities | None = None
+        self._outcomes = Outcomes(self.lent, self.forget_idle)
 
     @property
     def shown(self) -> str:
@@ -111,6 +111,16 @@ class PostgresStore:
                 return
         session.close()
 
+    @contextmanager
+    def lent(self, session: PostgresSession | None = None) -> Iterator[PostgresSession]:
+        """A session, or the one given, for a while; what is not committed then is rolled back."""
+        session = session or self.acquire()
+        try:
+            yield session
+        finally:
+            session.rollback()
+            self.release(session)
+
     def forget_idle(self) -> None:
         """Close what is idle: after one connection was lost the others are suspect."""
         with self._lock:
@@ -154,7 +164,7 @@ class PostgresStore:
             if able.distributes:
                 # Parallel plans of a fork of Greenplum give rows of some joins twice.
                 connection.execute("SET max_parallel_workers_per_gather = 0")
-            return PostgresSession(connection, self._became, able)
+            return PostgresSession(connection, self._outcomes, able)
         except BaseException:
             connection.close()
             raise
@@ -166,28 +176,6 @@ class PostgresStore:
             psycopg.connect(watched, autocommit=True, connect_timeout=patience_s) as plain,
         ):
             self._able(plain)
-
-    def _became(self, mark: str | None) -> bool | None:
-        """What became of a transaction whose connection was cut at COMMIT; None: nobody can tell.
-
-        One without a number has written nothing.
-        """
-        self.forget_idle()
-        for _ in range(_CONFIRM_TRIES if mark is not None else 0):
-            try:
-                session = self.acquire()
-                try:
-                    ((said,),) = session.text("SELECT txid_status(?::bigint)", [mark])
-                finally:
-                    self.release(session)
-            except PalimpsestError as error:
-                if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
-                    return None
-                said = None
-            if said in {"committed", "aborted"}:
-                return bool(said == "committed")
-            time.sleep(_CONFIRM_PAUSE_S)
-        return False if mark is None else None
 
     def _able(self, connection: psycopg.Connection[Any]) -> Abilities:
         """What the server can do; asked of the first connection."""

@@ -8,7 +8,7 @@ committed is decided above it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +25,7 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
+from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
@@ -33,8 +34,6 @@ from journal.stores.written_out.select import result_names
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
-Became = Callable[[str | None], bool | None]
-"""Whether the transaction of that number was committed; None where nobody can tell."""
 _Output = tuple[str, int, int]
 """Name, type and modifier of a result column."""
 
@@ -55,11 +54,11 @@ class PostgresSession:
     def __init__(
         self,
         connection: psycopg.Connection[Any],
-        became: Became = lambda mark: None,
+        outcomes: Outcomes,
         able: Abilities = POSTGRESQL,
     ) -> None:
         self._connection = connection
-        self._became = became
+        self._outcomes = outcomes
         self.abilities = able
         self._cursor = ChunkCursor(connection)
         self._chunks: Iterator[Rows] | None = None
@@ -100,14 +99,16 @@ class PostgresSession:
 
     def commit(self) -> None:
         """Commit; what became of it is asked when the connection is cut meanwhile."""
-        ((mark,),) = self.text(self.abilities.asks_number)
+        ((number,),) = self.text(self.abilities.asks_number)
+        if number is not None:
+            self._outcomes.keep(number)
         try:
             self.commit_unasked()
         except PalimpsestError as error:
-            known = self._became(mark) if error.code is Code.OUTCOME_UNKNOWN else None
-            if known is None:
+            if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
-            if not known:
+            # What has no number has written nothing.
+            if number is None or not self._outcomes.of(number, error):
                 raise lost_at_commit() from error
 
     def commit_unasked(self) -> None:
