@@ -33,8 +33,7 @@ AT_ONCE, MANY = 2000, 800_000
 @pytest.fixture
 def mortal(cluster: Cluster) -> Iterator[Cluster]:
     """A server that the test may kill."""
-    cluster.require_ownership()
-    found = Cluster.start()
+    found = cluster.mortal()
     yield found
     found.remove()
 
@@ -58,7 +57,7 @@ def test_a_server_killed_at_random_moments_loses_nothing(
             for _ in range(kills):
                 written = _written_after(con, written)
                 time.sleep(rng.uniform(0, 0.5))
-                mortal.kill()
+                mortal.kill(rng.choice(mortal.parts))
                 mortal.launch()
                 _again(con, check_sum)
             written = _written_after(con, written)

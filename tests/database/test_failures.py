@@ -199,7 +199,7 @@ def test_connections_that_an_administrator_ends(
 
 
 def test_a_server_that_goes_down_and_comes_back(con: Connection, cluster: Cluster) -> None:
-    cluster.require_ownership()
+    cluster.require_control()
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1)")
     cluster.stop(how="immediate")

@@ -166,3 +166,21 @@ def test_a_cut_commit_that_only_segments_have_written_is_not_taken_for_none(
     finally:
         store.close()
         relay.close()
+
+
+def test_a_segment_that_is_gone_is_a_connection_that_is_lost_or_not_made(
+    con: Connection, cluster: Cluster
+) -> None:
+    cluster.require_control()
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t SELECT i FROM range(100) r(i)")
+    cluster.kill("segment 0")
+    try:
+        for sql in ("SELECT count(*) FROM t", "INSERT INTO t VALUES (-1)"):
+            with pytest.raises(gateway.OperationalError, match="segment") as raised:
+                con.execute(sql).fetchall()
+            assert raised.value.sqlstate in {"08001", "08006"}
+    finally:
+        cluster.launch()
+    con.execute("INSERT INTO t VALUES (-2)")
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(101,)]

@@ -139,7 +139,7 @@ def test_a_cut_commit_that_waits_for_a_standby(
 def test_a_number_is_not_taken_for_the_transaction_that_got_it_after_a_crash(
     cluster: Cluster, database: str
 ) -> None:
-    cluster.require_ownership()
+    cluster.require_control()
     with (
         closing(Relay(cluster.port)) as relay,
         closing(PostgresStore(f"host=127.0.0.1 port={relay.port} dbname={database}"

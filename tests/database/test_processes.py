@@ -62,7 +62,7 @@ def test_transfers_of_several_processes(
 def test_a_killed_gateway_and_a_restarted_server_lose_nothing(
     con: Connection, url: str, tmp_path: Path, root: Path, cluster: Cluster
 ) -> None:
-    cluster.require_ownership()
+    cluster.require_control()
     open_bank(con)
     log = tmp_path / "log"
     transfers = 4

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,6 +86,18 @@ def _is_dead(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+def kill_family(pid: int) -> None:
+    """Kill a server and all it has started, as nobody could stop them: with signal 9."""
+    family = [pid, *_children(pid)]
+    for member in family:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+    deadline = time.monotonic() + _START_S
+    while not all(_is_dead(member) for member in family):
+        assert time.monotonic() < deadline, "processes of the server outlive a kill"
+        time.sleep(0.01)
 
 
 def free_port() -> int:
@@ -179,18 +191,16 @@ class Cluster:
             self._process.wait(timeout=60)
         self._process = None
 
-    def kill(self) -> None:
-        """Kill the server and all it has started, as nobody could stop them: with signal 9."""
+    @property
+    def parts(self) -> Sequence[str]:
+        """What can be killed by itself."""
+        return ("server",)
+
+    def kill(self, part: str = "server") -> None:
+        """Kill a part, as ``kill_family`` does."""
         assert self._process is not None
-        family = [self._process.pid, *_children(self._process.pid)]
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_family(self._process.pid)
         self._process.wait(timeout=60)
-        deadline = time.monotonic() + _START_S
-        while not all(_is_dead(pid) for pid in family):
-            assert time.monotonic() < deadline, "processes of the server outlive a kill"
-            time.sleep(0.01)
         self._process = None
 
     @property
@@ -199,7 +209,14 @@ class Cluster:
         return self._process is not None and self._process.poll() is None
 
     def require_ownership(self) -> None:
-        """Skip the test if the server is not the tests' own, to be stopped and looked into."""
+        """Skip the test if the server is not the tests' own, to be changed and looked into."""
+
+    def require_control(self) -> None:
+        """Skip the test if the server may not be stopped, killed and launched."""
+
+    def mortal(self) -> Cluster:
+        """A server to be killed: one of the test's own, which the test removes."""
+        return Cluster.start()
 
     def remove(self) -> None:
         """Stop it and remove everything."""

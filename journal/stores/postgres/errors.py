@@ -10,6 +10,8 @@ import re
 
 from journal.errors import Code, PalimpsestError
 
+SEGMENT_LOST = "58M01"
+"""The state of errors of a Greenplum coordinator that does not reach a segment."""
 _CODES = {
     "42P01": Code.UNKNOWN_TABLE,
     "42703": Code.UNKNOWN_COLUMN,
@@ -42,6 +44,7 @@ _CODES = {
     "25006": Code.STORE_READ_ONLY,
     "25P03": Code.STORE_LOST,
     "25P04": Code.STORE_LOST,
+    SEGMENT_LOST: Code.STORE_LOST,
     "28P01": Code.STORE_LOGIN,
     "28000": Code.STORE_LOGIN,
     "3D000": Code.STORE_LOGIN,
@@ -121,7 +124,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
             advice="somebody changed its tables; restore them from a backup, or adopt it again",
         )
     if code is Code.STORE_LOST:
-        text = f"the connection to the server was lost: {text.splitlines()[0] if text else ''}"
+        what = "a segment" if sqlstate == SEGMENT_LOST else "the server"
+        text = f"the connection to {what} was lost: {text.splitlines()[0] if text else ''}"
     if code is Code.CANCELLED and "statement timeout" in text:
         text = "the statement took longer than statement_timeout and was stopped"
     if code is Code.STORE_READ_ONLY:

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.base import StoreSession
-from journal.stores.postgres.errors import still_under_way
+from journal.stores.postgres.errors import SEGMENT_LOST, still_under_way
 
 GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
 """Codes of a server that does not answer, and may later."""
@@ -86,6 +86,11 @@ class Outcomes:
                 return _OVER[said]
             last = still_under_way()
         raise last from error
+
+
+def leaves_open(sqlstate: str | None) -> bool:
+    """Whether an error of COMMIT leaves open what became of it, as one without a state does."""
+    return sqlstate is None or sqlstate == SEGMENT_LOST
 
 
 def pauses(patience_s: float) -> Iterator[None]:

@@ -25,7 +25,7 @@ from journal.stores.base import Parameters, ResultColumn
 from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
-from journal.stores.postgres.outcome import Outcomes
+from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
@@ -116,7 +116,7 @@ class PostgresSession:
         try:
             self._plain("COMMIT")
         except psycopg.Error as error:
-            if error.sqlstate is None or not self.is_usable:
+            if leaves_open(error.sqlstate) or not self.is_usable:
                 raise unknown_outcome(str(error).strip()) from error
             raise translated(error) from error
         if self._cursor.statusmessage == "ROLLBACK":
