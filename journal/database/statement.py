@@ -76,7 +76,9 @@ class DatabaseStatement:
         state = self.committed.tables.get(table.id)
         if state is None or any(t.layout == table.layout for t in state.layouts):
             return
-        refresh_tiers(self.session, table, state.manifest)
+        known = {name for before in state.layouts for name, _ in fields_of(before)}
+        coming = {name for name, _ in fields_of(table)} - known
+        refresh_tiers(self.session, table, state.manifest, coming)
 
     def is_placed(self, table_id: int) -> bool:
         """Never: the server finds its rows itself."""

@@ -58,6 +58,20 @@ def _answers(con: Connection, where: str = "deptno <> 5") -> list[list[tuple[Any
     return [_rows(con, sql) for sql in [*asked, ever]]
 
 
+def test_a_transaction_reads_the_columns_that_it_adds(depts: Connection, admin: Any) -> None:
+    before = _answers(depts)[1:4]
+    depts.execute("BEGIN")
+    depts.execute("ALTER TABLE hr.depts ADD COLUMN n INTEGER DEFAULT 7")
+    depts.execute("INSERT INTO hr.depts VALUES (6, 'Six', 8)")
+    depts.execute("UPDATE hr.depts SET n = n + 2 WHERE deptno = 4")
+    wanted = [(1, 7), (4, 9), (6, 8)]
+    asked = "SELECT deptno, n FROM hr.depts WHERE deptno IN (1, 4, 6) ORDER BY 1"
+    assert _rows(depts, asked) == wanted
+    depts.execute("COMMIT")
+    assert _rows(depts, asked) == wanted == _rows(admin, asked)
+    assert _answers(depts, "deptno NOT IN (5, 6)")[1:4] == before
+
+
 def test_columns_come_and_go_and_the_past_is_as_it_was(depts: Connection, admin: Any) -> None:
     before = _answers(depts)[1:4]
     depts.execute("ALTER TABLE hr.depts ADD COLUMN n INTEGER DEFAULT 7")

@@ -8,6 +8,8 @@ Names are spelt as the table spells them.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -52,9 +54,15 @@ def journal_table(table: Table) -> exp.Table:
     return exp.Table(this=exact(name.name), db=exact(name.schema))
 
 
-def rows_of_tiers(table: Table) -> dict[Tier, exp.Query]:
-    """What the two views show of the flat journal itself."""
-    return {Tier.BASE: _as_spelt(_base(table)), Tier.HISTORY: _as_spelt(_history(table))}
+def rows_of_tiers(table: Table, coming: Container[str] = ()) -> dict[Tier, exp.Query]:
+    """What the two views show of the flat journal itself.
+
+    ``coming`` are columns that a transaction adds: the journal gets them when that commits.
+    """
+    return {
+        Tier.BASE: _as_spelt(_base(table, coming)),
+        Tier.HISTORY: _as_spelt(_history(table, coming)),
+    }
 
 
 def moved(manifest: Manifest) -> tuple[Segment, ...]:
@@ -123,17 +131,22 @@ def change_columns(session: PostgresSession, table: Table, before: Fields) -> No
 
 def _added(table: Table, name: exp.Identifier, stored: Column) -> exp.Alter:
     """ADD COLUMN with what the rows that are there shall show; no row is written."""
-    initial: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect="duckdb")
-    default = exp.ColumnConstraint(
-        kind=exp.DefaultColumnConstraint(this=cast(initial, stored.type))
-    )
+    default = exp.ColumnConstraint(kind=exp.DefaultColumnConstraint(this=_initial(stored)))
     new = exp.ColumnDef(this=name, kind=data_type(stored.type), constraints=[default])
     return exp.Alter(this=journal_table(table), kind="TABLE", actions=[new])
 
 
-def refresh_views(session: PostgresSession, table: Table, manifest: Manifest) -> None:
+def _initial(stored: Column) -> exp.Expr:
+    """What a column shows of rows that were written before it came."""
+    initial: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect="duckdb")
+    return cast(initial, stored.type)
+
+
+def refresh_views(
+    session: PostgresSession, table: Table, manifest: Manifest, coming: Container[str] = ()
+) -> None:
     """Make the views that show a flat journal as tiers, less what masks hide."""
-    for tier, body in rows_of_tiers(table).items():
+    for tier, body in rows_of_tiers(table, coming).items():
         parts = [body]
         if tier is Tier.HISTORY:
             parts += [rows_in_layout(table, segment_table(s), s.fields) for s in moved(manifest)]
@@ -171,24 +184,28 @@ def _shown(table: Table, value: exp.Expr) -> exp.Expr:
     return exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
 
 
-def _outputs(table: Table, end: exp.Expr) -> list[Output]:
+def _outputs(table: Table, coming: Container[str], end: exp.Expr) -> list[Output]:
     """What both views show: columns in lower case, the version, and the end that is given."""
     start, last = _ends(table)
-    columns = [(column(c.physical), c.physical.casefold()) for c in table.stored]
+    columns: list[Output] = [
+        (_initial(c) if c.physical in coming else column(c.physical), c.physical.casefold())
+        for c in table.stored
+    ]
     shown = _shown(table, column(table.format.version_column))
     return [*columns, (shown, start), (end, last)]
 
 
-def _base(table: Table) -> exp.Select:
+def _base(table: Table, coming: Container[str]) -> exp.Select:
     """The latest row of each key, unless that is a tombstone.
 
     DISTINCT ON is the fastest shape with and without an index; see ``bench.flat_shapes``.
     """
     nothing = cast(exp.Null(), version_type(table))
-    return FlatReader(table, FlatShape.DISTINCT_ON).current(_outputs(table, nothing))
+    there = replace(table, columns=tuple(c for c in table.columns if c.physical not in coming))
+    return FlatReader(there, FlatShape.DISTINCT_ON).current(_outputs(table, coming, nothing))
 
 
-def _history(table: Table) -> exp.Select:
+def _history(table: Table, coming: Container[str]) -> exp.Select:
     start, end = table.format.version_column, table.format.subsequent_column
     is_open = exp.Is(this=column(end), expression=exp.Null())
     newest_last = [exp.Ordered(this=column(start)), exp.Ordered(this=exp.Paren(this=is_open))]
@@ -198,7 +215,7 @@ def _history(table: Table) -> exp.Select:
         order=exp.Order(expressions=newest_last),
     )
     rows = exp.select("*", exp.alias_(following, _ENDED)).from_(journal_table(table))
-    outputs = _outputs(table, _shown(table, column(_ENDED)))
+    outputs = _outputs(table, coming, _shown(table, column(_ENDED)))
     tombstone = exp.NullSafeNEQ(this=column(end), expression=column(start))
     ended = exp.GT(this=column(_ENDED), expression=column(start))
     found = [exp.alias_(value, ident(name)) for value, name in outputs]

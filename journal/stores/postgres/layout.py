@@ -8,7 +8,7 @@ runs it in the session it is given; commits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from sqlglot import exp
 
@@ -97,10 +97,15 @@ def drop_rows(session: PostgresSession, target: exp.Table) -> None:
     session.run(exp.Drop(tables=[target], kind="TABLE", cascade=True))
 
 
-def refresh_tiers(session: PostgresSession, table: Table, manifest: Manifest) -> list[exp.Table]:
-    """Make the tier views of one layout say what the manifest lists; those of our own layout."""
+def refresh_tiers(
+    session: PostgresSession, table: Table, manifest: Manifest, coming: Container[str] = ()
+) -> list[exp.Table]:
+    """Make the tier views of one layout say what the manifest lists; those of our own layout.
+
+    ``coming`` are columns of it that no table of rows has before the transaction commits.
+    """
     if flat.is_flat(table):
-        flat.refresh_views(session, table, manifest)
+        flat.refresh_views(session, table, manifest, coming)
         return []
     views: list[exp.Table] = []
     parts = {Tier.HEAD: [(head_table(table.id, h), h.fields) for h in manifest.heads]}
