@@ -152,7 +152,7 @@ def test_upsert_of_many(connection: Connection) -> None:
 
 _KILLED = """
     import os, sys, gateway
-    from journal import ahead
+    from journal.embedded import ahead
     show = ahead._show
     def killed(*given):
         show(*given)
