@@ -15,6 +15,7 @@ from gateway.commands.connecting import Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.commands.places import LocalFolder, Place
 from gateway.errors import mapping
+from gateway.wording import counted
 from journal.errors import Code, PalimpsestError
 from journal.stores.elsewhere import read_file, write_file
 
@@ -115,7 +116,7 @@ def open_file(file: str, target: Path, passphrase: str) -> None:
         target.mkdir(parents=True, exist_ok=True)
         for name, data in package.files.items():
             (target / Path(name).name).write_bytes(data)
-    click.echo(f"{len(package.files)} files in {target}.")
+    click.echo(f"{counted(len(package.files), 'file')} in {target}.")
 
 
 @contextmanager

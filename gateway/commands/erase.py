@@ -14,6 +14,7 @@ from gateway.commands.failure import STATEMENT, fail, failing
 from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapped, mapping
+from gateway.wording import counted
 
 if TYPE_CHECKING:
     from journal.erasure.requests import Request
@@ -274,7 +275,8 @@ def _line(request: Request) -> str:
     keys = sum(t.keys for t in request.targets)
     waits = f"  (waits for {request.waits_for})" if request.waits_for else ""
     named = ", ".join(f"{n} {t}" for t, n in request.types.items()) or "a condition"
-    return f"{request.id}  {request.state}  {named}: {keys} keys, {erased} versions removed{waits}"
+    done = f"{counted(keys, 'key')}, {counted(erased, 'version')} removed"
+    return f"{request.id}  {request.state}  {named}: {done}{waits}"
 
 
 def _tell(requests: list[Request], *, as_json: bool) -> None:
@@ -284,12 +286,13 @@ def _tell(requests: list[Request], *, as_json: bool) -> None:
     for request in requests:
         click.echo(_line(request))
         for target in request.targets:
-            files = f"{target.files_searched} files searched, {target.files_skipped} skipped"
+            searched = counted(target.files_searched, "file")
+            files = f"{searched} searched, {target.files_skipped} skipped"
             kept = target.kept_searched + target.copies_searched
             if kept or target.kept_skipped or target.copies_skipped:
                 files += f"; of backups {kept} and {target.kept_skipped + target.copies_skipped}"
             removed = target.versions_removed + target.copies_removed
-            rest = f"{target.keys} keys; {files}; {removed} removed"
+            rest = f"{counted(target.keys, 'key')}; {files}; {removed} removed"
             if target.remarks:
                 rest = (
                     f"{rest}; {target.remarks}" if target.outcome != "NOT_SEARCHED" else target.why

@@ -15,6 +15,7 @@ from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.shell.files import WRITERS, export_rows
 from gateway.shell.splitting import split
+from gateway.wording import counted
 from journal.stores.elsewhere import written
 
 
@@ -61,4 +62,4 @@ def command(source: str, file: str, form: str | None, as_json: bool, access: Acc
         done = {"file": file, "rows": rows, "bytes": size, "seconds": round(seconds, 3)}
         click.echo(json.dumps(done))
         return
-    click.echo(f"Wrote {file}: {rows:,} rows, {size:,} bytes in {seconds:.1f} s.")
+    click.echo(f"Wrote {file}: {counted(rows, 'row')}, {size:,} bytes in {seconds:.1f} s.")

@@ -15,6 +15,7 @@ from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, import_file
 from gateway.typed_names import column_names
+from gateway.wording import counted
 from journal.stores.elsewhere import fetched
 
 
@@ -91,4 +92,4 @@ def command(
         )
         return
     made = "Made" if done.created else "Appended to"
-    click.echo(f"{made} {done.table}: {done.rows:,} rows in {seconds:.1f} s.")
+    click.echo(f"{made} {done.table}: {counted(done.rows, 'row')} in {seconds:.1f} s.")

@@ -15,6 +15,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import Request, Run, run_all
 from gateway.procedures import find_tables
+from gateway.wording import counted
 from journal.jobs.report import JobReport
 
 
@@ -156,5 +157,5 @@ def _amounts(report: JobReport) -> list[str]:
             continue
         about = "about " if f"{volume}.bytes" in report.inexact else ""
         told = "" if size is None else f" ({about}{size:,} bytes)"
-        found.append(f"{rows:,} rows {volume}{told}")
+        found.append(f"{counted(rows, 'row')} {volume}{told}")
     return found

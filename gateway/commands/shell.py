@@ -15,6 +15,7 @@ from gateway.commands.failure import failing
 from gateway.dbapi.connection import Connection
 from gateway.shell.formats import FORMATS
 from gateway.shell.shell import Leave, Shell
+from gateway.wording import counted
 
 
 @click.command("shell")
@@ -120,7 +121,7 @@ def _converse(shell: Shell, connection: Connection, place: str, quiet: bool) -> 
 
     if not quiet:
         tables = sum(1 for _ in connection.session.journal.state.catalog.tables())
-        count = f"{tables} table{'' if tables == 1 else 's'}"
+        count = counted(tables, "table")
         shell.say(f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave.")
     return converse(shell, place_name(place))
 

@@ -11,6 +11,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_o
 from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
+from gateway.wording import counted
 from journal.dangling import told
 from journal.verification import Verification
 
@@ -48,8 +49,9 @@ def _tell(report: Verification) -> None:
         click.echo(f"unlisted file (harmless): {path}", err=True)
     if report.dangling:
         click.echo(f"{told(report.dangling, 'nothing')} (erased, or past their date)", err=True)
-    found = "Clean" if report.is_clean else f"DAMAGED, {len(report.problems)} problems"
+    found = "Clean" if report.is_clean else f"DAMAGED, {counted(len(report.problems), 'problem')}"
     click.echo(
-        f"{found}: {report.tables:,} tables, {report.rows:,} rows in {report.files:,} files "
+        f"{found}: {counted(report.tables, 'table')}, {counted(report.rows, 'row')} in "
+        f"{counted(report.files, 'file')} "
         f"({report.bytes:,} bytes) checked."
     )

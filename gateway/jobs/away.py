@@ -18,6 +18,7 @@ from gateway.jobs.archiving import ARCHIVE
 from gateway.jobs.backup import expiry, outside, refuse_hidden_rows, report
 from gateway.jobs.context import JobContext
 from gateway.jobs.in_store import Keeper, forget
+from gateway.wording import counted
 from journal.erasure.late import check_searched
 from journal.errors import PalimpsestError
 from journal.jobs import backups, carried, copies
@@ -171,7 +172,7 @@ def verify(context: JobContext, carrier: Carrier) -> None:
     """Fetch every copy of the table's backups, and check each of its files."""
     for backup in carried.known(context.session.journal, context.table.id):
         carried.check(backup, context.progress)
-        context.log(f"{backup.name}: {len(backup.paths)} files are whole")
+        context.log(f"{backup.name}: {counted(len(backup.paths), 'file')} checked, whole")
 
 
 def expire(context: JobContext, carrier: Carrier) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from gateway.jobs import away, in_spark
 from gateway.jobs.context import JobContext, JobKind
+from gateway.wording import counted
 from journal.dangling import told
 from journal.embedded.verification import verify
 from journal.errors import Code, PalimpsestError
@@ -32,7 +33,7 @@ def _verify_copies(context: JobContext) -> None:
     for backup in found:
         copies.as_recorded(backup)
         with copies.brought(journal, backup, context.table, context.progress):
-            context.log(f"{backup.name}: {len(backup.paths)} files are whole")
+            context.log(f"{backup.name}: {counted(len(backup.paths), 'file')} checked, whole")
 
 
 def _run_on_database(context: JobContext) -> JobReport:
@@ -61,7 +62,7 @@ def _report(context: JobContext, found: Verification) -> JobReport:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
             f"{context.table.name} is damaged: {found.problems[0].message}"
-            f" ({len(found.problems)} problems)",
+            f" ({counted(len(found.problems), 'problem')})",
             advice="see the run's log in system.jobs; restore the files, or the table",
         )
     return JobReport(

@@ -8,6 +8,7 @@ from pathlib import Path
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, export_rows, import_file
+from gateway.wording import counted
 from journal.errors import Code, PalimpsestError
 from journal.stores.elsewhere import fetched, written
 
@@ -37,7 +38,7 @@ def copy_command(connection: Connection, text: str) -> str:
             source = source[1:-1]
         with mapping(), written(place) as path:
             rows = export_rows(connection, source, path)
-        return f"Wrote {place}: {rows:,} rows."
+        return f"Wrote {place}: {counted(rows, 'row')}."
     created = _CREATE.fullmatch(rest)
     if rest and created is None:
         raise _wrong()
@@ -51,7 +52,7 @@ def copy_command(connection: Connection, text: str) -> str:
             key=[k for k in keys if k],
             options=FileOptions(),
         )
-    return f"{'Made' if done.created else 'Appended to'} {done.table}: {done.rows:,} rows."
+    return f"{'Made' if done.created else 'Appended to'} {done.table}: {counted(done.rows, 'row')}."
 
 
 def _wrong() -> Exception:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from gateway.dbapi.connection import Connection
 from gateway.shell.result import Column, Result, Row
 from gateway.typed_names import table_name
+from gateway.wording import counted
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.schema import Column as TableColumn
 
@@ -88,9 +89,9 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
         sealed = sum(s.counts.total for s in segments)
         size = sum(s.bytes for s in segments)
         lines.append(
-            f"Journal {relation.journal_name}: {state.head_counts.total:,} rows in the head, "
-            f"{sealed:,} in {len(segments)} segment{'' if len(segments) == 1 else 's'} "
-            f"({size:,} bytes)"
+            f"Journal {relation.journal_name}: "
+            f"{counted(state.head_counts.total, 'row')} in the head, "
+            f"{sealed:,} in {counted(len(segments), 'segment')} ({size:,} bytes)"
         )
     return lines
 

@@ -15,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 
 from gateway.shell.result import Column, Result, Row
 from gateway.shell.values import shown
+from gateway.wording import counted
 
 _MEASURED_ROWS = 5000
 _NARROW = 10
@@ -135,7 +136,7 @@ def _gap(places: Sequence[int], widths: Sequence[int]) -> int:
 
 
 def _footer(rows: int, more: bool, shown_columns: int, columns: int) -> str:
-    text = f"({rows:,} row{'' if rows == 1 else 's'}"
+    text = f"({counted(rows, 'row')}"
     if more:
         text += r" shown, there are more: \pset rows 0 shows all"
     if shown_columns < columns:

@@ -308,7 +308,7 @@ def test_the_command_line(run: Client) -> None:
     assert "retain hr.u: nothing: no policy removes anything" in found.output
     found = cli(run, "job", "restore", "hr.t", "--key", "7")
     assert found.exit_code == 0, found.output
-    assert "1 rows written" in found.output
+    assert "1 row written" in found.output
     found = cli(run, "job", "restore", "hr.t", "--backup", "never")
     assert found.exit_code == 1
     assert cli(run, "job", "retain").exit_code == 2
