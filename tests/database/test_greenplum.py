@@ -184,3 +184,14 @@ def test_a_segment_that_is_gone_is_a_connection_that_is_lost_or_not_made(
         cluster.launch()
     con.execute("INSERT INTO t VALUES (-2)")
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(101,)]
+
+
+def test_a_join_of_two_moments_is_no_merge_join_that_fails(con: Connection) -> None:
+    fill = "INSERT INTO t SELECT CAST(repeat(d, 32) AS UUID), NULL, a FROM (VALUES {}) u(d, a)"
+    con.execute("CREATE TABLE t (k UUID PRIMARY KEY, b VARCHAR, a INTEGER)")
+    con.execute(fill.format("('f', 6), ('0', 6), ('5', 7)"))
+    con.execute("DELETE FROM t AS x USING t AS y WHERE x.a = y.a")
+    ((then,),) = con.execute("SELECT max(version) FROM system.transactions").fetchall()
+    con.execute(fill.format("('c', -1), ('a', 0), ('d', 2), ('1', NULL), ('6', 6)"))
+    joined = f"FROM t FOR SYSTEM_VERSION AS OF {then} AS y WHERE x.k = y.k"
+    assert con.execute(f"UPDATE t AS x SET b = coalesce(x.b, '?') {joined}").rowcount == 0

@@ -39,6 +39,9 @@ _LAST_IN_PATH = (
     " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false)"
 )
 """Lets calls find our functions for types that PostgreSQL's own do not take."""
+_SOUND_PLANS = "SET max_parallel_workers_per_gather = 0; SET enable_mergejoin = off"
+"""A fork of Greenplum gives rows of some joins twice in parallel plans, and calls some merge joins
+of its own bad plans while it runs them."""
 _NAMES = re.compile(r"-c (\w+)=")
 
 
@@ -162,8 +165,7 @@ class PostgresStore:
             able = self._able(connection)
             connection.execute(_LAST_IN_PATH)
             if able.distributes:
-                # Parallel plans of a fork of Greenplum give rows of some joins twice.
-                connection.execute("SET max_parallel_workers_per_gather = 0")
+                connection.execute(_SOUND_PLANS)
             return PostgresSession(connection, self._outcomes, able)
         except BaseException:
             connection.close()
