@@ -9,10 +9,11 @@ of its query. The driver is imported when the first such URL is opened.
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 from gateway.executor import Executor
 from gateway.hive_servers import SCHEME, opened_hive
+from gateway.url_secrets import check_login, split
 from journal.errors import Code, PalimpsestError
 
 PREFIX = "palimpsest+"
@@ -28,7 +29,8 @@ def is_database(url: str) -> bool:
 
 def split_url(url: str) -> tuple[str, dict[str, str]]:
     """The client library's URL, and the gateway's own options."""
-    parts = urlsplit(url.removeprefix(PREFIX))
+    check_login(url)
+    parts = split(url.removeprefix(PREFIX))
     given = parse_qsl(parts.query, keep_blank_values=True)
     options = {k: v for k, v in given if k in _OPTIONS}
     # The client library reads %20 as a blank, and + as +.

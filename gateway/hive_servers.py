@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from gateway.executor import Executor
+from gateway.url_secrets import check_login, split
 from journal.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _HELD_ROWS = {"Apache Hive": 100_000}
 
 def opened_hive(url: str) -> Executor:
     """An executor over the journals of a Hive store; its catalog is made where there is none."""
+    check_login(url)
     options = options_of(url)
     try:
         from journal.hive.journal import HiveJournal
@@ -71,7 +73,7 @@ def opened_hive(url: str) -> Executor:
 
 def options_of(url: str) -> dict[str, str]:
     """The options of a URL; raises URL for unknown ones."""
-    options = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    options = dict(parse_qsl(split(url).query, keep_blank_values=True))
     unknown = sorted(k for k in options if k not in _OPTIONS and not k.startswith("conf."))
     if unknown:
         raise PalimpsestError(
@@ -87,7 +89,7 @@ def server_of(url: str) -> Server:
     from journal.stores.hive.login import ANSWER_S, Server
     from journal.stores.silence import SILENCE_S
 
-    parts = urlsplit(url)
+    parts = split(url)
     options = options_of(url)
     auth = options.get("auth", "NONE").upper()
     if auth not in AUTHS:

@@ -6,12 +6,13 @@ import atexit
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from gateway.databases import is_database, opened
 from gateway.executor import Executor
+from gateway.url_secrets import split, without_password
 from journal.embedded.journal import Journal
 from journal.embedded.recovery import recover
 from journal.embedded.sealer import Sealer
@@ -30,7 +31,8 @@ _FORMS = (
 class OpenWarehouse:
     """A warehouse open in this process, and how many connections use it."""
 
-    key: str
+    key: str = field(repr=False)
+    """Its folder, or its URL with a password in it."""
     journal: OpenJournal
     executor: Executor
     temporary: Scratch | None = None
@@ -89,17 +91,20 @@ class Warehouses:
 
 def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     """Path of the warehouse (None: a temporary one) and settings of the store."""
-    parts = urlsplit(url)
+    parts = split(url)
+    shown = without_password(url)
     if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
         raise PalimpsestError(
             Code.URL,
-            f"a warehouse lies in a folder of this machine, and {shown_place(url)} is none",
+            f"a warehouse lies in a folder of this machine, and {shown_place(shown)} is none",
             advice="name a folder, mounted if need be; what shall lie elsewhere is copied there:"
             " CALL system.backup('t', to => 's3://..'), COPY t TO 's3://..'",
         )
     if parts.scheme != "palimpsest" or parts.netloc:
         raise PalimpsestError(
-            Code.URL, f"the URL {url} is not one this gateway can open", advice=f"use {_FORMS}"
+            Code.URL,
+            f"the URL {shown} is not one this gateway can open",
+            advice=f"use {_FORMS}",
         )
     path = unquote(parts.path)
     if path in {"", "/"}:

@@ -15,7 +15,7 @@ import click
 import gateway
 from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
-from gateway.databases import is_database
+from gateway.databases import PREFIX, is_database
 from gateway.dbapi.connection import Connection
 from gateway.warehouses import parse_url
 from journal.embedded.warehouse import DATABASE_FILE
@@ -38,7 +38,7 @@ class Access:
 
 def url_of(warehouse: str) -> str:
     """The URL of a warehouse given as URL or as path of its directory."""
-    if "://" in warehouse:
+    if "://" in warehouse or warehouse.startswith(PREFIX):
         return warehouse
     path = Path(warehouse).expanduser()
     return "palimpsest:///" + quote(str(path))

@@ -138,8 +138,9 @@ def unknown_outcome(message: str) -> PalimpsestError:
 def _parsed(url: str) -> URL:
     try:
         return make_url(url)
-    except ArgumentError as error:
-        raise _bad_url("SQLAlchemy cannot read it") from error
+    except (ArgumentError, ValueError):
+        # What it says may show a part of the password.
+        raise _bad_url("SQLAlchemy cannot read it") from None
 
 
 def _bad_url(why: str) -> PalimpsestError:

@@ -1,0 +1,54 @@
+"""Passwords in URLs, whole and mangled: no error shows them."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+import gateway
+from gateway.commands.connecting import Access, connect
+from gateway.url_secrets import without_password
+
+pytest.importorskip("psycopg")
+pytest.importorskip("pyhive")
+SERVERS = ("palimpsest+postgresql://me:{}@127.0.0.1:1/a", "palimpsest+hive://me:{}@127.0.0.1:1/a")
+MISTAKES = (
+    "postgresql://me:{}@127.0.0.1:1/a",
+    "palimpsest+mysql://me:{}@127.0.0.1:1/a",
+    "palimpsest+postgresql:/me:{}@127.0.0.1:1/a",
+    "palimpsest+postgresql://me:{}@127.0.0.1:port/a",
+    "palimpsest+postgresql://me@127.0.0.1:1/a?password={}&nonsense=1",
+    "palimpsest+hive://me:{}@127.0.0.1:1/a?auth=MAGIC",
+    "palimpsest+hive://me@127.0.0.1:1/a?catalog=postgresql://me:{}@127.0.0.1:1/a",
+)
+SECRET = "HUSHHUSH"
+
+
+@pytest.mark.parametrize("character", ["", "@", "/", "%", "?", "[", "#", ":", " "])
+@pytest.mark.parametrize("url", [*SERVERS, *MISTAKES])
+def test_no_error_shows_a_password(url: str, character: str) -> None:
+    whole = url.format(SECRET + character + SECRET)
+    for opening in (gateway.connect, lambda u: connect(Access(u, "duckdb", None, None), "query")):
+        with pytest.raises(gateway.Error) as raised:
+            opening(whole)
+        said = "".join(traceback.format_exception(raised.value))
+        assert SECRET not in said.replace(whole, "")
+        assert SECRET not in str(raised.value)
+
+
+def test_what_has_to_be_encoded_is_told() -> None:
+    for character in "@/%?[":
+        with pytest.raises(gateway.Error, match="percent-encoded"):
+            gateway.connect(SERVERS[0].format(f"a{character}b"))
+
+
+def test_urls_are_shown_without_passwords() -> None:
+    shown = {
+        "palimpsest+postgresql://me:p@host:1/a": "palimpsest+postgresql://me:***@host:1/a",
+        "postgresql://me:p@ss:w@host/a": "postgresql://me:***@host/a",
+        "postgresql://host:1/a?password=p&x=1": "postgresql://host:1/a?password=***&x=1",
+        "palimpsest:///my/folder": "palimpsest:///my/folder",
+        "me@host": "me@host",
+    }
+    assert {url: without_password(url) for url in shown} == shown
