@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.postgres import grants
 
 SEGMENT_LOST = "58M01"
 """The state of errors of a Greenplum coordinator that does not reach a segment."""
@@ -72,7 +73,6 @@ _ADVICE = {
     Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
     Code.SERIALIZATION: "roll back and run the transaction again",
     Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
-    Code.STORE_GRANT: "grant the role what it needs; docs/postgresql.md lists it",
     Code.STORE_READ_ONLY: "connect to the primary server, not to a standby",
     Code.STORE_LOGIN: "check user, password and database in the URL",
     Code.STORE_UNREACHABLE: "check host and port, and that the server runs and takes connections",
@@ -89,6 +89,10 @@ _LOGIN = re.compile(
 _LOGIN_ADVICE = (
     (r'database "[^"]*" does not exist', "make it with createdb, or name another in the URL"),
     (r'role "[^"]*" does not exist', "make it with createuser, or name another user in the URL"),
+    (
+        "permission denied for database",
+        "GRANT CONNECT ON DATABASE .. TO the user of the URL",
+    ),
     (
         "no password supplied",
         "give one in ~/.pgpass or PGPASSWORD; a URL without a host goes by the local socket",
@@ -132,6 +136,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
         text = f"the server takes no writes: {text}"
     if code is Code.JOB_BUSY:
         text = f"somebody else held a lock for too long: {text}"
+    if code is Code.STORE_GRANT:
+        return PalimpsestError(code, text, advice=grants.advice(text))
     return PalimpsestError(code, text, advice=_ADVICE.get(code) or hint or "")
 
 
