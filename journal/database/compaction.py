@@ -218,7 +218,7 @@ def _stage(
             if not counts.total:
                 layout.drop_rows(session, target)
                 continue
-            layout.index_rows(session, table, target, fields)
+            layout.finish_rows(session, table, target, fields)
             session.text(f"ANALYZE {session.rendered(target).sql}")
             made.append(Segment(name, tier, (), fields, counts, 0, version))
     size = sum(pieces.size(session, layout.segment_table(s)) for s in made)

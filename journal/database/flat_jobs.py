@@ -250,7 +250,7 @@ def _new_segment(
     layout.create_rows(session, table, target, fields)
     session.run(layout.insert_fields(table, target, fields, rows))
     counts = layout.count_rows(session, table, target)
-    layout.index_rows(session, table, target, fields)
+    layout.finish_rows(session, table, target, fields)
     session.text(f"ANALYZE {session.rendered(target).sql}")
     return Segment(target.name, Tier.HISTORY, (), fields, counts, 0, version)
 

@@ -31,6 +31,7 @@ from journal.state import TableState
 from journal.stores.base import StoreSession
 from journal.stores.postgres import flat, layout
 from journal.stores.postgres import jobs as rows_of
+from journal.stores.postgres.guards import guard
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
 from journal.version import Version
@@ -154,6 +155,7 @@ def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
         rows = Reader(table, frozenset({Tier.BASE})).current([(column(n), n) for n in names])
         layout.create_rows(session, table, target, fields)
         session.run(layout.insert_fields(table, target, fields, rows))
+        guard(session, session.rendered(target).sql)
         counts = layout.count_rows(session, table, target)
         size = pieces.size(session, target)
         session.commit()
@@ -196,6 +198,7 @@ def archived(
         target = exp.table_(pieces.new_name(table.id, number), db=STORE_SCHEMA)
         layout.create_rows(session, table, target, piece.fields)
         session.run(layout.insert_fields(table, target, piece.fields, query))
+        guard(session, session.rendered(target).sql)
         counts = layout.count_rows(session, table, target)
         tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
         made = Segment(target.name, tier, (), piece.fields, counts, 0, version)

@@ -184,7 +184,7 @@ def rewrite_piece(
     if not left:
         layout.drop_rows(session, target)
         return Piece(None, Work(read))
-    layout.index_rows(session, table, target, piece.fields)
+    layout.finish_rows(session, table, target, piece.fields)
     session.text(f"ANALYZE {session.rendered(target).sql}")
     tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
     counts = layout.count_rows(session, table, target)

@@ -270,6 +270,7 @@ def test_somebody_elses_change_of_a_backup_is_found(
     spoil(table, _drop_retired)
     ((listed,),) = rows(outside, "SELECT segments FROM _palimpsest.backups")
     name = next(n for n in _tables(outside) if f'"{n}"' in listed)
+    outside.execute("SET session_replication_role = replica")
     outside.execute(f"DELETE FROM _palimpsest.{name}")
     with pytest.raises(gateway.Error, match="backups list"):
         table.execute("CALL system.verify('t')")

@@ -20,6 +20,8 @@ _AS_IT_WAS = (
     "DROP FUNCTION _palimpsest.length(anyarray), _palimpsest.date_trunc(text, date)",
     "DELETE FROM _palimpsest.meta WHERE key = 'secret'",
     "DROP FUNCTION _palimpsest.read_only CASCADE",
+    "DROP FUNCTION _palimpsest.keep_out CASCADE",
+    "DROP FUNCTION _palimpsest.guard",
     "UPDATE _palimpsest.meta SET value = '2' WHERE key = 'format'",
 )
 """What makes a present catalog one of format 2."""
@@ -77,6 +79,32 @@ def test_an_older_catalog_is_brought_to_this_format(
     assert _format(admin) == [(postgres_catalog.FORMAT,)]
     with gateway.connect(url, autocommit=True) as con:
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+def test_heads_of_an_older_catalog_are_guarded_as_they_are(
+    url: str, admin: psycopg.Connection[Any]
+) -> None:
+    """Rows that stand in them twice already are told by the next job."""
+    rows = _made(url)
+    admin.execute("DROP FUNCTION _palimpsest.keep_out CASCADE")
+    admin.execute("DROP INDEX _palimpsest.t1_head_1_once")
+    _put_format(admin, "6")
+    twice = "INSERT INTO _palimpsest.t1_head_1 SELECT * FROM _palimpsest.t1_head_1"
+    with gateway.connect(url, autocommit=True) as con:
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="only add rows"):
+            admin.execute(twice)
+        assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
+        con.execute("OPTIMIZE t")
+        con.execute("INSERT INTO t VALUES (4, 'four')")
+        assert con.session.executor.sealer.verify().is_clean
+        admin.execute("SET session_replication_role = replica")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            admin.execute(twice.replace("head_1", "head_2"))
+        admin.execute("DROP INDEX _palimpsest.t1_head_2_once")
+        admin.execute(twice.replace("head_1", "head_2"))
+        with pytest.raises(gateway.Error, match="should hold") as raised:
+            con.execute("OPTIMIZE t")
+        assert raised.value.code == "PAL-527"
 
 
 def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connection[Any]) -> None:

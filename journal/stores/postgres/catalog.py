@@ -23,6 +23,7 @@ from journal.stores.catalog_format import (
     get_meta,
     put_meta,
 )
+from journal.stores.postgres.guards import guard_all
 from journal.stores.postgres.outsiders import PROTECT_ALL
 from journal.stores.postgres.overloads import OVERLOADS
 from journal.stores.postgres.routines import FUNCTIONS
@@ -30,8 +31,8 @@ from journal.stores.postgres.store import PostgresSession
 from journal.transaction_rows import TransactionRow
 from journal.version import Version
 
-FORMAT = "6"
-_OLDER = ("1", "2", "3", "4", "5")
+FORMAT = "7"
+_OLDER = ("1", "2", "3", "4", "5", "6")
 """Formats that lack tables, functions, columns and triggers, and differ in nothing else."""
 _SECRET = "secret"
 _SECRET_BYTES = 32
@@ -182,6 +183,7 @@ def _upgrade(session: PostgresSession) -> None:
         put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
     if session.abilities.has_view_triggers:
         session.text(PROTECT_ALL)
+    guard_all(session)
     put_meta(session, "format", FORMAT)
 
 

@@ -108,6 +108,7 @@ _SEGMENT = re.compile(r"  \((?:seg\d+|entry db)[^()]*pid=\d+\)$")
 _OF_A_JOURNAL = re.compile(
     r"_palimpsest\.|relation \"(t\d+(x\d+)?(e\d+)?_(base|delta|history|head)|\w+_journal\b)"
 )
+_OF_A_HEAD = re.compile(r"unique constraint \"t\d+_head_\d+_once\"")
 
 
 def is_starting(message: str) -> bool:
@@ -126,6 +127,12 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
             Code.JOURNAL_SHAPE,
             f"the database has not all of a journal any more: {text}",
             advice="somebody changed its tables; restore them from a backup, or adopt it again",
+        )
+    if code is Code.DUPLICATE_KEY and _OF_A_HEAD.search(text):
+        return PalimpsestError(
+            Code.FOREIGN_WRITE,
+            f"a row to be written would be twice in the journal: {text}",
+            advice="somebody else wrote to it; palimpsest verify shows which rows",
         )
     if code is Code.STORE_LOST:
         what = "a segment" if sqlstate == SEGMENT_LOST else "the server"

@@ -20,6 +20,7 @@ from journal.segment import Fields, Head, Manifest, RowCounts, Tier
 from journal.sql import data_type
 from journal.stores.postgres import flat
 from journal.stores.postgres.before import texts_before
+from journal.stores.postgres.guards import guard
 from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
 from journal.stores.postgres.server import RANDOMLY, distributed_by
 from journal.stores.postgres.store import PostgresSession
@@ -27,7 +28,8 @@ from journal.stores.postgres.text import rendered
 from journal.stores.row_layout import fields_of, rows_in_layout
 
 __all__ = ["mask_table", "masked_keys", "segment_table", "unmasked"]
-_DIALECT = "duckdb"
+ONCE = "_once"
+"""How the name of the index ends by which a head takes no row twice."""
 
 
 def head_table(table_id: int, head: Head) -> exp.Table:
@@ -36,10 +38,27 @@ def head_table(table_id: int, head: Head) -> exp.Table:
 
 
 def create_head(session: PostgresSession, table: Table, head: Head) -> None:
-    """Create the empty table behind a head, with the indexes that make look-ups by key fast."""
+    """Create the empty table behind a head, with the indexes that make look-ups by key fast.
+
+    The one by key and version takes no row twice, whoever writes it: one row version has one open
+    row, one that ends it and one tombstone at most. A statement that moves keys can write an open
+    row and a tombstone of one version, and a later one what ends that open row.
+    """
     target = head_table(table.id, head)
     create_rows(session, table, target, head.fields)
-    index_rows(session, table, target)
+    place = rendered(target).sql
+    first, *others = _indexed(table, head.fields)
+    if session.abilities.distributes:
+        others.insert(0, first)
+    else:
+        start, end = _columns((table.format.version_column, table.format.subsequent_column))
+        kind = f"(CASE WHEN {end} IS NULL THEN 0 WHEN {end} = {start} THEN 1 ELSE 2 END)"
+        name = ident(f"{target.name}{ONCE}").sql(dialect="postgres")
+        columns = ", ".join((*_columns(first), kind))
+        session.text(f"CREATE UNIQUE INDEX {name} ON {place} ({columns})")
+    for columns_ in others:
+        session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns_))})")
+    guard(session, place)
 
 
 def create_rows(
@@ -80,16 +99,28 @@ def spread(session: PostgresSession, table: Table, known: Iterable[str]) -> str:
     return distributed_by(columns) if columns else RANDOMLY
 
 
-def index_rows(
+def finish_rows(
     session: PostgresSession, table: Table, target: exp.Table, fields: Fields = ()
 ) -> None:
-    """The indexes of a table of journal rows: by key and version, and by each UNIQUE constraint."""
+    """Index a table of journal rows by key and version and by each UNIQUE constraint; guard it.
+
+    It is filled, and nobody adds to it any more.
+    """
+    place = rendered(target).sql
+    for columns in _indexed(table, fields or fields_of(table)):
+        session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns))})")
+    guard(session, place)
+
+
+def _indexed(table: Table, fields: Fields) -> list[tuple[str, ...]]:
+    """The columns of each index of a table that has these fields, those by key first."""
     keys = [(*table.key, table.format.version_column), *(u.columns for u in table.uniques)]
-    known = set(dict(fields or fields_of(table))) | {table.format.version_column}
-    for columns in keys:
-        if known.issuperset(columns):
-            names = ", ".join(ident(c.casefold()).sql(dialect="postgres") for c in columns)
-            session.text(f"CREATE INDEX ON {rendered(target).sql} ({names})")
+    known = set(dict(fields)) | {table.format.version_column}
+    return [columns for columns in keys if known.issuperset(columns)]
+
+
+def _columns(names: Iterable[str]) -> list[str]:
+    return [ident(name.casefold()).sql(dialect="postgres") for name in names]
 
 
 def drop_rows(session: PostgresSession, target: exp.Table) -> None:

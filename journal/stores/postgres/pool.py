@@ -20,6 +20,7 @@ from psycopg.types.string import TextLoader
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres.cursor import MonthsLoader
 from journal.stores.postgres.errors import is_starting, unreachable
+from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.server import ASK, Abilities, abilities
 from journal.stores.postgres.store import PostgresSession
@@ -34,11 +35,12 @@ _OPTIONS = (
     " -c transform_null_equals=off -c client_min_messages=warning"
 )
 """What decides how values are written and read, whatever is set for the role or the database."""
-_LAST_IN_PATH = (
+_OURS = (
     "SELECT set_config('search_path',"
-    " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false)"
+    " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false),"
+    f" set_config({A_GATEWAY}, false)"
 )
-"""Lets calls find our functions for types that PostgreSQL's own do not take."""
+"""Lets calls find our functions for types that PostgreSQL's own do not take, and guards know us."""
 _SOUND_PLANS = "SET max_parallel_workers_per_gather = 0; SET enable_mergejoin = off"
 """A fork of Greenplum gives rows of some joins twice in parallel plans, and calls some merge joins
 of its own bad plans while it runs them."""
@@ -163,7 +165,7 @@ class PostgresStore:
                 connection.adapters.register_loader(kind, TextLoader)
             connection.adapters.register_loader("interval", MonthsLoader)
             able = self._able(connection)
-            connection.execute(_LAST_IN_PATH)
+            connection.execute(_OURS)
             if able.distributes:
                 connection.execute(_SOUND_PLANS)
             return PostgresSession(connection, self._outcomes, able)

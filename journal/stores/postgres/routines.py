@@ -57,6 +57,24 @@ FUNCTIONS = (
         " RAISE EXCEPTION '% can only be read here', place USING ERRCODE = '0A000',"
         " HINT = 'change it through the gateway, which keeps its history'; END $$"
     ),
+    (
+        "CREATE OR REPLACE FUNCTION _palimpsest.keep_out()"
+        " RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE EXCEPTION '% is a part of a journal, which gateways only add rows to',"
+        " TG_RELID::regclass USING ERRCODE = '0A000',"
+        " HINT = 'change the table through the gateway, which keeps its history'; END $$"
+    ),
+    # Statements at a partition itself have no triggers of the whole.
+    (
+        "CREATE OR REPLACE FUNCTION _palimpsest.guard(place regclass)"
+        " RETURNS void LANGUAGE plpgsql AS $$ DECLARE part regclass; BEGIN"
+        " FOR part IN SELECT place UNION SELECT relid FROM pg_partition_tree(place) LOOP"
+        " EXECUTE format('CREATE TRIGGER palimpsest_guard BEFORE UPDATE OR DELETE OR TRUNCATE ON %s"
+        " FOR EACH STATEMENT EXECUTE FUNCTION _palimpsest.keep_out()', part);"
+        " EXECUTE format('CREATE TRIGGER palimpsest_guard_appends BEFORE INSERT ON %s"
+        " FOR EACH STATEMENT WHEN (current_setting(''palimpsest.gateway'', true) IS DISTINCT FROM"
+        " ''on'') EXECUTE FUNCTION _palimpsest.keep_out()', part); END LOOP; END $$"
+    ),
     # Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
     (
         "CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)"

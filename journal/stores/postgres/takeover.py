@@ -42,7 +42,7 @@ def take_over(session: PostgresSession, table: Table, version: Version) -> Segme
         _move(session, schema, name, f"{target.name}_p{number}")
     _move(session, *spelling(session, found.oid), target.name)
     _stamp(session, table, rendered(target).sql, version)
-    layout.index_rows(session, table, target)
+    layout.finish_rows(session, table, target)
     if table.key_name is None:
         # Nothing has watched over it, and nobody else writes to the table any more.
         check_key(session, rendered(target).sql, table.key)

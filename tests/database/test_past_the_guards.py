@@ -1,0 +1,169 @@
+"""Who writes to the tables behind a journal is refused; who switches that off is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.postgres import Cluster
+
+_HEAD = "_palimpsest.t1_head_1"
+_WRITES = (
+    "INSERT INTO {0} SELECT * FROM {0}",
+    "UPDATE {0} SET b = 'x'",
+    "DELETE FROM {0}",
+    "TRUNCATE {0}",
+)
+
+
+@pytest.fixture
+def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the tables' owner that does not come through the gateway."""
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
+        yield found
+
+
+@pytest.fixture
+def behind(admin: psycopg.Connection[Any], cluster: Cluster) -> psycopg.Connection[Any]:
+    """The same, for whom no trigger is fired."""
+    admin.execute("SET session_replication_role = replica")
+    return admin
+
+
+@pytest.fixture
+def filled(con: Connection) -> Connection:
+    """A connection to a database with a table that has rows of every kind in its head."""
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three')")
+    con.execute("UPDATE t SET b = 'zwei' WHERE a = 2")
+    con.execute("DELETE FROM t WHERE a = 3")
+    return con
+
+
+def _code(con: Connection, sql: str) -> str:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql).fetchall()
+    return str(raised.value.code)
+
+
+def _pieces(admin: psycopg.Connection[Any]) -> list[str]:
+    """The tables behind all journals, partitions as well."""
+    found = admin.execute(
+        "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p')"
+        " AND relnamespace = '_palimpsest'::regnamespace AND relname ~ '^t[0-9]+_' ORDER BY 1"
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def _refused_everywhere(admin: psycopg.Connection[Any]) -> list[str]:
+    places = _pieces(admin)
+    for place in places:
+        for sql in _WRITES:
+            with pytest.raises(psycopg.errors.FeatureNotSupported, match="only add rows") as told:
+                admin.execute(sql.format(place))
+            assert "through the gateway" in (told.value.diag.message_hint or "")
+        with pytest.raises(psycopg.errors.FeatureNotSupported):
+            with admin.cursor().copy(f"COPY {place} FROM STDIN"):
+                pass
+    return places
+
+
+@pytest.mark.parametrize("partitions", ["", " WITH (partitions = 'HASH (a) INTO 2')"])
+def test_tables_behind_a_journal_are_guarded(
+    con: Connection, admin: psycopg.Connection[Any], partitions: str
+) -> None:
+    con.execute(f"CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT){partitions}")
+    con.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
+    con.execute("UPDATE t SET b = 'zwei' WHERE a = 2")
+    assert _refused_everywhere(admin) == [_HEAD]
+    con.execute("OPTIMIZE t")
+    con.execute("INSERT INTO t VALUES (3, 'three')")
+    con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'a')")
+    con.execute("ERASE FROM t WHERE a = 1")
+    assert len(_refused_everywhere(admin)) == (8 if partitions else 4)
+    con.execute("OPTIMIZE t")
+    con.execute("UPDATE t SET b = upper(b)")
+    assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == [(2, "ZWEI"), (3, "THREE")]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        "subsequent_version_number IS NULL",
+        "subsequent_version_number = version_number",
+        "subsequent_version_number > version_number",
+        "true",
+    ],
+)
+def test_a_head_takes_no_row_twice(
+    filled: Connection, behind: psycopg.Connection[Any], which: str
+) -> None:
+    rows = filled.execute("SELECT * FROM t ORDER BY a").fetchall()
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        behind.execute(f"INSERT INTO {_HEAD} SELECT * FROM {_HEAD} WHERE {which}")
+    assert filled.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
+    assert filled.session.executor.sealer.verify().is_clean
+
+
+def test_a_row_version_is_ended_once(filled: Connection, behind: psycopg.Connection[Any]) -> None:
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        behind.execute(
+            f"INSERT INTO {_HEAD} SELECT a, b, version_number,"
+            f" subsequent_version_number + INTERVAL '1 s' FROM {_HEAD}"
+            " WHERE subsequent_version_number > version_number"
+        )
+
+
+def test_what_moves_and_comes_back_is_no_row_twice(con: Connection) -> None:
+    """Rows that the index must tell apart: a key left and taken by one statement, and again."""
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')")
+    for sql in (
+        "UPDATE t SET a = 3 - a WHERE a < 3",
+        "UPDATE t SET a = a % 3 + 1",
+        "UPDATE t SET a = 3 - a WHERE a < 3",
+        "DELETE FROM t WHERE a = 1",
+        "INSERT INTO t VALUES (1, 'new') ON CONFLICT (a) DO UPDATE SET b = excluded.b",
+        "INSERT INTO t VALUES (1, 'newer') ON CONFLICT (a) DO UPDATE SET b = excluded.b",
+        (
+            "MERGE INTO t USING (VALUES (1, 'm'), (4, 'n')) s (a, b) ON t.a = s.a"
+            " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.a, s.b)"
+        ),
+    ):
+        con.execute(sql)
+    con.execute("BEGIN")
+    for sql in (
+        "INSERT INTO t VALUES (1, 'a')",
+        "DELETE FROM t WHERE a = 1",
+        "INSERT INTO t VALUES (1, 'b')",
+        "UPDATE t SET a = 5 WHERE a = 1",
+        "UPDATE t SET a = 1 WHERE a = 5",
+    ):
+        con.execute(sql)
+    con.execute("COMMIT")
+    shown = con.execute("SELECT a FROM t ORDER BY a").fetchall()
+    assert shown == [(1,), (2,), (3,), (4,)]
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_a_second_current_row_is_told_when_it_is_changed(
+    filled: Connection, behind: psycopg.Connection[Any]
+) -> None:
+    behind.execute(
+        f"INSERT INTO {_HEAD} SELECT a, 'theirs', version_number + INTERVAL '1 us'"
+        f" FROM {_HEAD} WHERE a = 1"
+    )
+    for sql, code in (
+        ("UPDATE t SET b = b || 'x'", "PAL-527"),
+        ("INSERT INTO t VALUES (1, 'x')", "PAL-301"),
+        ("CALL system.verify('t')", "PAL-702"),
+        ("OPTIMIZE t", "PAL-527"),
+    ):
+        assert _code(filled, sql) == code, sql
+    assert filled.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]
