@@ -86,7 +86,7 @@ class Segment:
     """An immutable, sealed piece of a journal.
 
     Its rows were written (begun, or ended if they are closing rows) between ``min_version`` and
-    ``max_version``.
+    ``max_version``. Without files it has a ``checksum`` of its rows, if somebody made one.
     """
 
     id: str
@@ -96,6 +96,7 @@ class Segment:
     counts: RowCounts
     min_version: Version
     max_version: Version
+    checksum: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -105,6 +106,8 @@ class Segment:
     def to_json(self) -> dict[str, Any]:
         """A plain structure; ``from_json`` reads it back."""
         plain = {name: getattr(self, name) for name in _SEGMENT}
+        if self.checksum is None:
+            del plain["checksum"]
         files = [{name: getattr(f, name) for name in _FILE} for f in self.files]
         return {**plain, "files": files, "counts": asdict(self.counts)}
 
@@ -207,4 +210,5 @@ def _segment(raw: dict[str, Any]) -> Segment:
         counts=RowCounts(**raw["counts"]),
         min_version=raw["min_version"],
         max_version=raw["max_version"],
+        checksum=raw.get("checksum"),
     )

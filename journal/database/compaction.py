@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal.database import flat_jobs, pieces, replacing, rewriting
+from journal.database import as_committed, flat_jobs, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import Inputs
 from journal.database.spark_filling import Fill, Filling, by_server
@@ -105,6 +105,8 @@ def _planned(journal: DatabaseJournal, table: Table) -> tuple[Inputs, Work]:
             state = statement.committed.tables[table.id]
             there = rewriting.to_be_settled(statement.session, table, state)
             inputs = _inputs(state, [h for h in there if isinstance(h, Head)])
+            if inputs.is_empty:
+                as_committed.check_heads(statement.session, table)
             return inputs, _work(statement.session, table, inputs)
     finally:
         journal.rollback(transaction)
@@ -205,7 +207,8 @@ def _stage(
         for h in inputs.heads
     }
     heads = sum(counted.values(), RowCounts())
-    replacing.check_heads(session, table, heads)
+    as_committed.check_heads(session, table)
+    as_committed.check_segments(session, table, inputs.segments)
     taken = _work(session, table, inputs).taken
     made: list[Segment] = []
     for fields in inputs.all_fields():
@@ -220,7 +223,8 @@ def _stage(
                 continue
             layout.finish_rows(session, table, target, fields)
             session.text(f"ANALYZE {session.rendered(target).sql}")
-            made.append(Segment(name, tier, (), fields, counts, 0, version))
+            _, checksum = as_committed.fingerprint(session, table, target, fields)
+            made.append(Segment(name, tier, (), fields, counts, 0, version, checksum))
     size = sum(pieces.size(session, layout.segment_table(s)) for s in made)
     written = Volume(len(made), sum(s.counts.total for s in made), size)
     return _Staged(tuple(made), heads, taken, written)

@@ -5,6 +5,7 @@ One commit each; UNDROP TABLE brings a table back.
 
 from __future__ import annotations
 
+from journal.database import as_committed
 from journal.database.adoption import commit
 from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
@@ -24,6 +25,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         catalog = transaction.catalog
         table = _found(catalog, name)
         steps = [f"{name} becomes a plain table of its current rows"]
+        steps += _of_others(journal, table)
         steps += _history(journal, table)
         steps += [str(Lost(f"view {v}, which reads it")) for v in _views_of(catalog, table)]
         back = f"UNDROP TABLE brings it back, once {name} has been dropped or renamed"
@@ -59,6 +61,24 @@ def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
                 f" {child.name} first",
             )
     return found
+
+
+def _of_others(journal: DatabaseJournal, table: Table) -> list[str]:
+    """What somebody wrote past the gateways, which does not keep a table from leaving."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            manifest = statement.committed.tables[table.id].manifest
+            if not is_flat(table):
+                as_committed.check_heads(statement.session, table)
+            as_committed.check_segments(statement.session, table, moved(manifest))
+    except PalimpsestError as error:
+        if error.code is not Code.FOREIGN_WRITE:
+            raise
+        return [f"what it holds of others goes with it: {error.message}"]
+    finally:
+        journal.rollback(transaction)
+    return []
 
 
 def _history(journal: DatabaseJournal, table: Table) -> list[str]:

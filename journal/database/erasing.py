@@ -21,6 +21,7 @@ from functools import partial
 from sqlglot import exp
 
 from journal.database import (
+    as_committed,
     copied,
     flat_jobs,
     keeping,
@@ -188,6 +189,7 @@ def _once(
     table, state = settled.table, settled.state
     masks = _masks(journal, table, accepted)
     session.begin()
+    as_committed.check_heads(session, table)
     erased, removed = pieces.show_keys(session, table, masks), _count(session, table, state, masks)
     copy: rewriting.Copy = rewriting.by_server
     if engine is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.database import pieces, replacing, rewriting
+from journal.database import as_committed, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.database.pieces import hashed
 from journal.errors import Code, PalimpsestError
@@ -196,6 +196,7 @@ def without_keys(
     """Stage a journal and its segments without the rows of some keys."""
     target = _new_journal(session, table, flat.without(table, erased))
     made, gone = [], []
+    as_committed.check_segments(session, table, flat.moved(state.manifest))
     for segment in flat.moved(state.manifest):
         source = layout.segment_table(segment)
         kept = pieces.kept_rows(table, source, segment.fields, erased)
@@ -252,7 +253,8 @@ def _new_segment(
     counts = layout.count_rows(session, table, target)
     layout.finish_rows(session, table, target, fields)
     session.text(f"ANALYZE {session.rendered(target).sql}")
-    return Segment(target.name, Tier.HISTORY, (), fields, counts, 0, version)
+    _, checksum = as_committed.fingerprint(session, table, target, fields)
+    return Segment(target.name, Tier.HISTORY, (), fields, counts, 0, version, checksum)
 
 
 def _check(

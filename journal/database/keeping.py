@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.database import pieces, replacing, rewriting
+from journal.database import as_committed, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.jobs import backups
@@ -96,6 +96,7 @@ def _refuse_taken(session: StoreSession, table: Table, name: str) -> None:
 def _listed(journal: DatabaseJournal, settled: replacing.Settled, naming: Naming) -> Backup:
     with journal.reading_session() as session:
         session.begin()
+        as_committed.check_heads(session, settled.table)
         state = settled.state
         found = _pieces(session, settled.table, state, state.manifest.heads[:-1])
     return naming.backup(settled.table, found, settled.version)
@@ -230,7 +231,7 @@ def tables_of(backup: Backup) -> tuple[Segment, ...]:
     Rows are counted, not by kind, since an erasure has removed some.
     """
     return tuple(
-        replace(s, id=file.path, files=(), counts=RowCounts(file.rows))
+        replace(s, id=file.path, files=(), counts=RowCounts(file.rows), checksum=None)
         for s in backup.segments
         for file in s.files
     )

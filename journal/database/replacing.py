@@ -266,23 +266,6 @@ def _drop_views(session: PostgresSession, table_id: int, epoch: int) -> None:
             session.run(exp.Drop(tables=[view], kind="VIEW", exists=True))
 
 
-def check_heads(session: PostgresSession, table: Table, settled: RowCounts) -> None:
-    """Raise FOREIGN_WRITE unless the heads hold what the catalog says, as this transaction sees it.
-
-    ``settled`` are the rows of all heads but the last.
-    """
-    manifest, told = rows_of.heads(session, table.id)
-    last = layout.head_table(table.id, manifest.heads[-1])
-    found = settled + layout.count_rows(session, table, last)
-    if found != told:
-        raise PalimpsestError(
-            Code.FOREIGN_WRITE,
-            f"somebody else wrote to the journal of {table.name}: it holds {found}, and should"
-            f" hold {told}",
-            advice="palimpsest verify shows more; restore its tables from a backup",
-        )
-
-
 def remove_litter(session: PostgresSession, table_id: int) -> None:
     """Drop what a job that was killed has left; the caller has the table's turn."""
     shape = re.compile(rf"t{table_id}_{STAGED}\d+_\d+$")

@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from journal.dangling import left_by_date
 from journal.dangling import told as told_left
-from journal.database import keeping, pieces, replacing, rewriting
+from journal.database import as_committed, keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
 from journal.dependents import Dependents
 from journal.errors import Code, PalimpsestError
@@ -191,6 +191,7 @@ def _once(
     found = _at(judged, settled.version, journal.clock.now())
     session.begin()
     session.read_epochs(journal.state.epoch_of)
+    as_committed.check_heads(session, table)
     _show_lists(session, found, state)
     staged = rewriting.rewrite(
         *(session, table, state),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.database import pieces
+from journal.database import as_committed, pieces
 from journal.database.pieces import Inputs, hashed
 from journal.errors import Code, PalimpsestError
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, Work
@@ -166,12 +166,15 @@ def rewrite_piece(
 ) -> Piece | None:
     """Write one table anew without the rows that go; None if it holds none of them.
 
-    ``number`` tells its name from those of others that the same job makes.
+    ``number`` tells its name from those of others that the same job makes. Raises FOREIGN_WRITE if
+    it is a segment that does not hold what was written to it.
     """
     source = source_of(table, piece)
     gone = hashed(session, goes(source, piece.fields))
     if not gone[0]:
         return None
+    if isinstance(piece, Segment):
+        as_committed.check_segments(session, table, [piece])
     target = exp.table_(pieces.new_name(table.id, number), db=STORE_SCHEMA)
     if isinstance(piece, Segment) and piece.tier is not Tier.DELTA:
         create_sealed(session, table, target, piece.fields, [source])
@@ -188,7 +191,8 @@ def rewrite_piece(
     session.text(f"ANALYZE {session.rendered(target).sql}")
     tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
     counts = layout.count_rows(session, table, target)
-    made = Segment(target.name, tier, (), piece.fields, counts, 0, version)
+    _, checksum = as_committed.fingerprint(session, table, target, piece.fields)
+    made = Segment(target.name, tier, (), piece.fields, counts, 0, version, checksum)
     return Piece(made, Work(read, Volume(1, left, pieces.size(session, target))))
 
 

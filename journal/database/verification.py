@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from journal.database import as_committed
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
 from journal.erasure.guard import suppressed_since
@@ -82,11 +83,16 @@ def _problems(
         for segment in moved(state.manifest):
             report.segments += 1
             report.files += 1
-            rows = layout.count_rows(session, table, layout.segment_table(segment))
+            source = layout.segment_table(segment)
+            rows = layout.count_rows(session, table, source)
             report.rows += rows.total
             if rows != segment.counts:
                 told = f"{rows} in {segment.id}, the manifest says {segment.counts}"
                 found.append(Problem("count", name, told))
+                continue
+            holds = as_committed.fingerprint(session, table, source, segment.fields)
+            if (changed := as_committed.altered(segment, holds)) is not None:
+                found.append(Problem("altered", name, changed))
         for segment in beside(session, table, state):
             report.segments += 1
             report.files += 1

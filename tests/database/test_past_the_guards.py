@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 import gateway
+from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
 
@@ -167,3 +168,92 @@ def test_a_second_current_row_is_told_when_it_is_changed(
     ):
         assert _code(filled, sql) == code, sql
     assert filled.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]
+
+
+_DAMAGE = {
+    "INSERT": "INSERT INTO {0} SELECT 77, 'theirs', version_number FROM {0} LIMIT 1",
+    "DELETE": "DELETE FROM {0} WHERE a = 2",
+    "TRUNCATE": "TRUNCATE {0}",
+    "UPDATE": "UPDATE {0} SET b = 'theirs' WHERE a = 2",
+}
+_JOBS = (
+    "OPTIMIZE t",
+    "CALL system.backup('t', name => 'theirs')",
+    "CALL system.retain('t')",
+    "ERASE FROM t WHERE a = 2",
+)
+
+
+@pytest.mark.parametrize(
+    ("tier", "damage"),
+    [(t, d) for t in ("head", "base", "history") for d in _DAMAGE if (t, d) != ("head", "UPDATE")],
+)
+def test_no_job_takes_for_committed_what_others_wrote(
+    con: Connection, behind: psycopg.Connection[Any], tier: str, damage: str
+) -> None:
+    """A job changes nothing, or what it leaves is still told to be wrong."""
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO t SELECT i, 'text ' || i FROM range(5) r(i)")
+    con.execute("UPDATE t SET b = upper(b)")
+    con.execute("OPTIMIZE t")
+    con.execute("UPDATE t SET b = lower(b) WHERE a < 3")
+    con.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'a')")
+    con.execute("ALTER TABLE t SET POLICY (VERSIONS = 1)")
+    places = {"head": "t1_head_2"}
+    for segment in con.session.journal.state.tables[1].manifest.segments:
+        places[segment.tier.value] = segment.id
+    behind.execute(_DAMAGE[damage].format(f"_palimpsest.{places[tier]}"))
+    told = {}
+    for job in _JOBS:
+        try:
+            told[job] = con.execute(job).fetchall()
+        except gateway.Error as error:
+            told[job] = error.code
+        found = {p.kind for p in con.session.executor.sealer.verify().problems}
+        assert found & {"count", "altered"}, (job, found)
+    assert told["OPTIMIZE t"] == "PAL-527" or tier == "history", told
+    # An erasure writes only those tables anew that still hold one of its rows.
+    assert told["ERASE FROM t WHERE a = 2"] == "PAL-527" or damage in {"DELETE", "TRUNCATE"}, told
+
+
+def test_what_others_wrote_can_be_taken_as_it_is(
+    filled: Connection, behind: psycopg.Connection[Any]
+) -> None:
+    behind.execute(f"INSERT INTO {_HEAD} SELECT 9, 'theirs', version_number FROM {_HEAD} LIMIT 1")
+    assert _code(filled, "OPTIMIZE t") == "PAL-527"
+    told = "\n".join(eject(filled.session, "t", run=True))
+    assert "what it holds of others goes with it" in told
+    adopt(filled.session, "t", (), ("_journal", "version_number", "subsequent_version_number"),
+          run=True)  # fmt: skip
+    filled.execute("OPTIMIZE t")
+    rows = filled.execute("SELECT * FROM t ORDER BY a").fetchall()
+    assert rows == [(1, "one"), (2, "zwei"), (9, "theirs")]
+    filled.execute("CALL system.verify('t')")
+
+
+def test_an_adopted_journal_is_others_too_but_not_what_was_moved_out_of_it(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    admin.execute(
+        "CREATE TABLE d_journal (a integer, b text, version_number bigint,"
+        " subsequent_version_number bigint)"
+    )
+    admin.execute("INSERT INTO d_journal VALUES (1, 'one', 1, NULL), (1, 'uno', 2, NULL)")
+    adopt(con.session, "d", ("a",), ("_journal", "version_number", "subsequent_version_number"),
+          run=True)  # fmt: skip
+    con.execute("OPTIMIZE d")
+    admin.execute("INSERT INTO d_journal VALUES (1, 'eins', 3, NULL)")
+    assert con.execute("SELECT b FROM d").fetchall() == [("eins",)]
+    (moved,) = (place for place in _pieces(admin) if "_s" in place and _rows(admin, place) == 1)
+    with pytest.raises(psycopg.errors.FeatureNotSupported):
+        admin.execute(f"UPDATE {moved} SET b = 'x'")
+    admin.execute("SET session_replication_role = replica")
+    admin.execute(f"UPDATE {moved} SET b = 'x'")
+    with pytest.raises(gateway.Error, match="other values than were written") as told:
+        con.execute("CALL system.verify('d')")
+    assert told.value.code == "PAL-702"
+
+
+def _rows(admin: psycopg.Connection[Any], place: str) -> int:
+    ((found,),) = admin.execute(f"SELECT count(*) FROM {place}").fetchall()
+    return int(found)
