@@ -39,6 +39,8 @@ _RUNNING = {
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0
 _CLOSE_S = 10.0
+_POLL_S = 5.0
+"""So long a server keeps the question how far a statement is before it says that it still runs."""
 
 
 class HiveConnection:
@@ -154,7 +156,8 @@ class HiveConnection:
 
     def _wait(self) -> None:
         """Wait for the statement's end; how far it is any server tells at once."""
-        self._be_patient(self._server.silence_timeout_s)
+        limit_s = self._server.silence_timeout_s
+        self._be_patient(limit_s + _POLL_S if limit_s else 0)
         self._wait_for_end()
         self._be_patient(self._server.answer_timeout_s)
 
