@@ -69,6 +69,14 @@ def is_cte(table: exp.Table) -> bool:
     return False
 
 
+_JSON = {
+    "ignoreNullFields": "false",
+    # By itself Spark leaves out what is shorter than a millisecond.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
 def as_json(query: Query, kinds: Sequence[Kind]) -> Query:
     """A query whose nested columns are JSON text; the same one if it has none."""
     if not any(kind.is_nested for kind in kinds):
@@ -85,11 +93,9 @@ def _as_json(ast: exp.Expr, kinds: Sequence[Kind]) -> exp.Query:
     for index, kind in enumerate(kinds):
         value: exp.Expr = column(f"c{index}", "q")
         if kind.is_nested:
-            keep = exp.Anonymous(
-                this="map",
-                expressions=[exp.Literal.string("ignoreNullFields"), exp.Literal.string("false")],
-            )
-            value = exp.Anonymous(this="to_json", expressions=[value, keep])
+            told = [exp.Literal.string(word) for option in _JSON.items() for word in option]
+            options = exp.Anonymous(this="map", expressions=told)
+            value = exp.Anonymous(this="to_json", expressions=[value, options])
         outputs.append(value)
     names = [exp.to_identifier(f"c{index}") for index in range(len(kinds))]
     alias = exp.TableAlias(this=exp.to_identifier("q"), columns=names)

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from decimal import Decimal
 
+import duckdb
 import pytest
 
 import gateway
@@ -126,3 +127,35 @@ def test_rows_from_here_and_from_spark_go_together(con: Connection) -> None:
     found = con.execute("SELECT k, CAST(u AS VARCHAR), h FROM t ORDER BY k").fetchall()
     one = "00000000-0000-0000-0000-000000000001"
     assert found == [(1, one, 11), (3, one, 10), (11, one, 11)]
+
+
+MEMBERS = (
+    ("TIMESTAMP[]", "[TIMESTAMP '2024-01-02 03:04:05.000001', TIMESTAMP '0001-01-01 00:00:00.5']"),
+    ("TIMESTAMPTZ[]", "[TIMESTAMPTZ '2024-01-02 03:04:05.123456+02']"),
+    ("DOUBLE[]", "['inf'::DOUBLE, 1e300, 0.1, NULL]"),
+    ("DECIMAL(38, 10)[]", "[12345678901234567890.0123456789]"),
+    ("STRUCT(Ab INTEGER, t TIMESTAMP)", "{'Ab': 1, 't': TIMESTAMP '2024-01-01 00:00:00.5'}"),
+    ("MAP(VARCHAR, DATE[])", "MAP {'a B': [DATE '0001-01-01', DATE '9999-12-31']}"),
+)
+REFUSED_MEMBERS = (
+    ("BLOB[]", "['hello'::BLOB]", "PAL-110"),
+    ("STRUCT(x STRUCT(y BLOB))", "{'x': {'y': 'ab'::BLOB}}", "PAL-110"),
+    ('STRUCT("A b" INTEGER)', "{'A b': 1}", "PAL-110"),
+    ("MAP(INTEGER, VARCHAR)", "MAP {1: 'x'}", "PAL-110"),
+    ("HUGEINT[]", "[170141183460469231731687303715884105727::HUGEINT]", "PAL-310"),
+)
+
+
+def test_members_come_back_as_they_were_or_are_refused(con: Connection) -> None:
+    with duckdb.connect() as oracle:
+        for number, (kind, value) in enumerate(MEMBERS):
+            con.execute(f"CREATE TABLE m{number} (k INTEGER PRIMARY KEY, v {kind})")
+            con.execute(f"INSERT INTO m{number} VALUES (1, {value})")
+            expected = oracle.execute(f"SELECT 1, {value}::{kind}").fetchall()
+            assert rows(con, f"SELECT * FROM m{number}") == expected, kind
+    for number, (kind, value, code) in enumerate(REFUSED_MEMBERS):
+        con.execute(f"CREATE TABLE r{number} (k INTEGER PRIMARY KEY, v {kind})")
+        with pytest.raises(gateway.Error) as raised:
+            con.execute(f"INSERT INTO r{number} VALUES (1, {value})")
+        assert raised.value.code == code, kind
+        assert rows(con, f"SELECT count(*) FROM r{number}") == [(0,)]

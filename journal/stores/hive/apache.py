@@ -43,7 +43,7 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
 )
 _CALLS = frozenset(
     "unhex xxhash64 to_json input_file_name contains from_json explode element_at"
-    " json_read timestamp_micros concat concat_ws sha256 chr translate octet_length".split()
+    " json_read map timestamp_micros concat concat_ws sha256 chr translate octet_length".split()
 )
 """Functions of trees that the gateway makes itself."""
 _INSTANTS = {_T.TIMESTAMPTZ, _T.TIMESTAMPLTZ}

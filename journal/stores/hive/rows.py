@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.relations import column, ident
 from journal.stores.base import ResultColumn
@@ -22,6 +23,8 @@ from journal.stores.hive.types import spark_type
 _T = exp.DType
 _READ_ROWS = 10_000
 _NESTED = {_T.ARRAY, _T.LIST, _T.STRUCT, _T.MAP}
+_BYTES = {_T.VARBINARY, _T.BINARY, _T.BLOB}
+_TEXTS = {_T.VARCHAR, _T.TEXT, _T.CHAR, _T.NCHAR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _kind(kind: str) -> exp.DType:
 def _text(kind: str, value: exp.Expr) -> exp.Expr:
     """A value as text, in the canonical dialect."""
     match _kind(kind):
-        case _T.VARBINARY | _T.BINARY | _T.BLOB:
+        case found if found in _BYTES:
             return exp.Anonymous(this="hex", expressions=[value])
         case _T.TIMESTAMPTZ | _T.TIMESTAMPLTZ:
             value = exp.Anonymous(this="epoch_us", expressions=[value])
@@ -89,14 +92,35 @@ def _value(kind: str, place: int) -> exp.Expr:
     )
     to = spark_type(kind)
     match _kind(kind):
-        case _T.VARBINARY | _T.BINARY | _T.BLOB:
+        case found if found in _BYTES:
             return exp.Anonymous(this="unhex", expressions=[text])
         case _T.TIMESTAMPTZ | _T.TIMESTAMPLTZ:
             number = exp.Cast(this=text, to=exp.DataType.build("bigint", dialect="spark"))
             return exp.Anonymous(this="timestamp_micros", expressions=[number])
         case found if found in _NESTED:
-            shape = exp.Literal.string(to.lower())
-            return exp.Anonymous(this="from_json", expressions=[text, shape])
+            _check_members(kind)
+            # What does not fit its type would be NULL without a word.
+            strict = [exp.Literal.string("mode"), exp.Literal.string("FAILFAST")]
+            options = exp.Anonymous(this="map", expressions=strict)
+            shape = exp.Literal.string(to)
+            return exp.Anonymous(this="from_json", expressions=[text, shape, options])
     if to == "STRING":
         return text
     return exp.Cast(this=text, to=exp.DataType.build(to, dialect="spark"))
+
+
+def _check_members(kind: str) -> None:
+    """Raise for a nested type whose values would not be what they were after JSON."""
+    for part in exp.DataType.build(kind, dialect="duckdb").find_all(exp.DataType):
+        names = [m.name for m in part.expressions if isinstance(m, exp.ColumnDef)]
+        if part.this in _BYTES:
+            raise _no_member("bytes (BLOB)", "keep them as text, in hex() or base64()")
+        if part.this is _T.MAP and part.expressions[0].this not in _TEXTS:
+            raise _no_member("a MAP whose keys are no texts", "declare it MAP(VARCHAR, ..)")
+        if not all(name.isidentifier() for name in names):
+            raise _no_member("a STRUCT with such a name", "use letters, digits and underscores")
+
+
+def _no_member(what: str, advice: str) -> PalimpsestError:
+    text = f"a Hive store takes no list, map or struct with {what} in rows to be written"
+    return PalimpsestError(Code.NOT_SUPPORTED, text, advice=advice)
