@@ -10,6 +10,7 @@ import pytest
 
 import gateway
 from journal.stores.postgres import catalog as postgres_catalog
+from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
 _AS_IT_WAS = (
@@ -82,9 +83,11 @@ def test_an_older_catalog_is_brought_to_this_format(
 
 
 def test_heads_of_an_older_catalog_are_guarded_as_they_are(
-    url: str, admin: psycopg.Connection[Any]
+    url: str, admin: psycopg.Connection[Any], cluster: Cluster
 ) -> None:
     """Rows that stand in them twice already are told by the next job."""
+    if isinstance(cluster, Given):
+        pytest.skip("Greenplum has neither these triggers nor this index")
     rows = _made(url)
     admin.execute("DROP FUNCTION _palimpsest.keep_out CASCADE")
     admin.execute("DROP INDEX _palimpsest.t1_head_1_once")
