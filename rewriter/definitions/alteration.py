@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal import dialects
+from journal import bytea, dialects
 from journal.errors import Code, PalimpsestError
 from journal.relations import column
 from journal.schema import Column, Table, Unique, fold
@@ -192,6 +192,8 @@ class Alteration:
             raise self._refused(
                 f'column "{name}" has generated values', "leave its default alone", node
             )
+        if value is not None and stored.type == "BLOB":
+            value = bytea.converted(value)
         text = None if value is None else constant(value, f'the DEFAULT of "{name}"')
         self._replace(index, default=text)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal import dialects
+from journal import bytea, dialects
 from journal.errors import Code, PalimpsestError
 from journal.relations import ident
 from journal.schema import (
@@ -265,7 +265,8 @@ class Draft:
             case exp.NotNullColumnConstraint() as kind:
                 self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
             case exp.DefaultColumnConstraint() as kind:
-                text = constant(kind.this, f'the DEFAULT of "{column.name}"')
+                value = bytea.converted(kind.this) if column.type == "BLOB" else kind.this
+                text = constant(value, f'the DEFAULT of "{column.name}"')
                 self.columns[-1] = replace(column, default=text)
             case exp.UniqueColumnConstraint():
                 self.add_unique([column.name], node.name or None, node)

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal import dialects
+from journal import bytea, dialects
 from journal.errors import Code, PalimpsestError, Position
 from journal.plan import USER_PARAMETER
 from rewriter.allowed import check_some
@@ -135,6 +135,8 @@ def _statement(
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
         if drops:
             ast = set_on_commit(ast)
+        if DIALECTS[dialect] == "postgres" and "\\" in own_text:
+            ast = bytea.mark(ast)
     except PalimpsestError as error:
         raise refusal(tokens, None) or error from error
     refused = refusal(tokens, ast)

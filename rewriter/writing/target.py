@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal import bytea
 from journal.errors import Code, PalimpsestError
 from journal.relations import Output, business_outputs, column, ident
 from journal.schema import ROW_ID, Column, Table, fold
@@ -126,7 +127,7 @@ def default_value(stored: Column) -> exp.Expr:
 
 def typed(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
-    return cast(value, stored.type)
+    return cast(bytea.converted(value) if stored.type == "BLOB" else value, stored.type)
 
 
 def key_columns(target: Target) -> list[exp.Expr]:
