@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from journal import bytea
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.distribution import PROPERTY as DISTRIBUTED
@@ -294,7 +295,7 @@ def _folded(column: Column) -> Column:
 def _expression(text: str) -> str:
     """An expression of PostgreSQL's in the canonical dialect."""
     try:
-        tree = sqlglot.parse_one(text, read="postgres")
+        tree = bytea.mark(sqlglot.parse_one(text, read="postgres"))
     except SqlglotError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

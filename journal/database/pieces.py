@@ -165,8 +165,7 @@ def key_names(table: Table) -> list[str]:
 
 def all_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     """The rows of a table of journal rows, in the columns it has."""
-    names = [name for name, _ in fields]
-    outputs = [column(name, "p") for name in (*names, *ends(table))]
+    outputs = [*_values(fields), *(column(name, "p") for name in ends(table))]
     return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
 
 
@@ -216,11 +215,18 @@ def ends(table: Table) -> tuple[str, str]:
     return table.format.version_column, table.format.subsequent_column
 
 
+def _values(fields: Fields) -> list[exp.Expr]:
+    """The business columns of rows ``p``; JSON may lie there as jsonb, in an adopted table."""
+    return [
+        exp.alias_(exp.cast(column(n, "p"), kind), ident(n)) if kind == "JSON" else column(n, "p")
+        for n, kind in fields
+    ]
+
+
 def _open_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
     """Open rows in the columns they have, and their keys as the table has them now."""
     start, end = ends(table)
-    outputs: list[exp.Expr] = [column(n, "p") for n in (*(n for n, _ in fields), start)]
-    outputs += _keys(table, source, fields)
+    outputs = [*_values(fields), column(start, "p"), *_keys(table, source, fields)]
     rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
     return rows.where(exp.Is(this=column(end, "p"), expression=exp.Null()))
 

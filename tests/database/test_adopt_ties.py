@@ -127,3 +127,14 @@ def test_a_unique_index_holds_like_a_constraint(
     con.execute("UPDATE plain SET c = 2")
     con.execute("OPTIMIZE plain")
     assert con.execute("SELECT * FROM plain").fetchall() == [(1, 1, 2)]
+
+
+def test_a_constraint_to_which_nulls_are_alike_is_refused(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    if admin.info.server_version < 150000:
+        pytest.skip("PostgreSQL has NULLS NOT DISTINCT from version 15 on")
+    admin.execute("CREATE TABLE t (a int PRIMARY KEY, b int, UNIQUE NULLS NOT DISTINCT (b))")
+    for run in (False, True):
+        with pytest.raises(PalimpsestError, match="t_b_key, to which NULLs are alike"):
+            _adopt(con, "t", run=run)

@@ -1,8 +1,9 @@
 """What an adopted table was before, apart from its definition: owner, indexes, types of texts.
 
 They are kept as properties, so that the table gets them back when it leaves. The gateway has one
-type of text: a column of another one is read as that, and a CHECK watches over its length
-meanwhile. Reads the server's own catalog in the session it is given; changes nothing.
+type of text and one of JSON: a column of another one is read as that, and a CHECK watches over the
+length of a text meanwhile; to others the current view shows jsonb as jsonb. Reads the server's own
+catalog in the session it is given; changes nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from journal.stores.postgres.survey import FoundTable
 
 _OWNER, _INDEXES, _TEXTS = "taken_owner", "taken_indexes", "taken_texts"
 _LENGTH = re.compile(r"character(?: varying)?\((\d+)\)$")
-_TEXT_TYPES = {1042, 1043, 1014, 1015}
-"""Of ``character`` and ``character varying``, and of arrays of them."""
+_JSONB = 3802
+_TEXT_TYPES = {1042, 1043, 1014, 1015, _JSONB}
+"""Of ``character`` and ``character varying``, of arrays of them, and of JSON kept apart."""
 _FOUND = (
     "SELECT i.relname, substr(x.def, position(' USING ' IN x.def) + 1), ARRAY(SELECT DISTINCT"
     " a.attname::text FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid"
@@ -103,6 +105,15 @@ def remembered(
 def texts_before(table: Table) -> list[Text]:
     """The columns of texts an adopted table had of other types."""
     return [Text(*found) for found in json.loads(dict(table.properties).get(_TEXTS, "[]"))]
+
+
+def shown_as_before(table: Table) -> set[str]:
+    """The columns that others see in the type they had, as their operators are of that type."""
+    return {
+        text.column
+        for text in texts_before(table)
+        if text.type == "jsonb" and not table.by_physical(text.column).earlier_types
+    }
 
 
 def owner_before(table: Table) -> str | None:

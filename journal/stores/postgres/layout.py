@@ -120,7 +120,7 @@ def _indexed(table: Table, fields: Fields) -> list[tuple[str, ...]]:
 
 
 def _columns(names: Iterable[str]) -> list[str]:
-    return [ident(name.casefold()).sql(dialect="postgres") for name in names]
+    return [rendered(ident(name)).sql for name in names]
 
 
 def drop_rows(session: PostgresSession, target: exp.Table) -> None:

@@ -14,11 +14,12 @@ from sqlglot import exp
 from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
-from journal.relations import Reader, business_outputs, ident
+from journal.relations import Output, Reader, business_outputs, ident
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.state import TableState
 from journal.stores.postgres import in_place, outsiders
+from journal.stores.postgres.before import shown_as_before
 from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.layout import create_view
 from journal.stores.postgres.store import PostgresSession
@@ -30,10 +31,21 @@ def refresh_table(session: PostgresSession, table: Table, state: TableState) -> 
     create_schema(session, table.name.schema)
     reader = Reader(table, shown_tiers(state))
     epoch = state.manifest.epoch
-    current = reader.current(business_outputs(table.columns))
+    current = reader.current(_outputs(table))
     _put_view(session, table.name, _guarded(current, table, epoch))
     if not is_flat(table):
         _put_view(session, table.journal_name, _guarded(reader.journal(), table, epoch))
+
+
+def _outputs(table: Table) -> list[Output]:
+    """What others see of each column; jsonb as jsonb."""
+    binary = shown_as_before(table)
+    outputs: list[Output] = []
+    for shown, name in business_outputs(table.columns):
+        if shown.name in binary:
+            shown = exp.Cast(this=shown, to=exp.DataType(this=exp.DType.JSONB))
+        outputs.append((shown, name))
+    return outputs
 
 
 def shown_tiers(state: TableState) -> frozenset[Tier]:

@@ -308,8 +308,8 @@ class PostgresSession:
 
     def show_columns(self, name: str, columns: Sequence[Shown]) -> None:
         """Let queries of this transaction read columns of values as relation ``name``."""
-        target = ident(name.casefold()).sql(dialect="postgres")
-        names = [ident(c.name.casefold()).sql(dialect="postgres") for c in columns]
+        target = rendered(ident(name)).sql
+        names = [rendered(ident(c.name)).sql for c in columns]
         values = ", ".join(f"${i}::{c.given}[]" for i, c in enumerate(columns, 1))
         places = [f"c{i}" for i in range(len(columns))]
         outputs = ", ".join(

@@ -26,6 +26,11 @@ _TIES = (
         " WHERE conrelid = ?::bigint AND contype = 'x'"
     ),
     (
+        "SELECT 'the constraint ' || conname || ', to which NULLs are alike' FROM pg_constraint"
+        " WHERE conrelid = ?::bigint AND contype = 'u'"
+        " AND pg_get_constraintdef(oid) LIKE 'UNIQUE NULLS NOT DISTINCT %'"
+    ),
+    (
         "SELECT 'the publication ' || p.pubname FROM pg_publication_rel r"
         " JOIN pg_publication p ON p.oid = r.prpubid WHERE r.prrelid = ?::bigint"
     ),
