@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from journal.errors import Code, PalimpsestError
 
-_PASSWORD = re.compile(r"^([\w+.-]*:?/*[^:/@]*):.*@", re.DOTALL)
+_PASSWORD = re.compile(r"^([\w+.-]*:?//?[^:/@]*|[^:/@]*(?=:[^/])):.*@", re.DOTALL)
 _GIVEN = re.compile(r"(password=)[^&]*", re.IGNORECASE)
 _UNENCODED = re.compile(r"[@/#\[\]\s]|%(?![0-9A-Fa-f]{2})")
 

@@ -15,6 +15,8 @@ from gateway.commands.connecting import (
     fail_to_connect,
     url_of,
 )
+from gateway.databases import is_database
+from gateway.url_secrets import without_password
 from gateway.warehouses import parse_url
 from journal.embedded.warehouse import DATABASE_FILE
 
@@ -25,14 +27,19 @@ from journal.embedded.warehouse import DATABASE_FILE
 def command(path: str, as_json: bool) -> None:
     """Make a warehouse in a directory (./warehouse unless you name another).
 
-    A warehouse that is there already is opened, checked and left as it is.
+    A warehouse that is there already is opened, checked and left as it is. In a database, or
+    behind Hive, the catalog is made where there is none.
 
     \b
     Examples:
       palimpsest init
       palimpsest init /srv/sales
+      palimpsest init palimpsest+postgresql://me@localhost/company
     """
     url = url_of(path)
+    if is_database(url):
+        _init_database(path, as_json=as_json)
+        return
     try:
         with errors.mapping():
             root, _ = parse_url(url)
@@ -50,3 +57,19 @@ def command(path: str, as_json: bool) -> None:
         option = "" if path == DEFAULT else f" -w {path}"
         click.echo(f"Next: palimpsest shell {'' if path == DEFAULT else path}".rstrip())
         click.echo(f"  or: palimpsest import FILE.csv TABLE --create{option}")
+
+
+def _init_database(path: str, *, as_json: bool) -> None:
+    """Open the catalog of a database, which makes it where there is none."""
+    try:
+        with connect(Access(path), "init", make=True):
+            pass
+    except errors.Error as error:
+        fail_to_connect(error, as_json=as_json)
+    shown = without_password(path)
+    if as_json:
+        click.echo(json.dumps({"warehouse": shown, "url": shown}))
+        return
+    click.echo(f"Ready: {shown}.")
+    click.echo("Next: palimpsest adopt TABLE --dry-run -w ..")
+    click.echo("  or: palimpsest shell ..")

@@ -22,6 +22,7 @@ from gateway.shell.formats import FORMATS
 from gateway.shell.result import Result
 from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
+from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
@@ -283,8 +284,13 @@ def _query_of(connection: Connection, source: str) -> str:
 
 
 def _copied(connection: Connection, sql: str, path: Path, advance: Advance | None) -> int | None:
-    """Let the store write a query's rows, however many; None for statements that are no query."""
+    """Let the store write a query's rows, however many.
+
+    None for statements that are no query, and where the store's server would write its own files.
+    """
     session = connection.session
+    if not isinstance(session.journal, Journal):
+        return None
     with mapping(), connection.lock:
         statements = session.parse(sql, placeholders=False)
         found = statements[0].statement if len(statements) == 1 else None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from gateway.cli import main
@@ -24,3 +26,17 @@ def test_the_log_of_a_table(con: Connection, url: str) -> None:
         (found,) = json.loads(_done(url, "log", name, "--json"))
         assert found["tables"] == ["public.Two.words"]
     assert json.loads(_done(url, "log", "nowhere", "--json")) == []
+
+
+def test_rows_go_to_a_parquet_file(con: Connection, url: str, tmp_path: Path) -> None:
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v VARCHAR, d DECIMAL(9,2))")
+    con.execute("INSERT INTO t VALUES (1, 'x', 1.50), (2, NULL, NULL)")
+    file = tmp_path / "t.parquet"
+    _done(url, "export", "t", str(file))
+    assert pq.read_table(file).column("v").to_pylist() == ["x", None]
+
+
+def test_a_database_is_made_ready(url: str) -> None:
+    for _ in range(2):
+        done = CliRunner().invoke(main, ["init", url, "--json"])
+        assert (done.exit_code, json.loads(done.output)["url"]) == (0, url)

@@ -50,5 +50,8 @@ def test_urls_are_shown_without_passwords() -> None:
         "postgresql://host:1/a?password=p&x=1": "postgresql://host:1/a?password=***&x=1",
         "palimpsest:///my/folder": "palimpsest:///my/folder",
         "me@host": "me@host",
+        "palimpsest+postgresql://me@host:1/a": "palimpsest+postgresql://me@host:1/a",
+        "palimpsest+postgresql:/me:p@host": "palimpsest+postgresql:/me:***@host",
+        "me:p@host": "me:***@host",
     }
     assert {url: without_password(url) for url in shown} == shown
