@@ -25,7 +25,13 @@ from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, PutRelation, PutSchema
 from journal.relations_flat import FLAT
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
-from journal.stores.postgres.before import indexes_in, length_checks, remembered, texts_in
+from journal.stores.postgres.before import (
+    indexes_in,
+    length_checks,
+    not_kept_in,
+    remembered,
+    texts_in,
+)
 from journal.stores.postgres.flat import index_of
 from journal.stores.postgres.keys import check_key
 from journal.stores.postgres.outsiders import quoted
@@ -186,7 +192,7 @@ def _plain(
         if c.kind == "c"
     )
     texts = texts_in(found, fold(name))
-    indexes = indexes_in(session, found.oid)
+    indexes, not_kept = indexes_in(session, found.oid), not_kept_in(session, found.oid)
     kept = [index for index in indexes if index.fits([n for n, f in folded.items() if n == f])]
     table = Table(
         id=0,
@@ -201,7 +207,7 @@ def _plain(
             (TAKEN, f"{schema}.{name}"),
             *_partitions(session, found),
             *_distribution(session, found, key),
-            *remembered(found.owner, kept, texts),
+            *remembered(found.owner, kept, texts, not_kept),
         ),
         comment=found.comment,
         physical_names=tuple(folded.values()),
@@ -212,6 +218,7 @@ def _plain(
         f"its rows become the first versions, key {', '.join(table.key)}",
         f"the views {asked.name} and {table.journal_name} take its place",
         *watched,
+        *(f"{said} does not come back by eject" for said in not_kept),
         *(
             f"index {i.name} does not come back by eject: its columns' names are folded"
             for i in indexes

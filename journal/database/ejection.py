@@ -29,15 +29,16 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         steps += _history(journal, table)
         steps += [str(Lost(f"view {v}, which reads it")) for v in _views_of(catalog, table)]
         back = f"UNDROP TABLE brings it back, once {name} has been dropped or renamed"
-        if not run:
-            with journal.reading_session() as session:
+        lost: list[str] = []
+        leaving = Leaving(table, journal.state.tables[table.id], catalog, lost.append)
+        with journal.reading_session() as session:
+            leaving.check(session)
+            if not run:
                 plain = as_plain(session, table)
                 found = kept_and_lost(session, plain, catalog)
-            return [*steps, *(str(f) for f in found if isinstance(f, Lost)), back]
+                return [*steps, *(str(f) for f in found if isinstance(f, Lost)), back]
     finally:
         journal.rollback(transaction)
-    lost: list[str] = []
-    leaving = Leaving(table, journal.state.tables[table.id], catalog, lost.append)
     commit(journal, [DropRelation(name)], author, f"eject {name}", leaving.out_of_care)
     return [*steps, *dict.fromkeys(lost), back]
 

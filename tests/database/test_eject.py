@@ -16,6 +16,7 @@ import gateway
 from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from journal.errors import PalimpsestError
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
@@ -216,3 +217,53 @@ def test_a_sequence_that_others_use_keeps_a_table_out(
     with pytest.raises(gateway.Error, match="shared") as raised, mapping():
         adopt(con.session, "one", (), CLASSIC, run=True)
     assert raised.value.code == "PAL-210"
+
+
+def test_what_stands_in_the_way_is_told_beforehand(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    made = {
+        "t_history, the name of the history": ("CREATE TABLE t_history ()", "DROP TABLE t_history"),
+        "materialized view m reads": (
+            "CREATE MATERIALIZED VIEW m AS SELECT * FROM t",
+            "DROP MATERIALIZED VIEW m",
+        ),
+    }
+    for said, (begin, end) in made.items():
+        admin.execute(begin)
+        for run in (False, True):
+            with pytest.raises(PalimpsestError, match=said):
+                eject(con.session, "t", run=run)
+        admin.execute(end)
+    eject(con.session, "t", run=True)
+
+
+def test_what_an_adopted_table_loses_is_told(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    admin.execute(
+        "CREATE TABLE p (id int, b int, CONSTRAINT pk PRIMARY KEY (id, b)) PARTITION BY RANGE (id);"
+        " CREATE TABLE p_1 PARTITION OF p DEFAULT;"
+        " CREATE TABLE w (id int PRIMARY KEY, b int CONSTRAINT late UNIQUE DEFERRABLE)"
+        " WITH (fillfactor = 70); CREATE STATISTICS st ON id, b FROM w;"
+        " ALTER TABLE w REPLICA IDENTITY FULL"
+    )
+    wanted = {
+        "p": ["PARTITION BY RANGE (id)"],
+        "w": [
+            "WITH (fillfactor=70)",
+            "its REPLICA IDENTITY",
+            "DEFERRABLE of late",
+            "statistics st",
+        ],
+    }
+    for name, lost in wanted.items():
+        for run in (False, True):
+            steps = adopt(con.session, name, (), CLASSIC, run=run)
+            assert [f"{said} does not come back by eject" for said in lost] == [
+                step for step in steps if "does not come back" in step
+            ]
+        for run in (False, True):
+            steps = eject(con.session, name, run=run)
+            assert [f"not kept: {said}" for said in lost] == [s for s in steps if "not kept" in s]

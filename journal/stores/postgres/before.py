@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import FoundTable
 
 _OWNER, _INDEXES, _TEXTS = "taken_owner", "taken_indexes", "taken_texts"
+_NOT_KEPT = "taken_not_kept"
 _LENGTH = re.compile(r"character(?: varying)?\((\d+)\)$")
 _JSONB = 3802
 _TEXT_TYPES = {1042, 1043, 1014, 1015, _JSONB}
@@ -32,6 +33,20 @@ _FOUND = (
     " FROM (SELECT *, pg_get_indexdef(indexrelid) AS def FROM pg_index) x"
     " JOIN pg_class i ON i.oid = x.indexrelid"
     " WHERE x.indrelid = ?::bigint AND NOT x.indisunique AND x.indisvalid ORDER BY i.relname"
+)
+
+
+_WITHOUT = (
+    "SELECT CASE WHEN c.relkind = 'p' THEN 'PARTITION BY ' || pg_get_partkeydef(c.oid) END,"
+    " 'WITH (' || array_to_string(c.reloptions, ', ') || ')',"
+    " CASE WHEN c.relreplident <> 'd' THEN 'its REPLICA IDENTITY' END,"
+    " 'TABLESPACE ' || t.spcname FROM pg_class c"
+    " LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace WHERE c.oid = ?::bigint"
+)
+_WITHOUT_EACH = (
+    "SELECT 'DEFERRABLE of ' || conname FROM pg_constraint"
+    " WHERE conrelid = ?::bigint AND condeferrable AND contype IN ('p', 'u')"
+    " UNION ALL SELECT 'statistics ' || stxname FROM pg_statistic_ext WHERE stxrelid = ?::bigint"
 )
 
 
@@ -51,6 +66,13 @@ class Index:
 def indexes_in(session: PostgresSession, oid: int) -> list[Index]:
     """The indexes of a table that are neither unique nor a key's."""
     return [Index(name, body, tuple(names)) for name, body, names in session.text(_FOUND, [oid])]
+
+
+def not_kept_in(session: PostgresSession, oid: int) -> list[str]:
+    """What a table loses when it is adopted, and does not get back, in words."""
+    (found,) = session.text(_WITHOUT, [oid])
+    each = session.text(_WITHOUT_EACH, [oid, oid])
+    return [said for said in (*found, *(said for (said,) in each)) if said is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +114,13 @@ def length_checks(texts: Iterable[Text]) -> tuple[Check, ...]:
 
 
 def remembered(
-    owner: str, indexes: Iterable[Index], texts: Iterable[Text]
+    owner: str, indexes: Iterable[Index], texts: Iterable[Text], not_kept: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
     """Properties that keep what is not part of a definition."""
     lists = {
         _INDEXES: [[i.name, i.body, *i.columns] for i in indexes],
         _TEXTS: [[t.column, t.type, t.check] for t in texts],
+        _NOT_KEPT: list(not_kept),
     }
     return ((_OWNER, owner), *((name, json.dumps(found)) for name, found in lists.items() if found))
 
@@ -125,6 +148,11 @@ def indexes_before(table: Table) -> list[Index]:
     """The indexes an adopted table had."""
     found = json.loads(dict(table.properties).get(_INDEXES, "[]"))
     return [Index(name, body, tuple(columns)) for name, body, *columns in found]
+
+
+def not_kept_from_before(table: Table) -> list[str]:
+    """What an adopted table had and does not get back, in words."""
+    return list(json.loads(dict(table.properties).get(_NOT_KEPT, "[]")))
 
 
 def same_columns(table: Table) -> set[str]:

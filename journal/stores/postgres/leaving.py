@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.distribution import lying_by
-from journal.errors import PalimpsestError
+from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident, union_all
 from journal.schema import CatalogSnapshot, Column, Identity, Table, TableName
@@ -34,6 +34,12 @@ _WITHOUT_OURS = (
     " regexp_replace(current_setting('search_path'), '(, |)_palimpsest$', ''), true)"
 )
 """So that nothing calls functions of ours, which the table would need for ever."""
+_MATERIALIZED = (
+    "SELECT DISTINCT v.oid::regclass::text FROM pg_depend d"
+    " JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class"
+    " WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass(?)"
+    " AND d.classid = 'pg_rewrite'::regclass AND v.relkind = 'm' ORDER BY 1"
+)
 _NEXT = "SELECT value FROM _palimpsest.counters WHERE table_id = ? AND column_name = ?"
 
 
@@ -48,6 +54,27 @@ class Leaving:
     state: TableState
     catalog: CatalogSnapshot
     tell: Tell
+
+    def check(self, session: PostgresSession) -> None:
+        """Raise what stands in its way: another's table of that name, a materialized view."""
+        shown = f"{self.table.name}{HISTORY_SUFFIX}"
+        history = TableName(self.table.name.schema, self.table.name.name + HISTORY_SUFFIX)
+        places = [rendered(logical(n)).sql for n in (history, self.table.name)]
+        has_history = not is_flat(self.table) or bool(moved(self.state.manifest))
+        ((taken,),) = session.text("SELECT to_regclass(?)::text", [places[0]])
+        if has_history and taken is not None:
+            raise PalimpsestError(
+                Code.DUPLICATE_TABLE,
+                f"the database has a relation {shown}, the name of the history",
+                advice="rename that one first",
+            )
+        found = session.text(_MATERIALIZED, [places[1]])
+        if found:
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f"the materialized view {found[0][0]} reads {self.table.name}, and cannot follow",
+                advice="drop it first, and make it again afterwards",
+            )
 
     @contextmanager
     def out_of_care(self, session: PostgresSession) -> Iterator[None]:

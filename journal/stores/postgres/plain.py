@@ -16,7 +16,13 @@ from journal.errors import PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import ident
 from journal.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
-from journal.stores.postgres.before import Text, indexes_before, same_columns, texts_before
+from journal.stores.postgres.before import (
+    Text,
+    indexes_before,
+    not_kept_from_before,
+    same_columns,
+    texts_before,
+)
 from journal.stores.postgres.text import rendered
 
 _WHOLE_NUMBERS = {"SMALLINT", "INT", "INTEGER", "BIGINT"}
@@ -89,6 +95,7 @@ def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Itera
         yield _reference(plain, key, catalog)
     yield from _comments(plain)
     yield from _indexes(plain)
+    yield from map(Lost, not_kept_from_before(table))
 
 
 def _texts(plain: Plain, texts: Mapping[str, Text]) -> Iterator[Clause]:
