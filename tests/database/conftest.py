@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from gateway.dbapi.connection import Connection
+from journal.database import acceptance
+from tests.support.client import Client
 from tests.support.connections import opening
+from tests.support.dependents import SETUP, Stage
 from tests.support.postgres import Cluster, running
+from tests.support.traces import everything
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +46,18 @@ def connect(url: str) -> Iterator[Callable[..., Connection]]:
 def con(connect: Callable[..., Connection]) -> Connection:
     """One connection."""
     return connect()
+
+
+@pytest.fixture
+def stage(url: str, cluster: Cluster, database: str) -> Iterator[Stage]:
+    """The database with people, and tables that refer to them."""
+    run = Client(url)
+    for sql in SETUP:
+        run(sql)
+
+    def holders(text: str) -> list[str]:
+        held = everything(cluster, database).lower()
+        return [database] if text.lower() in held else []
+
+    yield Stage(run, partial(Client, url), holders, acceptance, "public")
+    run.close()

@@ -16,8 +16,8 @@ from journal.database.journal import DatabaseJournal
 from journal.erasure.requests import Outcome, State
 from journal.erasure.wanted import Wanted
 from tests.database.test_adopt import CLASSIC, CLASSIC_READ, admin, journal
-from tests.database.test_erasing import everything
 from tests.support.postgres import Cluster
+from tests.support.traces import everything
 
 __all__ = ["admin", "journal"]
 GONE = "qz7-gone"

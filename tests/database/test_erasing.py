@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
-import psycopg
 import pytest
 
 import gateway
@@ -16,6 +14,7 @@ from journal.database.journal import DatabaseJournal
 from journal.erasure.wanted import requests
 from journal.jobs.contract import Asked
 from tests.support.postgres import Cluster
+from tests.support.traces import everything
 
 ADA = "ada@example.org"
 
@@ -35,19 +34,6 @@ def people(con: Connection) -> Connection:
     con.execute(f"INSERT INTO p VALUES (200, '{ADA}', 2)")
     con.execute("DELETE FROM p WHERE id = 200")
     return con
-
-
-def everything(cluster: Cluster, database: str) -> str:
-    """Every row of every table of the database, as text."""
-    with psycopg.connect(cluster.conninfo(database)) as admin:
-        tables = admin.execute(
-            "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relkind IN ('r', 'm')"
-            " AND c.relnamespace::regnamespace::text IN ('_palimpsest', 'public')"
-        ).fetchall()
-        found: list[Any] = []
-        for (name,) in tables:
-            found += admin.execute(f"SELECT t::text FROM {name} AS t").fetchall()
-        return "\n".join(str(row[0]) for row in found)
 
 
 def test_an_erasure_leaves_nothing_and_a_receipt(

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
 from gateway.adopting import adopt
 from journal.database import acceptance, retention
-from tests.database.test_erasing import everything
 from tests.support import dependents
 from tests.support.client import Client
-from tests.support.dependents import SETUP, Stage
+from tests.support.dependents import Stage
 from tests.support.dependents_by_date import (
     check_refusals_and_counts,
     check_that_it_looks_again,
 )
 from tests.support.dependents_model import SEEDS, check_any_history
 from tests.support.postgres import Cluster
-
-
-@pytest.fixture
-def run(url: str) -> Iterator[Client]:
-    """A client of an empty database."""
-    client = Client(url)
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def stage(run: Client, url: str, cluster: Cluster, database: str) -> Stage:
-    """The tables in a database."""
-    for sql in SETUP:
-        run(sql)
-
-    def holders(text: str) -> list[str]:
-        held = everything(cluster, database).lower()
-        return [database] if text.lower() in held else []
-
-    return Stage(run, partial(Client, url), holders, acceptance, "public")
+from tests.support.redefined import once_after
 
 
 @pytest.mark.parametrize("check", dependents.CHECKS, ids=lambda check: check.__name__)
@@ -63,8 +41,10 @@ def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.timeout(300)
-def test_any_history(run: Client, seed: int) -> None:
+def test_any_history(url: str, seed: int) -> None:
+    run = Client(url)
     check_any_history(run, seed)
+    run.close()
 
 
 def test_retention_refuses_or_counts(stage: Stage) -> None:
@@ -72,23 +52,16 @@ def test_retention_refuses_or_counts(stage: Stage) -> None:
 
 
 def test_retention_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    rewrite = retention.rewriting.rewrite
-
-    def meanwhile(action: Callable[[], object]) -> None:
-        def beside(*given: Any) -> Any:
-            staged = rewrite(*given)
-            action()
-            return staged
-
-        monkeypatch.setattr(retention.rewriting, "rewrite", beside)
-
-    check_that_it_looks_again(stage, meanwhile)
+    check_that_it_looks_again(
+        stage, partial(once_after, monkeypatch, retention.rewriting, "rewrite")
+    )
 
 
 def test_adopted_journals_are_followed(
-    run: Client, cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch
+    url: str, cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From rows that others wrote to rows that others write while the request is accepted."""
+    run = Client(url)
     names = ("_journal", "version_number", "subsequent_version_number")
     with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
         for table in ("p", "c"):
@@ -101,15 +74,13 @@ def test_adopted_journals_are_followed(
         admin.execute("INSERT INTO p_journal VALUES (1, 0, 10, NULL), (2, 0, 10, NULL)")
         run("INSERT INTO c VALUES (11, 1), (12, 2), (13, NULL)")
         run("UPDATE c SET x = 2 WHERE a = 11")
-        search = acceptance._search
 
-        def slow(*given: Any, **options: Any) -> Any:
-            found = search(*given, **options)
+        def write() -> None:
             admin.execute("INSERT INTO c_journal VALUES (14, 1, 20, NULL)")
-            return found
 
-        monkeypatch.setattr(acceptance, "_search", slow)
+        once_after(monkeypatch, acceptance, "_search", write)
         rows = run("ERASE FROM p WHERE a = 1 ON DEPENDENTS CASCADE")
     assert {row[2]: row[4] for row in rows} == {"public.p": 1, "public.c": 2}
     assert run.sorted("SELECT a FROM c") == [(12,), (13,)]
     assert run.sorted("SELECT a FROM c_journal") == [(12,), (13,)]
+    run.close()

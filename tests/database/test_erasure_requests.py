@@ -24,8 +24,8 @@ from journal.erasure.wanted import Wanted, requests
 from journal.errors import PalimpsestError
 from journal.jobs.contract import Asked
 from journal.version import to_datetime
-from tests.database.test_erasing import everything
 from tests.support.postgres import Cluster
+from tests.support.traces import everything
 
 TOKEN = "qz7-unmistakable-xk9"
 MAIL = f"{TOKEN}@example.org"

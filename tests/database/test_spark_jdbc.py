@@ -18,9 +18,9 @@ from journal.database.spark_filling import FUNCTION, WITHOUT
 from journal.erasure.wanted import Wanted
 from spark_compaction.functions import load_function
 from spark_compaction.jdbc import fill, without
-from tests.database.test_erasing import everything
 from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
+from tests.support.traces import everything
 
 TOKEN = "qz7-unmistakable-xk9"
 _PLACES = ("/usr/share/java/postgresql.jar", "/usr/share/java/postgresql-jdbc4.jar")

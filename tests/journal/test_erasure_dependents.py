@@ -23,6 +23,7 @@ from tests.support.dependents_by_date import (
     check_that_it_looks_again,
 )
 from tests.support.dependents_model import SEEDS, check_any_history
+from tests.support.redefined import once_after
 from tests.support.traces import holders
 
 
@@ -94,13 +95,4 @@ def test_retention_refuses_or_counts(stage: Stage) -> None:
 
 
 def test_retention_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    verified = Retention.verify
-
-    def meanwhile(action: Callable[[], object]) -> None:
-        def beside(*given: Any) -> Any:
-            action()
-            return verified(*given)
-
-        monkeypatch.setattr(Retention, "verify", beside)
-
-    check_that_it_looks_again(stage, meanwhile)
+    check_that_it_looks_again(stage, partial(once_after, monkeypatch, Retention, "verify"))

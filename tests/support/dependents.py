@@ -20,6 +20,7 @@ from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.wanted import Wanted, requests
 from journal.stores.erasure_rows import load_audit
 from tests.support.client import Client
+from tests.support.redefined import once_after
 from tests.support.traces import holders
 
 TOKEN = "Qz7-unmistakable-Xk9"
@@ -271,20 +272,17 @@ def rows_that_come_while_it_is_accepted_go_as_well(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of a new link of a chain, too, while compaction moves what was looked at."""
-    other, search, turns = stage.open(), stage.acceptance._search, iter((1,))
+    other = stage.open()
 
-    def slow(*given: Any, **options: Any) -> Any:
-        found = search(*given, **options)
-        if next(turns, None) is not None:
-            other("INSERT INTO visits VALUES (50, 1, 'new')")
-            other("CALL system.compact('visits')")
-            other("INSERT INTO stays VALUES (50, 1), (50, 2)")
-            other("UPDATE badges SET code = NULL WHERE b = 23")
-            other("UPDATE people SET code = 'c-late' WHERE id = 1")
-            other("INSERT INTO badges VALUES (51, 'c-late', 'new')")
-        return found
+    def write() -> None:
+        other("INSERT INTO visits VALUES (50, 1, 'new')")
+        other("CALL system.compact('visits')")
+        other("INSERT INTO stays VALUES (50, 1), (50, 2)")
+        other("UPDATE badges SET code = NULL WHERE b = 23")
+        other("UPDATE people SET code = 'c-late' WHERE id = 1")
+        other("INSERT INTO badges VALUES (51, 'c-late', 'new')")
 
-    monkeypatch.setattr(stage.acceptance, "_search", slow)
+    once_after(monkeypatch, stage.acceptance, "_search", write)
     expected = {"people": 1, "visits": 4, "stays": 5, "badges": 3}
     assert keys_of(stage.accept(Dependents.CASCADE)) == stage.named(expected)
     assert stage.run.sorted("SELECT k FROM visits") == [(11,), (13,), (14,)]

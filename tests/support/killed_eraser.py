@@ -1,9 +1,10 @@
 """A process that accepts and runs an erasure, and kills itself with SIGKILL at the step it is told.
 
-python -m tests.support.killed_eraser WAREHOUSE STEP TIMES MAIL [DEPENDENTS]
+python -m tests.support.killed_eraser STORE STEP TIMES MAIL [DEPENDENTS]
 
-It dies when it comes to STEP for the TIMES-th time: a cascade comes to most of them once for each
-table. ``none`` lets it come to the end. It says ``accepted`` before it purges.
+STORE is the directory of a warehouse, or the URL of a database. It dies when it comes to STEP for
+the TIMES-th time: a cascade comes to most of them once for each table. ``none`` lets it come to the
+end. It says ``accepted`` before it purges.
 """
 
 from __future__ import annotations
@@ -11,19 +12,28 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import nullcontext
 from itertools import count
 from typing import Any
 
 import gateway
 from gateway.erasers import eraser_of
 from journal.dependents import Dependents
+from journal.embedded.journal import Journal
 from journal.erasure import completion
 from journal.erasure.wanted import Wanted
+from journal.jobs.contract import silent
 from spark_compaction import erasing
 from spark_compaction.local import LocalEngine
 
 BY_TABLE = ("stage", "staged", "swap", "swapped", "retired", "copies", "copied")
 ONCE = ("accept", "receipts", "unmask", "scrub", "closing")
+BY_TABLE_OF_DATABASE = (
+    *("stage", "staged", "swap", "swapped", "recorded"),
+    *("copies", "copied", "reap", "reaped"),
+)
+ONCE_IN_DATABASE = ("accept", "accepted", "receipts", "closing")
+_AFTER = frozenset({"accepted", "staged", "swapped", "recorded", "copied", "reaped"})
 
 
 def _dying(function: Any, times: int, *, after: bool = False) -> Any:
@@ -40,9 +50,10 @@ def _dying(function: Any, times: int, *, after: bool = False) -> Any:
     return call
 
 
-def _arrange(journal: Any, step: str, times: int) -> None:
-    """See to it that the process dies at a step of the purge."""
-    places: dict[str, tuple[Any, str]] = {
+def _in_warehouse(journal: Any) -> dict[str, tuple[Any, str]]:
+    """What a purge calls at its steps."""
+    return {
+        "accept": (journal, "swap_all"),
         "stage": (LocalEngine, "map"),
         "staged": (LocalEngine, "map"),
         "swap": (journal, "swap"),
@@ -55,24 +66,49 @@ def _arrange(journal: Any, step: str, times: int) -> None:
         "scrub": (completion, "copy_live"),
         "closing": (completion, "_closed"),
     }
-    if step != "none":
-        place, name = places[step]
-        survived = step in {"staged", "swapped", "copied"}
-        setattr(place, name, _dying(getattr(place, name), times, after=survived))
 
 
-def main(root: str, step: str, times: str, mail: str, dependents: str = "REPORT") -> None:
+def _in_database(journal: Any) -> dict[str, tuple[Any, str]]:
+    """The same in a database."""
+    from journal.database import copied, erasing, keeping, replacing, rewriting
+
+    return {
+        "accept": (journal, "conclude"),
+        "accepted": (journal, "conclude"),
+        "stage": (rewriting, "rewrite"),
+        "staged": (rewriting, "rewrite"),
+        "swap": (replacing, "swap"),
+        "swapped": (replacing, "swap"),
+        "recorded": (keeping, "follow"),
+        "copies": (copied, "purge"),
+        "copied": (copied, "purge"),
+        "receipts": (erasing, "_purged"),
+        "reap": (replacing, "reap"),
+        "reaped": (replacing, "reap"),
+        "closing": (erasing, "complete"),
+    }
+
+
+def _arrange(journal: Any, step: str, times: int) -> None:
+    """See to it that the process dies at a step."""
+    places = (_in_warehouse if isinstance(journal, Journal) else _in_database)(journal)
+    place, name = places[step]
+    setattr(place, name, _dying(getattr(place, name), times, after=step in _AFTER))
+
+
+def main(store: str, step: str, times: str, mail: str, dependents: str = "REPORT") -> None:
     """Accept a request about an e-mail, purge it, and die on the way."""
-    connection = gateway.connect(f"palimpsest:///{root}", autocommit=True)
+    url = store if "://" in store else f"palimpsest:///{store}"
+    connection = gateway.connect(url, autocommit=True)
     eraser = eraser_of(connection.session)
-    journal: Any = eraser.journal
-    if step == "accept":
-        journal.swap_all = _dying(journal.swap_all, 1)
+    if step in {"accept", "accepted"}:
+        _arrange(eraser.journal, step, 1)
     eraser.accept(Wanted({"email": [mail]}, dependents=Dependents(dependents)), "tester")
     sys.stdout.write("accepted\n")
     sys.stdout.flush()
-    _arrange(journal, step, int(times))
-    erasing.erase(journal, LocalEngine(), "tester")
+    if step != "none":
+        _arrange(eraser.journal, step, int(times))
+    eraser.purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
 
 
 if __name__ == "__main__":
