@@ -75,6 +75,18 @@ def _says(place: Path) -> bool:
     return WHO.encode() in place.read_bytes()
 
 
+def test_no_row_depends_on_an_erased_one(con: Connection) -> None:
+    """There are no foreign keys, so whatever is to become of dependents becomes of none."""
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    with pytest.raises(gateway.NotSupportedError, match="foreign key"):
+        con.execute("CREATE TABLE c (k INTEGER PRIMARY KEY, t INTEGER REFERENCES t)")
+    con.execute("INSERT INTO t VALUES (1), (2), (3), (4)")
+    for number, word in enumerate(("REPORT", "REFUSE", "CASCADE"), 1):
+        sql = f"ERASE FROM t WHERE k = {number} ON DEPENDENTS {word}"
+        assert con.execute(sql).fetchall()[0][1] == "COMPLETED"
+    assert con.execute("SELECT k FROM t").fetchall() == [(4,)]
+
+
 def test_nothing_is_left_of_who_was_erased(con: Connection, tmp_path: Path) -> None:
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR)")
     con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b'), (3, 'c')")

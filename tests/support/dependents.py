@@ -50,6 +50,14 @@ SETUP = (
     f"INSERT INTO visits VALUES (15, 1, '{TOKEN}')",
 )
 TABLES = ("people", "visits", "stays", "badges")
+KINDS = (
+    ("VARCHAR", "'a''b'", "'ä'"),
+    ("TIMESTAMPTZ", "'2020-01-01 00:00:00.123456+02'", "'2021-01-01 00:00:00+00'"),
+    ("DECIMAL(38,10)", "1234567890123456789012345678.0123456789", "2.5"),
+    ("DOUBLE", "1.1", "'NaN'"),
+    ("BLOB", "'\\xAA'::BLOB", "'b'::BLOB"),
+)
+"""Types, and two values of each as SQL."""
 GOING = {"people": 1, "visits": 3, "stays": 3, "badges": 2}
 """How many keys go with the person."""
 
@@ -252,6 +260,21 @@ def names_keep_their_case(stage: Stage) -> None:
     assert run.sorted("SELECT k FROM c") == [(3,), (4,)]
 
 
+def values_of_many_types_are_followed(stage: Stage) -> None:
+    """To rows without a key, too; NULL refers to nothing."""
+    for number, (kind, one, other) in enumerate(KINDS):
+        run, p, c = stage.run, f"p{number}", f"c{number}"
+        run(f"CREATE TABLE {p} (id {kind} PRIMARY KEY, u {kind} UNIQUE, n INT)")
+        run(f"CREATE TABLE {c} (x {kind} REFERENCES {p}, y {kind} REFERENCES {p} (u), m INT)")
+        run(f"INSERT INTO {p} VALUES ({one}, {other}, 1), ({other}, {one}, 2)")
+        run(
+            f"INSERT INTO {c} VALUES ({one}, NULL, 1), ({other}, NULL, 2), (NULL, {one}, 3),"
+            f" (NULL, {other}, 4), (NULL, NULL, 5)"
+        )
+        run(f"ERASE FROM {p} WHERE n = 1 ON DEPENDENTS CASCADE")
+        assert run.sorted(f"SELECT m FROM {c}") == [(2,), (3,), (5,)], kind
+
+
 def who_began_before_cannot_add_a_row_that_refers_to_them(stage: Stage) -> None:
     """Neither to a table from which rows went as well, nor to one that had none."""
     run = stage.run
@@ -332,6 +355,7 @@ CHECKS: tuple[Callable[[Stage], None], ...] = (
     tables_that_erasures_do_not_reach_stop_a_cascade,
     a_table_that_refers_to_itself_is_followed_to_the_end,
     names_keep_their_case,
+    values_of_many_types_are_followed,
     who_began_before_cannot_add_a_row_that_refers_to_them,
 )
 """What holds in every store."""
