@@ -39,19 +39,28 @@ def format_call(store: str) -> Change:
 
 
 def template(dialect: str, sql: str, *names: str) -> Change:
-    """Puts the arguments of a call into a piece of SQL of the store, where ``names`` stand."""
+    """Puts the arguments of a call into a piece of SQL of the store, where ``names`` stand.
+
+    A call with another number of them stays as it is.
+    """
     pattern = sqlglot.parse_one(sql, read=dialect)
 
     def change(node: exp.Expr) -> exp.Expr | None:
-        arguments = list(node.expressions) if isinstance(node, exp.Anonymous) else [node.this]
+        arguments = _arguments(node)
         if len(arguments) != len(names):
             return None
         made = exp.Paren(this=pattern.copy())
-        for column in list(made.find_all(exp.Column)):
+        for column in [c for c in made.find_all(exp.Column) if c.name in names]:
             column.replace(exp.Paren(this=arguments[names.index(column.name)].copy()))
         return made
 
     return change
+
+
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Anonymous):
+        return list(node.expressions)
+    return [e for e in (node.this, node.args.get("expression")) if e is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.postgres import grants
+from journal.stores.postgres.lacking import lacking
 
 SEGMENT_LOST = "58M01"
 """The state of errors of a Greenplum coordinator that does not reach a segment."""
@@ -134,6 +135,11 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
             f"a row to be written would be twice in the journal: {text}",
             advice="somebody else wrote to it; palimpsest verify shows which rows",
         )
+    missing = lacking(text) if code is Code.UNKNOWN_FUNCTION else None
+    if missing is not None:
+        name, advice = missing
+        what = f"a PostgreSQL store has no function {name}, or none for these types"
+        return PalimpsestError(Code.NOT_SUPPORTED, what, advice=advice)
     if code is Code.STORE_LOST:
         what = "a segment" if sqlstate == SEGMENT_LOST else "the server"
         text = f"the connection to {what} was lost: {text.splitlines()[0] if text else ''}"

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
-import sqlglot
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.stores.blob_literals import literal_bytes
 from journal.stores.calls import Calls, Change, format_call, refused, template
-from journal.stores.postgres import moments
+from journal.stores.postgres import aggregates, elements, formats, moments, texts
 
 _RENAMED = {
     "strlen": "octet_length",
-    "list_aggregate": "list_aggregate",
     "ucase": "upper",
     "lcase": "lower",
     "gen_random_uuid": "gen_random_uuid",
     "make_date": "make_date",
     "today": "current_date",
+    "uuidv4": "gen_random_uuid",
+    "array_push_back": "array_append",
 }
 """Functions that take the same arguments under another name."""
 
@@ -37,11 +37,10 @@ _MEANS: dict[type[exp.Expr], str] = {
     exp.VariancePop: "var_pop",
 }
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
-_GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
+_DONE = "palimpsest_done"
 _FAIL = _template("_palimpsest.fail(x)", "x")
 _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
-_SHA256 = _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
 
@@ -128,68 +127,15 @@ def _bytes(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _in_list(node: exp.Expr) -> exp.Expr | None:
-    """A value in a list is found or not, whatever NULLs the list has."""
-    held = node.args.get("field")
-    if held is None:
+def _logarithm(node: exp.Expr) -> exp.Expr | None:
+    """To a base, which PostgreSQL has for NUMERIC alone, it is a DOUBLE all the same."""
+    if node.expression is None or node.meta.get(_DONE):
         return None
-    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
-    if isinstance(held, exp.Array) and not held.expressions:
-        return exp.Paren(this=exp.Case().when(known, exp.false()))
-    is_there = exp.Not(this=exp.Is(this=held, expression=exp.Null()))
-    equal = exp.EQ(this=node.this.copy(), expression=exp.Anonymous(this="ANY", expressions=[held]))
-    found = exp.Coalesce(this=equal, expressions=[exp.false()])
-    return exp.Paren(this=exp.Case().when(exp.And(this=known, expression=is_there), found))
-
-
-def _empty_list(node: exp.Expr) -> exp.Expr | None:
-    """An empty list beside another value is of its type, which PostgreSQL asks to be told."""
-    if node.expressions or not isinstance(node.parent, exp.Coalesce | exp.EQ | exp.NEQ):
-        return None
-    return exp.Literal.string("{}")
-
-
-def _index(node: exp.Expr) -> exp.Expr | None:
-    """Elements are counted from the end by what is below zero, and by a row's own number.
-
-    PostgreSQL takes the element of what a call gives only behind parentheses.
-    """
-    place = node.expressions[0] if len(node.expressions) == 1 else None
-    if place is None or isinstance(place, exp.Literal | exp.Slice):
-        if isinstance(node.this, exp.Func):
-            node.set("this", exp.Paren(this=node.this))
-        return None
-    if node.args.get("offset") == 1:
-        return None
-    assert isinstance(node, exp.Bracket)
-    # What sqlglot has taken from the number, if its type was plain, is in it again.
-    (number,) = _GENERATOR.bracket_offset_expressions(node)
-    behind = exp.Add(this=_length(node.this), expression=exp.Literal.number(1))
-    from_end = exp.Add(this=behind, expression=exp.Paren(this=number.copy()))
-    is_back = exp.LT(this=exp.Paren(this=number.copy()), expression=exp.Literal.number(0))
-    counted = exp.Case().when(is_back, from_end).else_(number.copy())
-    return exp.Bracket(this=exp.Paren(this=node.this.copy()), expressions=[counted], offset=1)
-
-
-def _length(of: exp.Expr) -> exp.Expr:
-    """How many elements a list has."""
-    return exp.Anonymous(this="length", expressions=[of.copy()])
-
-
-def _array_size(node: exp.Expr) -> exp.Expr | None:
-    """Without a dimension an empty list has none of them, and not NULL."""
-    return None if node.args.get("expression") else _length(node.this)
-
-
-def _contains(node: exp.Expr) -> exp.Expr | None:
-    """A list that is NULL is not known to have anything, nor anything to have NULL."""
-    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
-    # Compared first: from that the server learns the type of a parameter.
-    equal = exp.EQ(this=node.expression.copy(), expression=held)
-    unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
-                        for e in (node.this, node.expression)))  # fmt: skip
-    found = exp.Case().when(equal, exp.true()).when(unknown, exp.Null()).else_(exp.false())
-    return exp.Paren(this=found)
+    made = node.copy()
+    made.meta[_DONE] = True
+    for name in ("this", "expression"):
+        made.set(name, exp.cast(made.args[name], "DECIMAL"))
+    return exp.cast(made, "DOUBLE")
 
 
 def _bucket(node: exp.Expr) -> exp.Expr | None:
@@ -209,14 +155,19 @@ def _scientific(node: exp.Expr) -> exp.Expr | None:
 _LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
 _BY_NAME: dict[str, Change] = {
     **moments.BY_NAME,
+    **elements.BY_NAME,
+    **texts.BY_NAME,
+    **aggregates.BY_NAME,
     "make_timestamptz": _instant,
     "error": _FAIL,
     "epoch_us": _MICROSECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
+    "multiply": _template("x * y", "x", "y"),
+    "add": _template("x + y", "x", "y"),
+    "subtract": _template("x - y", "x", "y"),
+    "even": _template("CAST(SIGN(x) * CEIL(ABS(x) / 2.0) * 2 AS DOUBLE PRECISION)", "x"),
     "log2": _template("CAST(LOG(2, CAST(x AS NUMERIC)) AS DOUBLE PRECISION)", "x"),
-    "unicode": _template("CASE WHEN x = '' THEN -1 ELSE ASCII(x) END", "x"),
-    "sha256": _SHA256,
     "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
     "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
     "read_csv_auto": _refused("files to read", "load the file with COPY .. FROM"),
@@ -228,11 +179,13 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **dict.fromkeys(_MEANS, _mean),
     exp.Filter: _mean,
     exp.Round: _rounded,
+    exp.Sign: _template("CAST(SIGN(x) AS SMALLINT)", "x"),
+    exp.IsInf: _template("ABS(CAST(x AS DOUBLE PRECISION)) = 'Infinity'", "x"),
+    exp.Log: _logarithm,
+    exp.StrToTime: formats.read,
+    exp.TimeToStr: formats.written,
     exp.Window: _mean,
     exp.Cast: _bytes,
-    exp.Array: _empty_list,
-    exp.Bracket: _index,
-    exp.In: _in_list,
     exp.Literal: _scientific,
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),
@@ -241,12 +194,14 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.IsNan: _is_nan,
     exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
     **moments.BY_CLASS,
-    exp.ArraySize: _array_size,
-    exp.ArrayContains: _contains,
+    **elements.BY_CLASS,
+    **texts.BY_CLASS,
+    **aggregates.BY_CLASS,
     exp.DateBin: _bucket,
     exp.DateFromParts: lambda node: exp.Anonymous(
         this="make_date", expressions=[node.args[part] for part in ("year", "month", "day")]
     ),
+    exp.JSONObject: _refused("json_object", "use PostgreSQL's json_build_object"),
     exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
     exp.Lambda: _LAMBDA,
     exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),

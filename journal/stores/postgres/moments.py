@@ -58,14 +58,6 @@ def _extract(node: exp.Expr) -> exp.Expr | None:
     return _SECOND(exp.Hour(this=node.expression)) if is_second else None
 
 
-def _local(node: exp.Expr) -> exp.Expr | None:
-    """A moment that is read from a text has no time zone, unless the text has one."""
-    how = node.args.get("format")
-    if isinstance(node.parent, exp.Cast) or how is None or "%z" in how.name or "OF" in how.name:
-        return None
-    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP))
-
-
 def _difference(node: exp.Expr) -> exp.Expr | None:
     """The difference in decades and more is one of years, each divided first."""
     unit = node.args.get("unit")
@@ -113,7 +105,38 @@ def _since_1970(node: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="epoch_ms", expressions=[node.this])
 
 
+_INTERVALS = {
+    "to_milliseconds": "1 millisecond",
+    "to_microseconds": "1 microsecond",
+    "to_seconds": "1 second",
+    "to_minutes": "1 minute",
+    "to_hours": "1 hour",
+    "to_weeks": "7 days",
+    "to_months": "1 month",
+    "to_quarters": "3 months",
+    "to_years": "1 year",
+    "to_decades": "10 years",
+    "to_centuries": "100 years",
+    "to_millennia": "1000 years",
+}
 BY_NAME: dict[str, Change] = {
+    **{name: _template(f"x * INTERVAL '{one}'", "x") for name, one in _INTERVALS.items()},
+    **{name: _part(name) for name in ("century", "decade", "millennium", "isoyear")},
+    "millisecond": _part("MILLISECONDS"),
+    "microsecond": _part("MICROSECONDS"),
+    "nanosecond": _template("CAST(EXTRACT(MICROSECONDS FROM x) * 1000 AS BIGINT)", "x"),
+    "epoch_ns": _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT) * 1000", "x"),
+    "era": _template("CAST(EXTRACT(YEAR FROM x) > 0 AS INTEGER)", "x"),
+    "yearweek": _template(
+        "CAST(EXTRACT(ISOYEAR FROM x) * 100 + EXTRACT(WEEK FROM x) AS BIGINT)", "x"
+    ),
+    "days_in_month": _template(
+        "CAST(EXTRACT(DAY FROM DATE_TRUNC('MONTH', x) + INTERVAL '1 month'"
+        " - INTERVAL '1 day') AS BIGINT)",
+        "x",
+    ),
+    "make_timestamp_ms": _template("TIMESTAMP '1970-01-01' + x * INTERVAL '1 millisecond'", "x"),
+    "get_current_timestamp": lambda node: exp.Anonymous(this="now"),
     "date_part": _date_part,
     "datepart": _date_part,
     "date_diff": _difference_in,
@@ -122,6 +145,11 @@ BY_NAME: dict[str, Change] = {
 }
 BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Extract: _extract,
+    exp.ToDays: _template("x * INTERVAL '1 day'", "x"),
+    exp.Year: _part("YEAR"),
+    exp.Month: _part("MONTH"),
+    exp.Day: _part("DAY"),
+    exp.DayOfMonth: _part("DAY"),
     exp.Hour: _part("HOUR"),
     exp.Minute: _part("MINUTE"),
     exp.Second: _SECOND,
@@ -134,6 +162,5 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Dayname: _template("TO_CHAR(x, 'FMDay')", "x"),
     exp.Monthname: _template("TO_CHAR(x, 'FMMonth')", "x"),
     exp.DateDiff: _difference,
-    exp.StrToTime: _local,
     exp.UnixToTime: _since_1970,
 }

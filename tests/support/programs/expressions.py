@@ -50,9 +50,8 @@ def _of_kind(rng: random.Random, scope: Scope, kind: Kind, depth: int) -> str:
             choices += [f"({name}).p" for name in scope.of("struct")]
         case "text":
             choices = [f"upper({inner})", f"({inner} || 'z')", f"substr({inner}, 1, 1)"]
-            choices += [
-                f"CAST({name} AS VARCHAR)" for name in scope.of("int", "bool", "date", "list")
-            ]
+            choices += [f"CAST({name} AS VARCHAR)" for name in scope.of("int", "bool", "date")]
+            choices += [f"CAST({name} AS VARCHAR /* list */)" for name in scope.of("list")]
             choices += [f"struct_extract({name}, 'q')" for name in scope.of("struct")]
         case "float":
             choices = [f"({inner} + 0.5)", f"({inner} / 2)"]

@@ -1,0 +1,190 @@
+"""Functions of lists that PostgreSQL has under another name or form. Pure.
+
+A list is an array there. What looks at its elements is a query over them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import sqlglot
+from sqlglot import exp
+
+from journal.stores.calls import Change, refused, template
+
+_template = partial(template, "postgres")
+_GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
+
+
+def _in_list(node: exp.Expr) -> exp.Expr | None:
+    """A value in a list is found or not, whatever NULLs the list has."""
+    held = node.args.get("field")
+    if held is None:
+        return None
+    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+    if isinstance(held, exp.Array) and not held.expressions:
+        return exp.Paren(this=exp.Case().when(known, exp.false()))
+    is_there = exp.Not(this=exp.Is(this=held, expression=exp.Null()))
+    equal = exp.EQ(this=node.this.copy(), expression=exp.Anonymous(this="ANY", expressions=[held]))
+    found = exp.Coalesce(this=equal, expressions=[exp.false()])
+    return exp.Paren(this=exp.Case().when(exp.And(this=known, expression=is_there), found))
+
+
+def _empty_list(node: exp.Expr) -> exp.Expr | None:
+    """An empty list beside another value is of its type, which PostgreSQL asks to be told."""
+    if node.expressions or not isinstance(node.parent, exp.Coalesce | exp.EQ | exp.NEQ):
+        return None
+    return exp.Literal.string("{}")
+
+
+def _index(node: exp.Expr) -> exp.Expr | None:
+    """Elements are counted from the end by what is below zero, and by a row's own number.
+
+    PostgreSQL takes the element of what a call gives only behind parentheses.
+    """
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if isinstance(place, exp.Slice):
+        return _slice(node, place)
+    if place is None or isinstance(place, exp.Literal):
+        if isinstance(node.this, exp.Func):
+            node.set("this", exp.Paren(this=node.this))
+        return None
+    if node.args.get("offset") == 1:
+        return None
+    assert isinstance(node, exp.Bracket)
+    # What sqlglot has taken from the number, if its type was plain, is in it again.
+    (number,) = _GENERATOR.bracket_offset_expressions(node)
+    return _at(node.this, number)
+
+
+def _at(held: exp.Expr, number: exp.Expr) -> exp.Expr:
+    """The element of a list at a place."""
+    counted = number.copy() if isinstance(number, exp.Literal) else _counted(held, number)
+    return exp.Bracket(this=exp.Paren(this=held.copy()), expressions=[counted], offset=1)
+
+
+def _counted(held: exp.Expr, number: exp.Expr) -> exp.Expr:
+    """A place in a list, counted from its end where it is below zero."""
+    behind = exp.Add(this=_length(held), expression=exp.Literal.number(1))
+    from_end = exp.Add(this=behind, expression=exp.Paren(this=number.copy()))
+    is_back = exp.LT(this=exp.Paren(this=number.copy()), expression=exp.Literal.number(0))
+    return exp.Case().when(is_back, from_end).else_(number.copy())
+
+
+def _length(of: exp.Expr) -> exp.Expr:
+    """How many elements a list has."""
+    return exp.Anonymous(this="length", expressions=[of.copy()])
+
+
+def _array_size(node: exp.Expr) -> exp.Expr | None:
+    """Without a dimension an empty list has none of them, and not NULL."""
+    return None if node.args.get("expression") else _length(node.this)
+
+
+def _contains(node: exp.Expr) -> exp.Expr | None:
+    """A list that is NULL is not known to have anything, nor anything to have NULL."""
+    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
+    # Compared first: from that the server learns the type of a parameter.
+    equal = exp.EQ(this=node.expression.copy(), expression=held)
+    unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
+                        for e in (node.this, node.expression)))  # fmt: skip
+    found = exp.Case().when(equal, exp.true()).when(unknown, exp.Null()).else_(exp.false())
+    return exp.Paren(this=found)
+
+
+_STEPS = refused("PostgreSQL", "parts of lists in steps", "unnest the list WITH ORDINALITY")
+
+
+def _slice(node: exp.Expr, place: exp.Slice) -> exp.Expr | None:
+    """Ends of a part are counted from the end of the list where they are below zero."""
+    if place.args.get("step") is not None:
+        return _STEPS(node)
+    for name in ("this", "expression"):
+        bound = place.args.get(name)
+        if bound is None or isinstance(bound, exp.Literal):
+            continue
+        place.set(name, _counted(node.this, bound))
+    node.set("this", exp.Paren(this=node.this))
+    return None
+
+
+def _over(value: str, more: str = "") -> Change:
+    """One value of the elements ``v`` of a list, at their places ``n``."""
+    rows = "FROM UNNEST(x) WITH ORDINALITY AS u(v, n)"
+    return _template(f"(SELECT {value} {rows} {more})", "x")
+
+
+def _listed(query: str) -> Change:
+    """A list of what a query finds; NULL of a list that is NULL."""
+    return _template(f"CASE WHEN NOT x IS NULL THEN ARRAY({query}) END", "x")
+
+
+def _if_known(value: str) -> Change:
+    """The same of a list that is not NULL."""
+    query = f"(SELECT {value} FROM UNNEST(x) AS u(v))"  # noqa: S608 - constants
+    return _template(f"CASE WHEN NOT x IS NULL THEN {query} END", "x")
+
+
+def _element(node: exp.Expr) -> exp.Expr | None:
+    """An element by its place, as in brackets."""
+    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 2:
+        return None
+    return _at(*node.expressions)
+
+
+def _numbers(node: exp.Expr) -> exp.Expr | None:
+    """A list of numbers, or of moments; in FROM they are rows."""
+    if isinstance(node.parent, exp.From | exp.Table | exp.Lateral | exp.Join | exp.Alias):
+        place = node.parent if not isinstance(node.parent, exp.Alias) else node.parent.parent
+        if not isinstance(place, exp.Select):
+            return None
+    rows = exp.select(exp.Star()).from_(exp.Table(this=node.copy()))
+    return exp.Anonymous(this="ARRAY", expressions=[rows])
+
+
+_LIST_FIRST = _over("v", "ORDER BY n LIMIT 1")
+_DISTINCT = _listed("SELECT DISTINCT v FROM UNNEST(x) AS u(v) WHERE NOT v IS NULL")
+_REVERSED = _listed("SELECT v FROM UNNEST(x) WITH ORDINALITY AS u(v, n) ORDER BY n DESC")
+_POSITION = _template("ARRAY_POSITION(x, y)", "x", "y")
+_HAS_ALL = _template("x @> y", "x", "y")
+_HAS_ANY = _template("x && y", "x", "y")
+BY_NAME: dict[str, Change] = {
+    "list_sum": _over("SUM(v)"),
+    "list_avg": _over("CAST(AVG(v) AS DOUBLE PRECISION)"),
+    "list_count": _if_known("COUNT(v)"),
+    "list_unique": _if_known("COUNT(DISTINCT v)"),
+    "array_unique": _if_known("COUNT(DISTINCT v)"),
+    "list_any_value": _over("v", "WHERE NOT v IS NULL ORDER BY n LIMIT 1"),
+    "list_first": _LIST_FIRST,
+    "list_last": _over("v", "ORDER BY n DESC LIMIT 1"),
+    "list_string_agg": _over("STRING_AGG(CAST(v AS TEXT), ',' ORDER BY n)"),
+    "list_reverse": _REVERSED,
+    "array_distinct": _DISTINCT,
+    "list_position": _POSITION,
+    "list_indexof": _POSITION,
+    "array_indexof": _POSITION,
+    "list_has_all": _HAS_ALL,
+    "array_has_all": _HAS_ALL,
+    "array_has_any": _HAS_ANY,
+    "list_extract": _element,
+    "list_element": _element,
+    "array_extract": _element,
+    "array_push_front": _template("ARRAY_PREPEND(y, x)", "x", "y"),
+    "array_to_string_comma_default": _template("ARRAY_TO_STRING(x, ',')", "x"),
+    "list_cat": lambda node: exp.ArrayConcat(
+        this=node.expressions[0], expressions=node.expressions[1:]
+    ),
+    "list_pack": lambda node: exp.Array(expressions=list(node.expressions)),
+}
+BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.Array: _empty_list,
+    exp.ArrayContains: _contains,
+    exp.ArrayDistinct: _DISTINCT,
+    exp.ArrayMax: _over("MAX(v)"),
+    exp.ArrayMin: _over("MIN(v)"),
+    exp.ArrayReverse: _REVERSED,
+    exp.ArraySize: _array_size,
+    exp.Bracket: _index,
+    exp.GenerateSeries: _numbers,
+    exp.In: _in_list,
+}
