@@ -77,10 +77,14 @@ class Followed:
 
 @dataclass(slots=True)
 class _Link:
-    """A foreign key that is followed: the values looked for, in what pieces here, and in copies."""
+    """A foreign key that is followed: the values looked for, in what pieces here, and in copies.
+
+    ``of`` is how many keys of the parent the values are of.
+    """
 
     reference: Reference
     values: pa.Table | None = None
+    of: int = 0
     pieces: set[str] = field(default_factory=set)
     heads: bool = False
     in_copies: int = 0
@@ -172,9 +176,12 @@ class Follower(Generic[G]):
         """Look for rows that refer to what goes; True if some were not known yet."""
         child = reference.child
         link = self._link(reference)
-        values = self._values(session, state, reference)
         before = 0 if link.values is None else link.values.num_rows
-        link.values = _distinct(session, _kinds_of(reference), link.values, values)
+        count = self._count(reference.parent)
+        if link.values is None or link.of < count or _is_by_value(reference):
+            values = self._values(session, state, reference)
+            link.values = _distinct(session, _kinds_of(reference), link.values, values)
+            link.of = count
         grown = link.values.num_rows > before
         with self.ground.here(session, state, child) as lying:
             skipped: set[str] = set() if grown else link.pieces

@@ -19,6 +19,7 @@ from tests.support.dependents_by_date import (
     check_that_it_looks_again,
 )
 from tests.support.dependents_model import SEEDS, check_any_history
+from tests.support.dependents_writers import check_that_no_child_is_left
 from tests.support.postgres import Cluster
 from tests.support.redefined import once_after
 
@@ -37,6 +38,11 @@ def test_copies_as_in_every_store(
 
 def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     dependents.rows_that_come_while_it_is_accepted_go_as_well(stage, monkeypatch)
+
+
+@pytest.mark.timeout(300)
+def test_writers_beside(stage: Stage) -> None:
+    check_that_no_child_is_left(stage)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
