@@ -1,4 +1,4 @@
-"""Versions of PostgreSQL: the oldest and the newest that are taken, and those that are too old.
+"""Versions of PostgreSQL, for a store or a catalog: the oldest and newest taken, and older ones.
 
 Servers of other versions than the installed one are fetched where that was asked for; those of
 Greenplum 6 and HAWQ cannot be had, so what they say of themselves is said by ``old_server``.
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 import gateway
+from journal.errors import Code, PalimpsestError
+from journal.stores.beside.engine import CatalogDatabase
 from tests.support.old_server import OldServer
 from tests.support.postgres import Cluster, running
 
@@ -48,10 +50,30 @@ def test_what_says_that_it_is_too_old_is_refused(version: str, number: int, unkn
         assert server.refused == 1
 
 
+def _assert_refused_for_a_catalog(where: str, version: str) -> None:
+    catalog = CatalogDatabase(where)
+    with pytest.raises(PalimpsestError, match="older than PostgreSQL 12") as raised:
+        with catalog.writing():
+            pass
+    catalog.close()
+    assert raised.value.code is Code.NOT_SUPPORTED
+    assert version in str(raised.value)
+    assert "sqlite:///file" in str(raised.value)
+
+
+@pytest.mark.parametrize(("version", "number", "unknown"), OLD)
+def test_a_catalog_is_not_kept_where_it_is_too_old(version: str, number: int, unknown: str) -> None:
+    with OldServer(version, number, unknown, distributes=True) as server:
+        url = f"postgresql+psycopg://tester@127.0.0.1:{server.port}/x"
+        _assert_refused_for_a_catalog(url, version.split()[1])
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("other", ["9.6", "11"], indirect=True)
 def test_a_server_that_is_too_old_is_refused(other: Cluster) -> None:
     _assert_refused(other.url("postgres"), "PostgreSQL ")
+    where = other.url("postgres").removeprefix("palimpsest+")
+    _assert_refused_for_a_catalog(where.replace("postgresql:", "postgresql+psycopg:"), ".")
 
 
 @pytest.mark.timeout(600)

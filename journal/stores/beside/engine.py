@@ -7,7 +7,8 @@ beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import QueuePool
 
 from journal.errors import Code, PalimpsestError
+from journal.stores.postgres.server import OLDEST
 from journal.stores.silence import SILENCE_S, limits, of_server
 
 CatalogConnection = Connection
@@ -24,6 +26,7 @@ CatalogConnection = Connection
 _BUSY_S = 30.0
 _CONNECT_S = 10
 _LIBPQ = frozenset({"psycopg", "psycopg2"})
+_SETTING = re.compile(r"-c (\w+)=")
 _CONNECTIONS = 16
 
 
@@ -64,6 +67,8 @@ class CatalogDatabase:
         if self._is_sqlite:
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
+        elif self._url.get_driver_name() in _LIBPQ:
+            sa.event.listen(engine, "do_connect", _connect_to_postgres)
         return engine
 
     @contextmanager
@@ -148,6 +153,34 @@ def _bad_url(why: str) -> PalimpsestError:
         Code.URL,
         f"the URL of the catalog will not do: {why}",
         advice="give ?catalog=sqlite:///file.db or ?catalog=postgresql+psycopg://user@host/db",
+    )
+
+
+def _connect_to_postgres(
+    dialect: sa.Dialect, record: object, given: Sequence[Any], options: dict[str, Any]
+) -> Any:
+    """A connection to a server that is young enough; raises NOT_SUPPORTED for others.
+
+    Old ones refuse settings of ours before they can be asked how old they are.
+    """
+    try:
+        return _young_enough(dialect.connect(*given, **options))
+    except dialect.loaded_dbapi.Error as error:
+        if any(name in str(error) for name in _SETTING.findall(str(options.get("options", "")))):
+            bare = {k: v for k, v in options.items() if k != "options"}
+            _young_enough(dialect.connect(*given, **bare)).close()
+        raise
+
+
+def _young_enough(connection: Any) -> Any:
+    if connection.info.server_version >= OLDEST:
+        return connection
+    shown = connection.info.parameter_status("server_version")
+    connection.close()
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"the catalog's server is older than PostgreSQL 12, or made from an older one: {shown}",
+        advice="keep the catalog in PostgreSQL 12 or later, or in a file: ?catalog=sqlite:///file",
     )
 
 

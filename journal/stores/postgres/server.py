@@ -19,7 +19,8 @@ ASK = (
     " AND relnamespace = 11), current_setting('server_version_num')::integer, version()"
 )
 """Eleven is ``pg_catalog`` in every version; the table is in Greenplum and what came of it."""
-_OLDEST = 120_000
+OLDEST = 120_000
+"""The first version that is taken, as servers tell it in a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ GREENPLUM = Abilities(True, False, False, False, False, "SELECT txid_current()::
 def abilities(answer: Sequence[Any]) -> Abilities:
     """What a server can do that has given this answer; raises NOT_SUPPORTED for an old one."""
     distributes, number, shown = answer
-    if number < _OLDEST:
+    if number < OLDEST:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the server is older than PostgreSQL 12, or made from an older one: {shown}",
