@@ -81,7 +81,7 @@ class HiveCarrier:
             for rows in session.batches_from_spark(query, columns, carried.BATCH_ROWS):
                 local = session.local
                 local.show_arrow(_PART, session.typed(rows, columns))
-                held = held_relation(local, _PART).rows
+                held = held_relation(local, _PART, session.connection.engine).rows
                 local.hide(_PART)
                 texts = list(zip(*held, strict=True))
                 yield pa.table([pa.array(t, pa.string()) for t in texts], schema=schema)

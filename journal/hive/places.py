@@ -153,7 +153,8 @@ class Places:
     def _local_rows(self, table: exp.Table) -> exp.Query | None:
         if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
             self.show_catalog()
-            return held_relation(self._local(), f"{STORE_SCHEMA}.{table.name}").query()
+            name = f"{STORE_SCHEMA}.{table.name}"
+            return held_relation(self._local(), name, self._engine).query()
         if table.db or is_cte(table) or fold(table.name) not in self._names:
             return None
         return self._held_rows(table).query()
@@ -162,7 +163,7 @@ class Places:
         name = fold(table.name)
         held = self._held.get(name)
         if held is None:
-            held = self._held[name] = held_relation(self._local(), table.name)
+            held = self._held[name] = held_relation(self._local(), table.name, self._engine)
         return held
 
     def show_catalog(self) -> None:

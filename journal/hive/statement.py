@@ -230,7 +230,7 @@ def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: 
     local = session.local
     local.show_arrow(_INCOMING, rows)
     try:
-        held = held_relation(local, _INCOMING)
+        held = held_relation(local, _INCOMING, session.connection.engine)
     finally:
         local.hide(_INCOMING)
     for start in range(0, len(held.rows), INLINE_ROWS_MAX):

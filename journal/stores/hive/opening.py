@@ -40,6 +40,10 @@ _HIVE_SETTINGS = {
     "hive.default.nulls.last": "false",
     # Its timestamps have no zone; instants are written in this one.
     "hive.local.time.zone": "UTC",
+    # Columns of a result are called what the query calls them, without their table.
+    "hive.resultset.use.unique.column.names": "false",
+    # Dates before 1582 are those that everybody else reads in the files.
+    "hive.parquet.date.proleptic.gregorian": "true",
     # What it makes of comparisons and of outer joins misses rows (docs/adr/0044).
     "hive.optimize.point.lookup": "false",
     "hive.auto.convert.anti.join": "false",

@@ -18,6 +18,8 @@ from journal.plan import Query
 from journal.relations import column, ident
 from journal.stores.base import ResultColumn
 from journal.stores.duckdb.store import DuckDBSession
+from journal.stores.hive.bounds import check_bounds
+from journal.stores.hive.engine import Engine
 from journal.stores.hive.types import spark_type
 
 _T = exp.DType
@@ -52,8 +54,11 @@ class HeldRelation:
         return exp.select(*outputs).from_(source.subquery("held"))
 
 
-def held_relation(session: DuckDBSession, name: str) -> HeldRelation:
-    """A relation of the local session, read whole."""
+def held_relation(session: DuckDBSession, name: str, engine: Engine) -> HeldRelation:
+    """A relation of the local session, read whole.
+
+    Raises OUT_OF_RANGE for a value that a store of this engine would not hold.
+    """
     source = exp.select("*").from_(exp.to_table(name))
     columns = tuple(session.describe(Query(source, ()), {}))
     outputs = [
@@ -64,6 +69,7 @@ def held_relation(session: DuckDBSession, name: str) -> HeldRelation:
     rows: list[tuple[str | None, ...]] = []
     while part := session.fetch_many(_READ_ROWS):
         rows += part
+    check_bounds([(found.name, _kind(found.type)) for found in columns], rows, engine)
     return HeldRelation(columns, rows)
 
 
@@ -79,7 +85,9 @@ def _text(kind: str, value: exp.Expr) -> exp.Expr:
         case found if found in _BYTES:
             return exp.Anonymous(this="hex", expressions=[value])
         case _T.TIMESTAMPTZ | _T.TIMESTAMPLTZ:
-            value = exp.Anonymous(this="epoch_us", expressions=[value])
+            # What is infinite has no microseconds, and is no NULL.
+            since = exp.Anonymous(this="epoch_us", expressions=[value.copy()])
+            return exp.Coalesce(this=exp.cast(since, "TEXT"), expressions=[exp.cast(value, "TEXT")])
         case found if found in _NESTED:
             value = exp.Anonymous(this="to_json", expressions=[value])
     return exp.cast(value, "TEXT")

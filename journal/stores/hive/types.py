@@ -102,9 +102,18 @@ class Kind:
     convert: Callable[[Any], Any] | None = None
 
     def values(self, column: list[Any]) -> list[Any]:
-        """Python values of what arrived, nulls kept."""
+        """Python values of what arrived, nulls kept; raises OUT_OF_RANGE where there is none."""
         convert = self.convert
-        return column if convert is None else [None if v is None else convert(v) for v in column]
+        if convert is None:
+            return column
+        try:
+            return [None if v is None else convert(v) for v in column]
+        except (ValueError, ArithmeticError) as error:
+            raise PalimpsestError(
+                Code.OUT_OF_RANGE,
+                f"the server gave a value that is no {self.name} of the years 1 to 9999: {error}",
+                advice="CAST it to VARCHAR in the query",
+            ) from error
 
 
 def whole_type(word: str, kind: str) -> str:
