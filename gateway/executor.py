@@ -228,6 +228,7 @@ class Executor:
             swift=asked.swift,
             recalled=asked.recalled,
             references=self._journal.keeps_references,
+            column_name=self._journal.column_name,
             job_kinds=known.names,
             limits=settings.limits,
         )

@@ -159,6 +159,9 @@ class OpenJournal(Protocol):
     def keeps_references(self) -> bool:
         """True if tables may have foreign keys: commits check them against what others did."""
 
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name: the same, unless the store lacks it."""
+
     @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""

@@ -117,8 +117,8 @@ class RewriteContext:
 
     ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
     given the rows they look up by key; see ``StatementPlan``. ``references`` says that the store
-    enforces foreign keys. ``job_kinds`` names the jobs a policy may schedule; where it names none,
-    any is taken.
+    enforces foreign keys; ``column_name`` is what its journals call a new column. ``job_kinds``
+    names the jobs a policy may schedule; where it names none, any is taken.
     """
 
     catalog: CatalogSnapshot
@@ -136,6 +136,7 @@ class RewriteContext:
     swift: bool = False
     recalled: bool = False
     references: bool = True
+    column_name: Callable[[str], str] = str
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
 

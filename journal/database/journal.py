@@ -94,6 +94,10 @@ class DatabaseJournal:
         """Whether tables may have foreign keys."""
         return True
 
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return name
+
     @property
     def place(self) -> str:
         """The database, for people."""

@@ -377,6 +377,10 @@ class Journal:
         """Whether tables may have foreign keys."""
         return True
 
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return name
+
     @property
     def place(self) -> str:
         """Where the journals lie, for people."""

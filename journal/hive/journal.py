@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -45,7 +46,7 @@ from journal.stores.beside.engine import CatalogConnection, CatalogDatabase
 from journal.stores.catalog_format import StateRow
 from journal.stores.duckdb.file import DuckDBStore
 from journal.stores.duckdb.store import DuckDBSession
-from journal.stores.hive import layout, plain
+from journal.stores.hive import column_names, layout, plain
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.row_layout import fields_of
 from journal.transaction import Transaction, staged_files
@@ -127,6 +128,10 @@ class HiveJournal:
     def keeps_references(self) -> bool:
         """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
         return False
+
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return column_names.column_name(name, self.store.engine)
 
     @property
     def place(self) -> str:
@@ -310,10 +315,9 @@ class HiveJournal:
             time.sleep(_CONFIRM_PAUSE_S)
         raise error
 
-    @contextmanager
-    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> Iterator[HiveStatement]:
+    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> NoReturn:
         """Never called: see ``takes_direct``."""
-        yield from _no_direct()
+        raise AssertionError("a Hive store takes no direct writes")
 
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
@@ -394,7 +398,3 @@ class HiveJournal:
         self.local.close()
         self._scratch.close()
         self.catalog.close()
-
-
-def _no_direct() -> Iterator[HiveStatement]:
-    raise AssertionError("a Hive store takes no direct writes")

@@ -6,7 +6,7 @@ their values from an expression over the old ones, and which must be checked in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -60,9 +60,10 @@ class Alteration:
     properties: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(table: Table) -> Alteration:
+    def of(table: Table, column_name: Callable[[str], str]) -> Alteration:
         """An alteration that has changed nothing yet."""
-        return Alteration(table, Draft.of(table), properties=dict(table.properties))
+        draft = Draft.of(table, column_name)
+        return Alteration(table, draft, properties=dict(table.properties))
 
     def set_property(self, name: str, value: str | None) -> None:
         """Set one of the table's properties, or take it away."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -92,7 +92,7 @@ class WantedKey:
 class Draft:
     """A definition as it is read, piece by piece. ``used`` are physical names that are taken.
 
-    ``wanted`` are foreign keys whose parents are still to be found.
+    ``wanted`` are foreign keys that seek their parents; ``column_name`` names columns in journals.
     """
 
     name: TableName
@@ -105,10 +105,11 @@ class Draft:
     used: list[str] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     wanted: list[WantedKey] = field(default_factory=list)
+    column_name: Callable[[str], str] = str
     _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
 
     @staticmethod
-    def of(table: Table) -> Draft:
+    def of(table: Table, column_name: Callable[[str], str] = str) -> Draft:
         """The definition of a table, to be changed."""
         return Draft(
             table.name,
@@ -120,6 +121,7 @@ class Draft:
             list(table.checks),
             list(table.physical_names),
             list(table.foreign_keys),
+            column_name=column_name,
         )
 
     @property
@@ -178,13 +180,13 @@ class Draft:
 
     def new_physical(self, name: str) -> str:
         """A physical name that no column of the table ever had."""
-        taken = {fold(used) for used in self.used}
-        taken |= {fold(n) for n in (ROW_ID, self.format.version_column)}
-        taken.add(fold(self.format.subsequent_column))
-        found, number = name, 1
+        own = (ROW_ID, self.format.version_column, self.format.subsequent_column)
+        taken = {fold(n) for n in (*self.used, *own)}
+        wanted = self.column_name(name)
+        found, number = wanted, 1
         while fold(found) in taken:
             number += 1
-            found = f"{name}_{number}"
+            found = f"{wanted}_{number}"
         self.used.append(found)
         return found
 

@@ -73,7 +73,7 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
             raise wrong_kind(name, found, node)
         check_unreferenced(context.catalog, [found.name], node)
         steps.append(Change(DropRelation(found.name)))
-    draft = Draft(name, options.format)
+    draft = Draft(name, options.format, column_name=context.column_name)
     if ast.expression is not None:
         return _as_query(ast, draft, options, steps, context, found)
     _read(ast, draft, options, context)
