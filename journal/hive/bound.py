@@ -70,6 +70,7 @@ def bound(
 
 
 _Kinds = dict[str, set[exp.DType]]
+_BYTES = {exp.DType.VARBINARY, exp.DType.BINARY, exp.DType.BLOB}
 
 
 def _kinds_by_name(ast: exp.Expr, tables: Sequence[Table]) -> _Kinds:
@@ -96,14 +97,16 @@ def _kinds_in(node: exp.Expr, kinds: _Kinds) -> set[exp.DType]:
 
 
 def _check_kinds(ast: exp.Expr, tables: Sequence[Table]) -> None:
-    """Raise where an instant would become a text, a text be read as a moment, or Hive would work
-    on nested values."""
+    """Raise where an instant would become a text, bytes too, a text be read as a moment, or Hive
+    would work on nested values."""
     kinds = _kinds_by_name(ast, tables)
     check_use(ast, kinds)
     for node in ast.find_all(exp.Cast, exp.DPipe):
         is_text = not isinstance(node, exp.Cast) or node.to.this in exp.DataType.TEXT_TYPES
         if is_text and exp.DType.TIMESTAMPTZ in _kinds_in(node, kinds):
             raise refused("an instant as text")
+        if isinstance(node, exp.DPipe) and _kinds_in(node, kinds) & _BYTES:
+            raise refused("bytes put together")
     for compared in ast.find_all(exp.Predicate):
         if not isinstance(compared, exp.Binary):
             continue

@@ -22,6 +22,7 @@ from journal.stores.hive.apache_nested import given as as_given
 from journal.stores.hive.casts import GIVEN, checked
 from journal.stores.hive.compared import COMPARED, guard_compared
 from journal.stores.hive.exists import Exists, marked, outer_names
+from journal.stores.hive.merged import name_merged
 from journal.stores.hive.refused import refused
 from journal.stores.hive.values import row_of
 
@@ -60,6 +61,7 @@ def in_apache_terms(holder: exp.Expr) -> None:
         values.replace(exp.Subquery(this=union_all([row_of(r) for r in rows]), alias=alias))
     for select in list(holder.find_all(exp.Select)):
         _check_alone(select)
+        name_merged(select)
     for subquery in list(holder.find_all(exp.Subquery)):
         _name_columns(subquery)
     exists = Exists()
@@ -294,6 +296,12 @@ def _numbered(node: exp.Expr) -> None:
         node.set("order", None)
 
 
+def _apart(node: exp.Expr) -> None:
+    """Hive reads NOT NOT as one operator with two sides."""
+    if isinstance(node.this, exp.Not):
+        node.set("this", exp.Paren(this=node.this))
+
+
 def _grouped(node: exp.Expr) -> None:
     """Hive takes the number of a column for a constant."""
     select = node.parent
@@ -350,5 +358,6 @@ _CHANGES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.DPipe: _joined,
     exp.DataType: _kept,
     exp.Group: _grouped,
+    exp.Not: _apart,
     exp.Window: _numbered,
 }

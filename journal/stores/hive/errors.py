@@ -49,6 +49,7 @@ _APACHE_CODES = {
     "10004": Code.UNKNOWN_COLUMN,
     "10007": Code.AMBIGUOUS_COLUMN,
     "10011": Code.UNKNOWN_FUNCTION,
+    "10016": Code.NOT_SUPPORTED,
     "10025": Code.GROUPING,
     "10072": Code.UNKNOWN_SCHEMA,
     "10249": Code.NOT_SUPPORTED,
@@ -66,6 +67,7 @@ _SAID = (
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
     (re.compile(r"Unsafe compares between different types"), Code.NOT_SUPPORTED),
     (_UNSURE, Code.CONVERSION),
+    (re.compile(r"Scalar subquery expression returns more than one row"), Code.CARDINALITY),
     (re.compile(r"AlreadyExistsException|Table already exists"), Code.DUPLICATE_TABLE),
     (
         re.compile(

@@ -125,11 +125,14 @@ def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
     found: list[str] = []
     for item in query.selects:
         if item.is_star or isinstance(item, exp.Columns):
-            columns = isinstance(item, exp.Columns)
-            inner = _starred(query, exp.Star() if columns else item, known)
+            inner = _starred(query, exp.Star() if isinstance(item, exp.Columns) else item, known)
             if inner is None:
                 return None
-            found += [name for _, name in (_matching(item, inner) if columns else inner)]
+            if isinstance(item, exp.Columns):
+                found += [name for _, name in _matching(item, inner)]
+            else:
+                star = item.this if isinstance(item, exp.Column) else item
+                found += [kept.alias_or_name for kept in _kept(star, inner)]
         else:
             found.append(item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else "")
     return found
