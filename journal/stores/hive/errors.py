@@ -57,6 +57,8 @@ _APACHE_CODES = {
 """Numbers that Apache Hive gives its errors."""
 _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
+_LACKING = "does not have following privileges"
+_SETTING = re.compile(r"not in list of params that are allowed to be modified")
 _UNSURE = re.compile(
     r"numBuckets in width_bucket function must be above 0|Error evaluating .*width_bucket\("
 )
@@ -65,6 +67,7 @@ _SAID = (
     (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
     (re.compile(r"Malformed JSON"), Code.DATA),
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
+    (_SETTING, Code.STORE_GRANT),
     (re.compile(r"Unsafe compares between different types"), Code.NOT_SUPPORTED),
     (_UNSURE, Code.CONVERSION),
     (re.compile(r"Scalar subquery expression returns more than one row"), Code.CARDINALITY),
@@ -100,6 +103,10 @@ _STANDSTILL = (
     "look at the server: where its metastore, or all its threads, wait for what never comes, only a"
     " restart helps (docs/hive.md)"
 )
+_SETTINGS_ADVICE = (
+    "have the server allow the settings of the gateway's sessions:"
+    " hive.security.authorization.sqlstd.confwhitelist.append, see docs/hive.md"
+)
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
@@ -121,7 +128,8 @@ def translate(message: str) -> PalimpsestError:
     """The project's error for what a server says of a failed statement."""
     text = message.partition("org.apache.hive.service.cli.HiveSQLException:")[2] or message
     text = text.removeprefix("Error running query:").removeprefix("Error operating").strip()
-    found = _CONDITION.search(text)
+    # Apache Hive puts the rights that somebody lacks in brackets, as Spark its conditions.
+    found = None if _LACKING in text else _CONDITION.search(text)
     code = None
     if found is not None:
         code = _CONDITIONS.get(found.group(1))
@@ -146,7 +154,8 @@ def translate(message: str) -> PalimpsestError:
     text = _STATE.sub("", text.split("\n")[0].split("== SQL")[0]).strip(" .;:")
     text = re.sub(r":\d+:\d+$", "", text).strip(" .;")
     code = code or Code.STORE
-    return PalimpsestError(code, text or "the statement failed", advice=_ADVICE.get(code, ""))
+    advice = _SETTINGS_ADVICE if _SETTING.search(message) else _ADVICE.get(code, "")
+    return PalimpsestError(code, text or "the statement failed", advice=advice)
 
 
 def _names_no_source(text: str) -> bool:
