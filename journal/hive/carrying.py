@@ -117,7 +117,8 @@ class HiveCarrier:
         self, connection: HiveConnection, columns: Fields, batch: pa.Table, path: str
     ) -> None:
         rows = list(zip(*(c.to_pylist() for c in batch.columns), strict=True))
-        held = HeldRelation(tuple(ResultColumn(n, k) for n, k in columns), rows)
+        shown = tuple(ResultColumn(n, k) for n, k in columns)
+        held = HeldRelation(shown, rows, connection.engine)
         for start in range(0, len(rows), INLINE_ROWS_MAX):
             part = held.slice(start, INLINE_ROWS_MAX).query()
             connection.execute(layout.insert_rows(self.journal.names, path, part))

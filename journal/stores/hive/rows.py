@@ -31,17 +31,22 @@ _TEXTS = {_T.VARCHAR, _T.TEXT, _T.CHAR, _T.NCHAR}
 
 @dataclass(frozen=True, slots=True)
 class HeldRelation:
-    """A relation that is in the gateway: its columns, and its rows as text."""
+    """A relation that is in the gateway: its columns, its rows as text, and whom they are for."""
 
     columns: tuple[ResultColumn, ...]
     rows: Sequence[Sequence[str | None]]
+    engine: Engine = Engine.SPARK
 
     def slice(self, start: int, size: int) -> HeldRelation:
         """Some of its rows."""
-        return HeldRelation(self.columns, self.rows[start : start + size])
+        return HeldRelation(self.columns, self.rows[start : start + size], self.engine)
 
     def query(self) -> exp.Select:
-        """The rows as a query of Spark's, in its own terms."""
+        """The rows as a query of Spark's, in its own terms; raises NOT_SUPPORTED for a type."""
+        if self.engine is Engine.SPARK:
+            # Nested values stay text on Apache Hive, whose types are looked at with their table.
+            for found in self.columns:
+                _check_members(found.type)
         text = json.dumps(self.rows, ensure_ascii=True, separators=(",", ":"))
         shape = exp.Literal.string("array<array<string>>")
         parsed = exp.Anonymous(this="from_json", expressions=[exp.Literal.string(text), shape])
@@ -70,7 +75,7 @@ def held_relation(session: DuckDBSession, name: str, engine: Engine) -> HeldRela
     while part := session.fetch_many(_READ_ROWS):
         rows += part
     check_bounds([(found.name, _kind(found.type)) for found in columns], rows, engine)
-    return HeldRelation(columns, rows)
+    return HeldRelation(columns, rows, engine)
 
 
 def _kind(kind: str) -> exp.DType:
@@ -106,7 +111,6 @@ def _value(kind: str, place: int) -> exp.Expr:
             number = exp.Cast(this=text, to=exp.DataType.build("bigint", dialect="spark"))
             return exp.Anonymous(this="timestamp_micros", expressions=[number])
         case found if found in _NESTED:
-            _check_members(kind)
             # What does not fit its type would be NULL without a word.
             strict = [exp.Literal.string("mode"), exp.Literal.string("FAILFAST")]
             options = exp.Anonymous(this="map", expressions=strict)
@@ -119,6 +123,8 @@ def _value(kind: str, place: int) -> exp.Expr:
 
 def _check_members(kind: str) -> None:
     """Raise for a nested type whose values would not be what they were after JSON."""
+    if _kind(kind) not in _NESTED:
+        return
     for part in exp.DataType.build(kind, dialect="duckdb").find_all(exp.DataType):
         names = [m.name for m in part.expressions if isinstance(m, exp.ColumnDef)]
         if part.this in _BYTES:
