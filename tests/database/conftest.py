@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
+import psycopg
 import pytest
 
 from gateway.dbapi.connection import Connection
@@ -46,6 +48,13 @@ def connect(url: str) -> Iterator[Callable[..., Connection]]:
 def con(connect: Callable[..., Connection]) -> Connection:
     """One connection."""
     return connect()
+
+
+@pytest.fixture
+def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of somebody who does not come through the gateway."""
+    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
+        yield found
 
 
 @pytest.fixture

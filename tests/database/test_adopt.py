@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 import gateway
@@ -26,13 +25,6 @@ KINDS = {
     "timestamp": ("TIMESTAMP", "'2020-01-0{}'"),
     "bigint": ("BIGINT", "{}"),
 }
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Any:
-    """A connection of somebody who does not come through the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as connection:
-        yield connection
 
 
 @pytest.fixture(params=sorted(KINDS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -12,7 +12,6 @@ from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
 from journal.database import adoption
 from journal.errors import PalimpsestError
-from tests.support.postgres import Cluster
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 NO_KEYS = (
@@ -20,13 +19,6 @@ NO_KEYS = (
     ("PAL-302", "(a int, b text)", "(NULL, 'x'), (1, 'y')"),
     ("PAL-301", "(a int, b text, PRIMARY KEY (a, b))", "(1, 'x'), (1, 'y')"),
 )
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of somebody who does not come through the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 def _refused(con: Connection, name: str, key: tuple[str, ...] = ()) -> set[str]:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
-import pytest
 
 from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from tests.support.postgres import Cluster
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of somebody who does not come through the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 def _type(admin: psycopg.Connection[Any], column: str) -> str:

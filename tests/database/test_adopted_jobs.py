@@ -15,11 +15,11 @@ from journal.database import acceptance, erasing, flat_jobs, replacing
 from journal.database.journal import DatabaseJournal
 from journal.erasure.requests import Outcome, State
 from journal.erasure.wanted import Wanted
-from tests.database.test_adopt import CLASSIC, CLASSIC_READ, admin, journal
+from tests.database.test_adopt import CLASSIC, CLASSIC_READ, journal
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
-__all__ = ["admin", "journal"]
+__all__ = ["journal"]
 GONE = "qz7-gone"
 
 

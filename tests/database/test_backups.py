@@ -19,13 +19,13 @@ from journal.database.acceptance import accept
 from journal.database.journal import DatabaseJournal
 from journal.erasure.requests import State
 from journal.erasure.wanted import Wanted
-from tests.database.test_adopt import CLASSIC, admin, journal
+from tests.database.test_adopt import CLASSIC, journal
 from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
-__all__ = ["admin", "journal"]
+__all__ = ["journal"]
 TOKEN = "qz7-unmistakable-xk9"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -30,13 +29,6 @@ _BEFORE_JOBS = (
     "DROP TABLE _palimpsest.retired, _palimpsest.epochs",
     "DROP FUNCTION _palimpsest.replaced",
 )
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that knows nothing of the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 def _made(url: str) -> list[tuple[Any, ...]]:

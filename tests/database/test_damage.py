@@ -17,13 +17,6 @@ from tests.support.postgres import Cluster
 
 
 @pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that does not come through the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
-
-
-@pytest.fixture
 def small_disk(
     cluster: Cluster, database: str, admin: psycopg.Connection[Any]
 ) -> Iterator[Callable[[str], None]]:

@@ -16,11 +16,11 @@ from journal.database import acceptance, erasing
 from journal.erasure.readmission import readmit_request
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import Wanted
-from tests.database.test_adopt import CLASSIC, admin, journal
+from tests.database.test_adopt import CLASSIC, journal
 from tests.database.test_adopted_jobs import _journal
 from tests.support.postgres import Cluster
 
-__all__ = ["admin", "journal"]
+__all__ = ["journal"]
 GONE = "qz7-gone"
 WRITTEN = "INSERT INTO hr.depts_journal (deptno, version_number, department_name) VALUES {}"
 

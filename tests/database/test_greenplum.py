@@ -5,10 +5,9 @@ The other tests of this folder run there too; see ``tests.support.greenplum``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 import gateway
@@ -29,13 +28,6 @@ WHERE = (
     " AND c.relkind IN ('r', 'p')"
 )
 KINDS = ["appendoptimized=true", "appendoptimized=true, orientation=column"]
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that knows nothing of the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 def _plan(admin: Any, sql: str) -> str:

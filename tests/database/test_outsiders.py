@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -11,14 +10,6 @@ import pytest
 import gateway
 from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from tests.support.postgres import Cluster
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the views' owner that knows nothing of the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
 from journal.database import replacing
 from journal.partitioning import parse_partitioning
-from tests.database.test_adopt import CLASSIC, admin
+from tests.database.test_adopt import CLASSIC
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
-__all__ = ["admin"]
 MARCH = "ds >= DATE '2024-03-01' AND ds < DATE '2024-04-01'"
 
 

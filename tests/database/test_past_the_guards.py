@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -21,13 +20,6 @@ _WRITES = (
     "DELETE FROM {0}",
     "TRUNCATE {0}",
 )
-
-
-@pytest.fixture
-def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the tables' owner that does not come through the gateway."""
-    with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
-        yield found
 
 
 @pytest.fixture
