@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import gateway
+from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
 from journal.database.compaction import compact
 from journal.database.journal import DatabaseJournal
@@ -17,6 +19,7 @@ from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
 ADA = "ada@example.org"
+CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 
 
 @pytest.fixture
@@ -85,3 +88,17 @@ def test_erasing_nobody_changes_nothing(people: Connection) -> None:
     (row,) = people.execute("ERASE FROM p WHERE mail = 'nobody'").fetchall()
     assert (row[1], row[3]) == ("COMPLETED", "SEARCHED_NONE")
     assert people.execute("SELECT * FROM p ORDER BY id").fetchall() == before
+
+
+def test_numbers_beside_those_that_are_none_keep_their_digits(
+    con: Connection, admin: Any, cluster: Cluster, database: str
+) -> None:
+    admin.execute("CREATE TABLE n (k NUMERIC PRIMARY KEY, mail TEXT)")
+    admin.execute(
+        "INSERT INTO n VALUES ('NaN', 'a'), (12345678901234567890.1, 'a'), (2, 'a'), (3, 'b')"
+    )
+    adopt(con.session, "n", ("k",), CLASSIC, run=True)
+    (row,) = con.execute("ERASE FROM n WHERE mail = 'a'").fetchall()
+    assert (row[1], row[3], row[4]) == ("COMPLETED", "ERASED", 3)
+    assert con.execute("SELECT k FROM n FOR SYSTEM_TIME ALL").fetchall() == [(3,)]
+    assert "12345678901234567890" not in everything(cluster, database)

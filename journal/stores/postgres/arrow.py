@@ -36,18 +36,19 @@ def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
 
 
 def _numeric(values: list[Any]) -> pa.Array:
-    """Numbers without a declared scale get the largest that occurs."""
+    """Numbers without a declared scale get the largest that occurs; no digit of any is lost.
+
+    NaN and the infinities are no decimals of Arrow: where they occur, all are text.
+    """
     numbers = [v for v in values if isinstance(v, decimal.Decimal)]
-    if not all(n.is_finite() for n in numbers):
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    scale = max((-int(n.as_tuple().exponent) for n in numbers), default=0)
-    scale = max(scale, 0)
-    if scale > _DIGITS_MAX:
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
     try:
-        return pa.array(values, pa.decimal128(_DIGITS_MAX, scale))
-    except pa.ArrowInvalid:
+        scale = max([0, *(-int(n.as_tuple().exponent) for n in numbers)])
+        whole = max([0, *(n.adjusted() + 1 for n in numbers)])
+        if whole + scale <= _DIGITS_MAX:
+            return pa.array(values, pa.decimal128(_DIGITS_MAX, scale))
         return pa.array(values, pa.decimal256(2 * _DIGITS_MAX, scale))
+    except (ValueError, pa.ArrowInvalid):
+        return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
 def array_text(values: Sequence[Any]) -> str:
