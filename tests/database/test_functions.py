@@ -96,6 +96,7 @@ def test_they_give_what_the_embedded_store_gives(two: tuple[Connection, Connecti
     asked += [f"SELECT {e} FROM t" for e in OF_ALL]
     asked += ["SELECT k, min(f) OVER (PARTITION BY f) FROM t ORDER BY k"]
     asked += ["SELECT f, max(u), min(y) FROM t GROUP BY f HAVING max(f) ORDER BY f"]
+    asked += ["SELECT range, r.generate_series FROM range(2), generate_series(1, 2) r ORDER BY ALL"]
     for sql in asked:
         there, here = (each.execute(sql).fetchall() for each in two)
         assert there == here, sql

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
+from journal.relations import ident
 from journal.schema import fold
 from journal.stores.written_out.sources import prepare_sources
 
@@ -45,7 +46,7 @@ def _refused(what: str, advice: str) -> PalimpsestError:
 
 
 def _name_sources(holder: exp.Expr) -> None:
-    """PostgreSQL before 16 wants a name for every subquery in FROM, and numbers VALUES from 1."""
+    """Names for subqueries, which PostgreSQL before 16 wants, and the canonical ones of columns."""
     number = 0
     for node in holder.find_all(exp.Subquery):
         source = isinstance(node.parent, exp.From | exp.Join)
@@ -60,6 +61,14 @@ def _name_sources(holder: exp.Expr) -> None:
             width = len(rows.expressions[0].unalias().expressions)
             alias.set("columns", [exp.to_identifier(f"col{place}") for place in range(width)])
         rows.set("alias", alias)
+    for series in holder.find_all(exp.GenerateSeries):
+        found = series.parent
+        if isinstance(found, exp.Table):
+            name = "range" if series.args.get("is_end_exclusive") else "generate_series"
+            alias = found.args.get("alias") or exp.TableAlias(this=ident(name))
+            if not alias.columns:
+                alias.set("columns", [ident(name)])
+            found.set("alias", alias)
 
 
 def _unname_rows(holder: exp.Expr) -> None:
