@@ -61,6 +61,9 @@ Fingerprinted = tuple[exp.Query, Sequence[str]]
 """Rows of Spark's, and the columns that are compared."""
 Fingerprint = tuple[int, int]
 """How many rows, and the sum of their hashes, which tells nothing of their order."""
+_MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+_EXACTLY = ("timestampFormat", f"{_MOMENT}XXX", "timestampNTZFormat", _MOMENT)
+"""How moments become text: to the microsecond, which Spark's JSON leaves out otherwise."""
 
 
 def fingerprints(connection: HiveConnection, asked: Sequence[Fingerprinted]) -> list[Fingerprint]:
@@ -75,7 +78,8 @@ def _summed(number: int, rows: exp.Query, columns: Sequence[str]) -> exp.Select:
         exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
         for i, n in enumerate(columns)
     ]
-    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members)])
+    formats = exp.Anonymous(this="map", expressions=[exp.Literal.string(w) for w in _EXACTLY])
+    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members), formats])
     hashed = exp.Anonymous(this="xxhash64", expressions=[text])
     wide = exp.cast(hashed, "DECIMAL(38, 0)")
     total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])

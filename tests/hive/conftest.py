@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
+from journal.stores.hive.login import Server
+from journal.stores.hive.store import HiveConnection
 from tests.support import apache_hive
 from tests.support.connections import opening
 from tests.support.thrift_server import ThriftServer, shared
@@ -47,3 +49,13 @@ def connect(url: str) -> Iterator[Callable[..., Connection]]:
 def con(connect: Callable[..., Connection]) -> Connection:
     """One connection."""
     return connect()
+
+
+@pytest.fixture
+def connection(server: ThriftServer) -> Iterator[HiveConnection]:
+    """A session of the server."""
+    found = HiveConnection(
+        Server(server.host, server.port, "tester", "default", "NOSASL", connect_timeout_s=120)
+    )
+    yield found
+    found.close()

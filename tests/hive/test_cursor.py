@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
@@ -13,7 +12,6 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
 from journal.stores.hive import protocol as hive_protocol
-from journal.stores.hive.login import Server
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 
@@ -23,16 +21,6 @@ KINDS = """SELECT id, IF(id % 3 = 0, NULL, id > 4) AS b, CAST(id AS TINYINT) AS 
  IF(id = 8, NULL, id / 3.0D) AS d, CAST(id AS DECIMAL(9, 2)) AS e, concat('ä', id) AS x,
  IF(id = 9, NULL, CAST(concat('b', id) AS BINARY)) AS y, NULL AS z, array(id, NULL) AS l,
  TIMESTAMP_NTZ '2024-01-02 03:04:05.6' AS m FROM range(0, 19, 1, 1) ORDER BY id"""
-
-
-@pytest.fixture
-def connection(server: ThriftServer) -> Iterator[HiveConnection]:
-    """A session of the server."""
-    found = HiveConnection(
-        Server(server.host, server.port, "tester", "default", "NOSASL", connect_timeout_s=120)
-    )
-    yield found
-    found.close()
 
 
 def test_rows_are_the_drivers(connection: HiveConnection, server: ThriftServer) -> None:
