@@ -5,7 +5,8 @@ READY := $(VENV)/.ready
 export VENV
 
 CODE := gateway rewriter journal spark_compaction tests bench
-WORKERS ?= auto
+# One more than there are processors: much of the time a test waits for a server.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
