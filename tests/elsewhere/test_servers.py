@@ -266,4 +266,6 @@ def _lose_rows(con: Connection) -> None:
         journal.drop_segments([segment.files[0].path])
         return
     with journal.reading_session() as session:
+        session.text("SET session_replication_role = replica")
         session.text(f"DELETE FROM _palimpsest.{segment.id}")
+        session.text("RESET session_replication_role")

@@ -223,7 +223,7 @@ def test_a_condition_is_read_in_the_zone_of_the_client(
 _ASK_ZONE = "SELECT current_setting('TimeZone')"
 _MAP = _Handed.map
 _OWNER = """
-import os, signal, sys
+import os, pathlib, signal, sys
 from gateway.jobs.engines import ENGINES
 from spark_compaction import differences, restored
 from spark_compaction.local import LocalEngine
@@ -243,7 +243,7 @@ import gateway.jobs.restore
 gateway.jobs.restore.LocalEngine = Other
 differences._ROWS = 300
 ENGINES.choose = lambda _settings, _size: Dying()
-Client(sys.argv[1])("CALL system.restore('t', backup => 'b')")
+Client(pathlib.Path(sys.argv[1]))("CALL system.restore('t', backup => 'b')")
 """
 
 
