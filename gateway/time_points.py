@@ -73,7 +73,8 @@ class TimePoints:
         def find(request: PointRequest) -> TimePoint:
             version = self._aligned(statement, self._version(statement, request), request.edge)
             committed = statement.committed
-            return TimePoint(version, committed.catalog_at(version), committed.history)
+            catalog = committed.catalog_at(version, is_number=request.is_number)
+            return TimePoint(version, catalog, committed.history)
 
         return find
 

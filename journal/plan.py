@@ -287,6 +287,8 @@ class PointRequest:
     edge: Edge
     text: str
     position: Position | None = None
+    is_number: bool = False
+    """Whether it names a version, not a moment."""
 
 
 @dataclass(frozen=True, slots=True)

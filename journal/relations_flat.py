@@ -23,6 +23,11 @@ FLAT = "adopted"
 """Property of a table whose journal is flat: what its version columns are in the database."""
 
 
+def is_flat(table: Table) -> bool:
+    """True for a table over a flat journal."""
+    return any(name == FLAT for name, _ in table.properties)
+
+
 class FlatShape(StrEnum):
     """How the latest row of each key is found."""
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from journal.erasure.fence import OPEN_FENCE, Fence
-from journal.schema import CatalogSnapshot, Table
+from journal.relations_flat import is_flat
+from journal.schema import CatalogSnapshot, Table, fold
 from journal.segment import Fields, Manifest, RowCounts, Tier
-from journal.version import Version
+from journal.version import Version, VersionType
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,34 @@ class JournalState:
         state = self.tables.get(table_id)
         return 0 if state is None else state.manifest.epoch
 
-    def catalog_at(self, point: Version) -> CatalogSnapshot:
-        """The catalog as it was at ``point``."""
+    def catalog_at(self, point: Version, *, is_number: bool = False) -> CatalogSnapshot:
+        """The catalog as it was at ``point``, with tables whose journals are older than they are.
+
+        An adopted journal holds versions from before its adoption. Those that are numbers say
+        nothing of time, so such a table is there only if the point ``is_number`` itself.
+        """
         found = CatalogSnapshot.empty(self.catalog.home, self.catalog.own, self.catalog.database)
         for version, snapshot in self.history:
             if version > point:
                 break
             found = snapshot
+        for table in self.catalog.tables():
+            if is_flat(table) and (
+                is_number or table.format.version_type is not VersionType.BIGINT
+            ):
+                found = self._with_older(found, table)
         return found
+
+    def _with_older(self, then: CatalogSnapshot, table: Table) -> CatalogSnapshot:
+        """A catalog of the past with an adopted table as it was adopted, if it lacks that."""
+        if then.by_id(table.id) is not None:
+            return then
+        adopted = next((t for _, c in self.history if (t := c.by_id(table.id))), table)
+        if then.get(adopted.name) is not None:
+            return then
+        if fold(adopted.name.schema) not in then.schemas:
+            then = then.with_schema(adopted.name.schema)
+        return then.with_relation(adopted)
 
     def catalogs_until(self, point: Version) -> list[CatalogSnapshot]:
         """Every catalog up to ``point``, oldest first."""

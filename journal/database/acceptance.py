@@ -38,6 +38,7 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.protocol import OpenStatement
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Segment
 from journal.state import JournalState, TableState
@@ -45,7 +46,6 @@ from journal.stores import erasure_rows as rows_of
 from journal.stores.postgres import layout
 from journal.stores.postgres import sought as postgres_sought
 from journal.stores.postgres.fence import hold_writers
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.store import PostgresSession
 
 _FOUND = "keys_found"

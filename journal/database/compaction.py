@@ -30,11 +30,11 @@ from journal.jobs.contract import Asked
 from journal.jobs.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work, volume_of
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.state import TableState
 from journal.stores.postgres import layout
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.partitions import create_sealed
 from journal.stores.postgres.store import PostgresSession
 from journal.version import Version

@@ -10,8 +10,9 @@ from journal.database.adoption import commit
 from journal.database.journal import DatabaseJournal
 from journal.errors import Code, PalimpsestError
 from journal.plan import DropRelation
+from journal.relations_flat import is_flat
 from journal.schema import CatalogSnapshot, Table, TableName
-from journal.stores.postgres.flat import is_flat, moved
+from journal.stores.postgres.flat import moved
 from journal.stores.postgres.leaving import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
 from journal.stores.postgres.plain import Lost
 from journal.stores.postgres.public import reads

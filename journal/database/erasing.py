@@ -47,13 +47,13 @@ from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.relations import union_all
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.scratch import sweep_scratch
 from journal.segment import Fields, Segment
 from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.postgres import layout
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import rows_in_layout
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.database.journal import DatabaseJournal
+from journal.relations_flat import is_flat
 from journal.schema import Table
-from journal.stores.postgres.flat import index_of, is_flat, journal_table
+from journal.stores.postgres.flat import index_of, journal_table
 from journal.stores.postgres.store import PostgresSession
 
 _INDEXES = (

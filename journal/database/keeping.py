@@ -24,13 +24,13 @@ from journal.jobs.backups import Backup, BackupKind, Naming
 from journal.jobs.report import Work
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, column
-from journal.relations_flat import FLAT
+from journal.relations_flat import FLAT, is_flat
 from journal.schema import Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.state import TableState
 from journal.stores.base import StoreSession
-from journal.stores.postgres import flat, layout
 from journal.stores.postgres import jobs as rows_of
+from journal.stores.postgres import layout
 from journal.stores.postgres.guards import guard
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
@@ -47,7 +47,7 @@ def make(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
     """Record what a table consists of now; raises BACKUP if the name is taken."""
     with journal.reading_session() as session:
         _refuse_taken(session, table, naming.name)
-    if flat.is_flat(table):
+    if is_flat(table):
         return _copied(journal, table, naming)
     for _ in range(_ROUNDS_MAX):
         settled = replacing.settle(journal, table)
@@ -74,7 +74,7 @@ def planned(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
         with journal.statement(transaction) as statement:
             committed, session = statement.committed, statement.session
             state = committed.tables[table.id]
-            if not flat.is_flat(table):
+            if not is_flat(table):
                 found = _pieces(session, table, state, state.manifest.heads)
                 return naming.backup(table, found, committed.version)
             rows = Reader(table, state.tiers).current([(column(c), c) for c in table.key])

@@ -36,11 +36,11 @@ from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.policy import Action, policy_of
 from journal.relations import column
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, Tier
 from journal.state import TableState
 from journal.stores.postgres import jobs, layout
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime

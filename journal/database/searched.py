@@ -14,11 +14,11 @@ from journal.erasure.matching import Matcher
 from journal.erasure.wanted import Aim, Subjects
 from journal.plan import Query
 from journal.relations import column, union_all, version_value
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Fields
 from journal.state import TableState
 from journal.stores.postgres import flat, layout
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.row_layout import fields_of
 from journal.version import Version

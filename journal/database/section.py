@@ -20,6 +20,7 @@ from journal.conflicts import check_catalog
 from journal.erasure.fence import Fence
 from journal.plan import PutRelation, Query, physical
 from journal.relations import Reader, column, version_value
+from journal.relations_flat import is_flat
 from journal.restamp import restamp_query
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
@@ -128,7 +129,7 @@ def check_conflicts(
         if table is None:
             continue
         mine = f"mine_{table_id}"
-        if flat.is_flat(table):
+        if is_flat(table):
             show_rows(session, table, mine, transaction.buffered(table_id))
             session.execute(Query(flat.conflicting(table, mine), ()), {})
             if session.fetch_many(1):
@@ -207,7 +208,7 @@ def _with_definition(
     session: PostgresSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
     fields = fields_of(table)
-    if flat.is_flat(table):
+    if is_flat(table):
         return _with_flat(session, old, table, version)
     if old is None:
         manifest = Manifest(1, ()).with_head(fields)
@@ -256,7 +257,7 @@ def _with_rows(
     rows: exp.Query = exp.select(*[column(n) for n in names]).from_(incoming)
     if mapping:
         rows = restamp_query(rows, table, mapping)
-    if flat.is_flat(table):
+    if is_flat(table):
         flat.append(session, table, Query(rows, ()), {})
         return replace(state, last_version=version)
     target = layout.head_table(table.id, state.manifest.heads[-1])
@@ -289,10 +290,10 @@ def _fence_changed(
     session: PostgresSession, committed: JournalState, catalog: CatalogSnapshot
 ) -> None:
     """Fence adopted journals as their tables are defined now; those that are left go free."""
-    for table in filter(flat.is_flat, catalog.tables()):
+    for table in filter(is_flat, catalog.tables()):
         if committed.catalog.by_id(table.id) != table:
             fencing.fence_journal(session, table, committed.fence)
-    for table in filter(flat.is_flat, committed.catalog.tables()):
+    for table in filter(is_flat, committed.catalog.tables()):
         if catalog.by_id(table.id) is None:
             fencing.unfence_journal(session, table)
 
@@ -325,7 +326,7 @@ def replace_states(
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
         rows_of.put_journal(session, found, following.generation)
     for table in committed.catalog.tables():
-        if flat.is_flat(table) and (fence is not None or table.id in states):
+        if is_flat(table) and (fence is not None or table.id in states):
             fencing.fence_journal(session, table, after.fence)
     rows_of.put_state(session, following)
     return Written(following, after)
@@ -333,7 +334,7 @@ def replace_states(
 
 def appended_to(committed: JournalState, table: Table) -> exp.Table:
     """Where the current rows that a statement has appended to a journal are found again."""
-    if flat.is_flat(table):
+    if is_flat(table):
         return physical(table.id, Tier.BASE, table.layout)
     return layout.head_table(table.id, committed.tables[table.id].manifest.heads[-1])
 
@@ -346,7 +347,7 @@ def append_direct(
     parameters: Parameters,
 ) -> int:
     """Append a query's rows to a table's head; how many they were."""
-    if flat.is_flat(table):
+    if is_flat(table):
         return flat.append(session, table, query, parameters)
     head = committed.tables[table.id].manifest.heads[-1]
     insert = query.__dict__.get("_postgres_insert")

@@ -138,7 +138,8 @@ def request(
     else:
         number = _microseconds(exp.cast(expression, "TIMESTAMPTZ", dialect="duckdb"))
     query = Query.of(exp.select(exp.alias_(number, "version")))
-    return PointRequest(query, edge, text, position)
+    is_number = by_number and isinstance(expression, exp.Literal) and not expression.is_string
+    return PointRequest(query, edge, text, position, is_number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from journal.errors import Code, PalimpsestError
 from journal.partitioning import with_partitioning
 from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
 from journal.relations import Output, column
-from journal.relations_flat import FLAT
+from journal.relations_flat import is_flat
 from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
 from journal.sql import cast
 from rewriter.context import RewriteContext
@@ -80,7 +80,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
 
 def _check_not_flat(table: Table, node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for a table over a journal that others find by its name."""
-    if any(name == FLAT for name, _ in table.properties):
+    if is_flat(table):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{table.name} has an adopted journal, and other tools know it by its name",

@@ -35,11 +35,6 @@ _STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
 
-def is_flat(table: Table) -> bool:
-    """True for a table over a flat journal."""
-    return any(name == FLAT for name, _ in table.properties)
-
-
 def flat_manifest(fields: tuple[tuple[str, str], ...], version: Version) -> Manifest:
     """What stands for a flat journal: its two views, whose rows nobody counts."""
     segments = [

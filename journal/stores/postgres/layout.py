@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.distribution import lying_by
 from journal.plan import STORE_SCHEMA, Query, physical
 from journal.relations import column, ident, union_all, version_type
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Fields, Head, Manifest, RowCounts, Tier
 from journal.sql import data_type
@@ -135,7 +136,7 @@ def refresh_tiers(
 
     ``coming`` are columns of it that no table of rows has before the transaction commits.
     """
-    if flat.is_flat(table):
+    if is_flat(table):
         flat.refresh_views(session, table, manifest, coming)
         return []
     views: list[exp.Table] = []

@@ -15,11 +15,12 @@ from journal.distribution import lying_by
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import Reader, business_outputs, ident, union_all
+from journal.relations_flat import is_flat
 from journal.schema import CatalogSnapshot, Column, Identity, Table, TableName
 from journal.state import TableState
 from journal.stores.postgres import layout, outsiders, readers
 from journal.stores.postgres.before import owner_before
-from journal.stores.postgres.flat import is_flat, moved
+from journal.stores.postgres.flat import moved
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.plain import Clause, Lost, Plain, clauses
 from journal.stores.postgres.public import create_schema, logical

@@ -15,12 +15,12 @@ from journal import dialects
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import Output, Reader, business_outputs, ident
+from journal.relations_flat import is_flat
 from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.segment import Tier
 from journal.state import TableState
 from journal.stores.postgres import in_place, outsiders
 from journal.stores.postgres.before import shown_as_before
-from journal.stores.postgres.flat import is_flat
 from journal.stores.postgres.layout import create_view
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, shortened
