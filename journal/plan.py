@@ -279,8 +279,8 @@ class Edge(StrEnum):
 class PointRequest:
     """A point in time that a plan depends on.
 
-    ``query`` gives one BIGINT: the version meant, as the client wrote it. The executor turns that
-    into a settled version and binds it as parameter ``p_time_<place among the points>``.
+    ``query`` gives one BIGINT: the version meant, or the moment, unless it ``is_number``. A settled
+    version is made of it, which is bound as parameter ``p_time_<place among the points>``.
     """
 
     query: Query
@@ -288,7 +288,6 @@ class PointRequest:
     text: str
     position: Position | None = None
     is_number: bool = False
-    """Whether it names a version, not a moment."""
 
 
 @dataclass(frozen=True, slots=True)

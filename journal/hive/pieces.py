@@ -62,7 +62,7 @@ Fingerprinted = tuple[exp.Query, Sequence[str]]
 Fingerprint = tuple[int, int]
 """How many rows, and the sum of their hashes, which tells nothing of their order."""
 _MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
-_EXACTLY = ("timestampFormat", f"{_MOMENT}XXX", "timestampNTZFormat", _MOMENT)
+_EXACTLY = ("timestampFormat", f"{_MOMENT}xxx", "timestampNTZFormat", _MOMENT)
 """How moments become text: to the microsecond, which Spark's JSON leaves out otherwise."""
 
 
