@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal import bytea
+from journal.database.indexing import is_there
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
 from journal.distribution import PROPERTY as DISTRIBUTED
@@ -147,13 +148,14 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
     _check_names(found, f"{schema}.{name}")
     check_key(session, _place(schema, name), table.key, start.name)
     highest = _highest(session, _place(schema, name), start.name, kind)
-    index = rendered(index_of(table)).sql
-    steps = (
+    steps = [
         f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
         f"the view {asked.name} shows its current rows",
-        f"this index makes look-ups by key fast: {index}",
-    )
-    return Planned(table, highest, steps)
+    ]
+    if not is_there(session, _place(schema, name), table):
+        index = rendered(index_of(table)).sql
+        steps.append(f"this index makes look-ups by key fast: {index}")
+    return Planned(table, highest, tuple(steps))
 
 
 def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Version:

@@ -38,7 +38,8 @@ def index(journal: DatabaseJournal, table: Table, *, make: bool) -> Proposal | N
         return None
     with journal.reading_session() as session:
         wanted = index_of(table)
-        if _is_there(session, table):
+        place: exp.Table = journal_table(table)
+        if is_there(session, session.rendered(place).sql, table):
             return Proposal(table, session.rendered(wanted).sql, "there already")
         if session.abilities.indexes_beside_writers:
             wanted.set("concurrently", True)
@@ -49,9 +50,9 @@ def index(journal: DatabaseJournal, table: Table, *, make: bool) -> Proposal | N
         return Proposal(table, text, "made")
 
 
-def _is_there(session: PostgresSession, table: Table) -> bool:
-    place: exp.Table = journal_table(table)
-    found = session.text(_INDEXES, [session.rendered(place).sql])
+def is_there(session: PostgresSession, place: str, table: Table) -> bool:
+    """Whether the journal of a table, at a place as SQL spells it, has an index that serves."""
+    found = session.text(_INDEXES, [place])
     width = len(table.key)
     return any(
         set(columns[:width]) == set(table.key)
