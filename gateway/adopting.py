@@ -22,10 +22,12 @@ def adopt(
     *,
     run: bool,
     folder: str | None = None,
+    stale_writes: str = "refuse",
 ) -> list[str]:
     """Adopt a table, or only say what that would do; ``names``: suffix and version columns.
 
-    ``folder`` holds its Parquet files, where the metastore has no such table yet.
+    ``folder`` holds its Parquet files, where the metastore has no such table yet. ``stale_writes``:
+    ``refuse`` or ``allow`` what others write to a classic journal and nobody could see.
     """
     name, form = _name(session, table), JournalFormat(*names)
     on_hive = hive(session.journal)
@@ -40,7 +42,7 @@ def adopt(
     from journal.database.adoption import Adoption, planned
     from journal.database.adoption import adopt as adopt_table
 
-    asked = Adoption(name, key, form)
+    asked = Adoption(name, key, form, stale_writes)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
     return list(plan.steps)
 

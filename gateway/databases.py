@@ -18,7 +18,7 @@ from journal.errors import Code, PalimpsestError
 
 PREFIX = "palimpsest+"
 SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres", SCHEME)
-_OPTIONS = ("connect_timeout", "pool", "silence_timeout", "statement_timeout")
+_OPTIONS = ("clock_skew_max", "connect_timeout", "pool", "silence_timeout", "statement_timeout")
 _FORSAKEN_US = 24 * 3600 * 1_000_000
 
 

@@ -186,6 +186,7 @@ class Executor:
                 return None
             statement.check_segments(plan.tables)
             statement.show_positions(plan.scans)
+            statement.lock_written(plan.writes)
             version = self._journal.clock.next()
             bound = self._bound(statement, plan, given, version)
             run = Run(bound, version, direct=True)

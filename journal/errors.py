@@ -87,6 +87,7 @@ class Code(Enum):
     OUTCOME_UNKNOWN = CodeInfo("PAL-525", "08007", "outcome of a commit unknown")
     JOURNAL_SHAPE = CodeInfo("PAL-526", "42P16", "not a journal of the classic convention")
     FOREIGN_WRITE = CodeInfo("PAL-527", "40001", "somebody else wrote to the journal")
+    VERSION_AHEAD = CodeInfo("PAL-528", "55000", "a version lies too far ahead of the clock")
     CLOSED = CodeInfo("PAL-601", "08003", "connection or cursor is closed")
     NO_RESULT = CodeInfo("PAL-602", "24000", "no result to fetch")
     URL = CodeInfo("PAL-603", "08001", "cannot connect with this URL")

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from journal.counters import CounterKey
 from journal.plain_rows import Key, Row
 from journal.plan import Export, Guard, Keyed, Query, Stage
-from journal.schema import Table
+from journal.schema import Table, TableName
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.state import JournalState
 from journal.stores.base import Parameters, Progress, RowSet, StagedRows, StoreSession
@@ -71,6 +71,12 @@ class OpenStatement(Protocol):
         """The rows of ``query`` for the journal of ``table``, None when there are none.
 
         Without a limit they are known to be few.
+        """
+
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Keep everybody out of these tables' journals whom the commit section does not keep out.
+
+        Only before a direct statement reads: what it reads is the latest then, and stays so.
         """
 
     def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:

@@ -22,6 +22,10 @@ from journal.schema import Table
 FLAT = "adopted"
 """Property of a table whose journal is flat: what its version columns are in the database."""
 
+STALE_WRITES = "stale_writes"
+"""Property of such a table: whether rows of others are refused that could never be seen."""
+REFUSE, ALLOW = "refuse", "allow"
+
 
 def is_flat(table: Table) -> bool:
     """True for a table over a flat journal."""

@@ -18,33 +18,45 @@ from journal.stores.base import StoreSession
 from journal.version import Version
 
 _SHOWN = 5
+_LISTED = 1000
+"""Keys that nobody can change until somebody has mended them one by one."""
 
 
 def row_checks(
-    session: StoreSession, table: Table, state: TableState, highest: Version
+    session: StoreSession,
+    table: Table,
+    state: TableState,
+    highest: Version,
+    ahead: Version | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Kind and message of each violation found, a few of each kind."""
+    """Kind and message of each violation found, a few of each kind.
+
+    ``highest`` is the last version that was committed; of a journal that others write, too, where
+    no commit tells, ``ahead`` is the last version that the store's clock would pass.
+    """
     checks = _Rows(table, state.tiers)
     queries = (
         ("closed twice", "has two rows that end it", checks.closed_twice()),
         ("open twice", "was written twice", checks.open_twice()),
         ("dangling", "is ended, but was never written", checks.dangling()),
         ("current twice", "is current twice", checks.current_twice(table.key)),
-        ("version", "has a version that was never committed", checks.beyond(highest)),
+        ("version", "has a version that was never committed", checks.beyond(highest))
+        if ahead is None
+        else ("ahead", "has a version too far ahead of the clock", checks.ahead_of(ahead)),
     )
     for kind, what, query in queries:
-        for key in _found(session, query):
+        for key in _found(session, query, _LISTED if kind == "ahead" else _SHOWN):
             yield kind, f"key {key} {what}"
     for unique in table.uniques:
         for values in _found(session, checks.current_twice(unique.columns)):
             yield "unique", f"values {values} violate {unique.name}"
 
 
-def _found(session: StoreSession, query: exp.Query | None) -> list[str]:
+def _found(session: StoreSession, query: exp.Query | None, most: int = _SHOWN) -> list[str]:
     if query is None:
         return []
-    session.execute(Query(query.limit(_SHOWN), ()), {})
-    return [", ".join(str(v) for v in row) for row in session.fetch_many(_SHOWN)]
+    session.execute(Query(query.limit(most), ()), {})
+    return [", ".join(str(v) for v in row) for row in session.fetch_many(most)]
 
 
 class _Rows:
@@ -89,6 +101,13 @@ class _Rows:
         late = exp.GT(this=written, expression=limit)
         found = exp.select(*[column(c) for c in self._row]).from_(rows.subquery("j"))
         return found.where(late)
+
+    def ahead_of(self, version: Version) -> exp.Query | None:
+        """Rows with a later version."""
+        limit = version_value(self._table, exp.Literal.number(version))
+        later = exp.GT(this=column(self._start), expression=limit)
+        rows = self._reader.journal().subquery("j")
+        return exp.select(*[column(c) for c in self._row]).from_(rows).where(later)
 
     def _journal(self, where: exp.Expr) -> exp.Select:
         rows = union_all([self._live.journal()])

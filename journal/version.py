@@ -16,6 +16,7 @@ from enum import StrEnum
 Version = int
 """Microseconds since the epoch; also the number shown in ``system.transactions``."""
 
+SKEW_MAX_US = 10_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -43,10 +44,14 @@ class HybridClock:
 
     ``floor`` is the highest version that was committed or that a time-travel read was answered
     for; whatever commits later must lie above it, so that no answered question changes.
+    ``skew_max_us`` is how far ahead of the wall clock versions of others may carry it.
     """
 
-    def __init__(self, wall_us: Callable[[], int], highest: Version) -> None:
+    def __init__(
+        self, wall_us: Callable[[], int], highest: Version, skew_max_us: int = SKEW_MAX_US
+    ) -> None:
         self._wall_us = wall_us
+        self.skew_max_us = skew_max_us
         self._last = highest
         self._floor = highest
         self._lock = threading.Lock()
@@ -66,6 +71,23 @@ class HybridClock:
         with self._lock:
             self._last = max(self._wall_us(), self._last + 1)
             return self._last
+
+    @property
+    def latest_passed(self) -> Version:
+        """The latest version of somebody else's that ``pass_by`` takes now."""
+        return self._wall_us() + self.skew_max_us
+
+    def pass_by(self, version: Version) -> bool:
+        """Hand out versions above one that somebody else has made from now on.
+
+        False, and nothing changes, if it lies too far ahead of the wall clock: one wrong clock
+        would carry every later version away with it.
+        """
+        with self._lock:
+            if version > self.latest_passed:
+                return False
+            self._last = max(self._last, version)
+            return True
 
     def settle(self, version: Version) -> None:
         """Record that everything up to ``version`` is committed or has been read as the past."""

@@ -33,6 +33,13 @@ from journal.stores.elsewhere import local_folder
     show_default=True,
     help="When it was deleted.",
 )
+@click.option(
+    "--stale-writes",
+    type=click.Choice(["refuse", "allow"]),
+    default="refuse",
+    show_default=True,
+    help="Rows that other tools write to a classic journal at or below their key's version.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @JSON_OPTION
 @upkeep_options
@@ -43,6 +50,7 @@ def command(
     suffix: str,
     version_column: str,
     subsequent_column: str,
+    stale_writes: str,
     dry_run: bool,
     as_json: bool,
     access: Access,
@@ -53,8 +61,9 @@ def command(
     Parquet files are, and the files stay as they are.
 
     If a database has a journal of the classic convention beside it (TABLE_journal), the journal
-    stays as it is, and classic tools go on reading it. A plain table becomes the journal's first
-    rows, and a view takes its place.
+    stays as it is, and classic tools go on reading it, and writing: a trigger refuses rows of
+    theirs that nobody could see (--stale-writes allow leaves it out). A plain table becomes the
+    journal's first rows, and a view takes its place.
 
     \b
     Examples:
@@ -73,7 +82,12 @@ def command(
             else:
                 from gateway.adopting import adopt
 
-                steps = adopt(session, table, keys, names, run=not dry_run, folder=source)
+                steps = adopt(
+                    *(session, table, keys, names),
+                    run=not dry_run,
+                    folder=source,
+                    stale_writes=stale_writes,
+                )
     tell(steps, dry_run=dry_run, as_json=as_json)
 
 

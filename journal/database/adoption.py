@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal import bytea
+from journal.database import classic_writers
 from journal.database.indexing import is_there
 from journal.database.journal import DatabaseJournal
 from journal.database.section import Alongside
@@ -24,7 +25,7 @@ from journal.distribution import spelt
 from journal.errors import Code, PalimpsestError
 from journal.partitioning import PROPERTY as PARTITIONS
 from journal.plan import CatalogChange, PutRelation, PutSchema
-from journal.relations_flat import FLAT
+from journal.relations_flat import FLAT, REFUSE, STALE_WRITES
 from journal.schema import Check, Column, Identity, JournalFormat, Table, TableName, Unique, fold
 from journal.stores.postgres.before import (
     indexes_in,
@@ -66,6 +67,7 @@ class Adoption:
     name: TableName
     key: tuple[str, ...] = ()
     format: JournalFormat = field(default_factory=JournalFormat)
+    stale_writes: str = REFUSE  # Whether rows of others that nobody could see are refused.
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _decided(journal: DatabaseJournal, asked: Adoption, *, proving: bool) -> Pla
     with journal.reading_session() as session:
         found = find(session, schema, asked.name.name + asked.format.suffix)
         if found is not None:
-            return _journal(session, asked, found)
+            return _journal(journal, session, asked, found)
         found = find(session, schema, asked.name.name)
         if found is None:
             raise PalimpsestError(
@@ -106,7 +108,9 @@ def _decided(journal: DatabaseJournal, asked: Adoption, *, proving: bool) -> Pla
         return _plain(session, asked, found, proving=proving)
 
 
-def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Planned:
+def _journal(
+    journal: DatabaseJournal, session: PostgresSession, asked: Adoption, found: FoundTable
+) -> Planned:
     columns = {fold(c.name): c for c in found.columns}
     form = asked.format
     start = columns.get(fold(form.version_column))
@@ -142,19 +146,20 @@ def _journal(session: PostgresSession, asked: Adoption, found: FoundTable) -> Pl
         columns=tuple(_column(c, name) for c in business),
         key=_key(key, business, name),
         format=JournalFormat(form.suffix, start.name, end.name, stamp),
-        properties=((FLAT, kind),),
+        properties=((FLAT, kind), (STALE_WRITES, asked.stale_writes)),
         physical_names=tuple(c.name for c in business),
     )
     _check_names(found, f"{schema}.{name}")
     check_key(session, _place(schema, name), table.key, start.name)
-    highest = _highest(session, _place(schema, name), start.name, kind)
     steps = [
         f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
         f"the view {asked.name} shows its current rows",
+        *classic_writers.told_at_adoption(session, table, journal.clock),
     ]
     if not is_there(session, _place(schema, name), table):
         index = rendered(index_of(table)).sql
         steps.append(f"this index makes look-ups by key fast: {index}")
+    highest = _highest(session, _place(schema, name), start.name, kind)
     return Planned(table, highest, tuple(steps))
 
 
@@ -367,11 +372,11 @@ def _no_journal(what: str) -> PalimpsestError:
 
 def adopt(journal: DatabaseJournal, asked: Adoption, author: Author) -> Planned:
     """Adopt a table in one commit."""
-    # Whether a key is one is found out when nobody can write any more.
+    # Whether a key is one is told when nobody can write any more.
     plan = _decided(journal, asked, proving=False)
     if plan.highest > journal.clock.now() + _FUTURE_US:
         raise _no_journal(f"its versions lie in the future, up to {plan.highest}")
-    journal.clock.settle(plan.highest)
+    journal.clock.pass_by(plan.highest)
     table = replace(plan.table, id=journal.new_table_id())
     changes: list[CatalogChange] = []
     if fold(asked.name.schema) not in journal.state.catalog.schemas:

@@ -54,6 +54,7 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
+        skew_max_us = store.skew_max_us
         self._new_id = new_id
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -67,7 +68,7 @@ class DatabaseJournal:
             row = rows_of.state_row(session.text(rows_of.STATE))
             state = self._seen.at(session, row)
             session.commit()
-        self.clock = HybridClock(wall_us, max(state.version, row.settled))
+        self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
         self.counters = DatabaseNumbers(self._reserve, self._skip_past)
 
     @property

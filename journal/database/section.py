@@ -17,19 +17,20 @@ from sqlglot import exp
 from journal import conflicts, references
 from journal.catalog import apply
 from journal.conflicts import check_catalog
+from journal.database import classic_writers
 from journal.erasure.fence import Fence
-from journal.plan import PutRelation, Query, physical
+from journal.plan import PutRelation, Query
 from journal.relations import Reader, column, version_value
 from journal.relations_flat import is_flat
 from journal.restamp import restamp_query
 from journal.schema import CatalogSnapshot, Table
 from journal.segment import Manifest, RowCounts, Tier
 from journal.state import JournalState, TableState
-from journal.stores.base import Parameters, RowSet, StagedRows
+from journal.stores.base import RowSet, StagedRows
 from journal.stores.catalog_format import JournalRow, StateRow
 from journal.stores.postgres import catalog as rows_of
 from journal.stores.postgres import fence as fencing
-from journal.stores.postgres import flat, layout, public, readers
+from journal.stores.postgres import flat, layout, public, readers, stale_writes
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
@@ -68,6 +69,8 @@ def write(
     ``alongside`` does what else belongs to the commit, before and after what it does to tables.
     """
     check_catalog(transaction, committed)
+    buffered = (committed.catalog.by_id(i) for i in sorted(transaction.buffered_tables()))
+    written_flat = classic_writers.keep_out(session, buffered)
     check_conflicts(session, transaction, committed)
     _check_references(session, transaction, committed)
     catalog = committed.catalog
@@ -77,7 +80,10 @@ def write(
         references.check_definitions(committed.catalog, catalog)
     writes = transaction.writes
     mapping: dict[Version, Version] = {}
-    if writes[0].version <= clock.floor:
+    for table in written_flat:
+        classic_writers.pass_buffered(session, table, clock, _mine(table))
+    # Others may have read and written since the statements ran: now nobody can any more.
+    if written_flat or writes[0].version <= clock.floor:
         mapping = {w.version: clock.next() for w in writes}
     version = mapping.get(writes[-1].version, writes[-1].version)
     stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
@@ -111,6 +117,11 @@ def write(
     return Written(following, committed.committed(version, catalog, tables), version)
 
 
+def _mine(table: Table) -> str:
+    """What the rows that a transaction has written to a table are shown as."""
+    return f"mine_{table.id}"
+
+
 def _taken_now(
     session: PostgresSession, writes: Iterable[StatementWrites], committed: JournalState
 ) -> list[int]:
@@ -128,7 +139,7 @@ def check_conflicts(
         table = committed.catalog.by_id(table_id)
         if table is None:
             continue
-        mine = f"mine_{table_id}"
+        mine = _mine(table)
         if is_flat(table):
             show_rows(session, table, mine, transaction.buffered(table_id))
             session.execute(Query(flat.conflicting(table, mine), ()), {})
@@ -200,7 +211,14 @@ def _append(
     for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
         sets = [r for w in writes for t, r in w.rows if t == table_id]
         state = states.get(table_id) or committed.tables[table_id]
-        states[table_id] = _with_rows(session, state, definitions[table_id], sets, mapping, version)
+        table = definitions[table_id]
+        incoming = _mine(table)
+        if not is_flat(table) or table_id in states:
+            # Nobody has looked at the rows yet, or only as they were defined before.
+            incoming = f"incoming_{table_id}"
+            show_rows(session, table, incoming, sets)
+        rows = _restamped(table, incoming, mapping)
+        states[table_id] = _with_rows(session, state, table, rows, sets, version)
     return states
 
 
@@ -242,23 +260,25 @@ def _with_flat(
     return replace(known, manifest=following)
 
 
+def _restamped(table: Table, source: str, mapping: Mapping[Version, Version]) -> exp.Query:
+    """Buffered rows of a table, which are shown as ``source``, with the versions they get."""
+    names = [c.physical for c in table.stored]
+    names += [table.format.version_column, table.format.subsequent_column]
+    rows = exp.select(*[column(n) for n in names]).from_(source)
+    return restamp_query(rows, table, mapping) if mapping else rows
+
+
 def _with_rows(
     session: PostgresSession,
     state: TableState,
     table: Table,
+    rows: exp.Query,
     sets: Sequence[RowSet],
-    mapping: Mapping[Version, Version],
     version: Version,
 ) -> TableState:
-    incoming = f"incoming_{table.id}"
-    show_rows(session, table, incoming, sets)
-    names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
-    rows: exp.Query = exp.select(*[column(n) for n in names]).from_(incoming)
-    if mapping:
-        rows = restamp_query(rows, table, mapping)
     if is_flat(table):
-        flat.append(session, table, Query(rows, ()), {})
+        _, above = flat.append(session, table, Query(rows, ()), {})
+        assert above is None, "the versions were taken above it, and nobody else can write"
         return replace(state, last_version=version)
     target = layout.head_table(table.id, state.manifest.heads[-1])
     session.run(layout.insert_into(table, target, rows))
@@ -293,9 +313,11 @@ def _fence_changed(
     for table in filter(is_flat, catalog.tables()):
         if committed.catalog.by_id(table.id) != table:
             fencing.fence_journal(session, table, committed.fence)
+            stale_writes.put_trigger(session, table)
     for table in filter(is_flat, committed.catalog.tables()):
         if catalog.by_id(table.id) is None:
             fencing.unfence_journal(session, table)
+            stale_writes.drop_trigger(session, table)
 
 
 def _shown(state: TableState) -> tuple[frozenset[Tier], int]:
@@ -328,34 +350,10 @@ def replace_states(
     for table in committed.catalog.tables():
         if is_flat(table) and (fence is not None or table.id in states):
             fencing.fence_journal(session, table, after.fence)
+        if is_flat(table) and table.id in states:
+            stale_writes.put_trigger(session, table)
     rows_of.put_state(session, following)
     return Written(following, after)
-
-
-def appended_to(committed: JournalState, table: Table) -> exp.Table:
-    """Where the current rows that a statement has appended to a journal are found again."""
-    if is_flat(table):
-        return physical(table.id, Tier.BASE, table.layout)
-    return layout.head_table(table.id, committed.tables[table.id].manifest.heads[-1])
-
-
-def append_direct(
-    session: PostgresSession,
-    committed: JournalState,
-    table: Table,
-    query: Query,
-    parameters: Parameters,
-) -> int:
-    """Append a query's rows to a table's head; how many they were."""
-    if is_flat(table):
-        return flat.append(session, table, query, parameters)
-    head = committed.tables[table.id].manifest.heads[-1]
-    insert = query.__dict__.get("_postgres_insert")
-    if insert is None or insert[0] != head:
-        ast = layout.insert_into(table, layout.head_table(table.id, head), query.ast.copy())
-        insert = query.__dict__["_postgres_insert"] = (head, Query(ast, query.parameters))
-    session.execute(insert[1], parameters)
-    return session.changed()
 
 
 def write_direct(

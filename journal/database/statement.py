@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from journal.database import section
+from journal.database import classic_writers, section
+from journal.database.appending import append_direct, appended_to
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
-from journal.plan import Export, Guard, Query, Stage
-from journal.schema import Table
+from journal.plan import P_VERSION, Export, Guard, Query, Stage
+from journal.schema import Table, TableName
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
@@ -50,6 +51,7 @@ class DatabaseStatement:
         self._staged: list[str] = []
         self._views: list[exp.Table] = []
         self._row = row
+        self._version: Version | None = None
         session.read_epochs(committed.epoch_of)
         self.session = session
         self.committed = committed
@@ -121,18 +123,32 @@ class DatabaseStatement:
             return None
         return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
 
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Keep classic tools out of the adopted journals among these until this is committed."""
+        classic_writers.keep_out(self.session, map(self.committed.catalog.get, names))
+
     def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
-        """Append a query's rows to the table's head; how many they were."""
-        return section.append_direct(self.session, self.committed, table, query, parameters)
+        """Append a query's rows to the table's head; how many they were.
+
+        If others have given one of the keys a version above the statement's, it gets another.
+        """
+        clock, given = self._journal.clock, dict(parameters)
+        while True:
+            found, above = append_direct(self.session, self.committed, table, query, given)
+            if above is None:
+                return found
+            classic_writers.pass_by(self.session, table, clock, above, query, given)
+            given[P_VERSION] = self._version = clock.next()
 
     def commit_direct(
         self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
     ) -> None:
         """Commit what ``append_direct`` has appended under ``version``."""
         assert self._row is not None
+        version = self._version or version
         guard.check_direct(
             *(self._journal, self.session, self.committed, appended, version),
-            lambda table: section.appended_to(self.committed, table),
+            lambda table: appended_to(self.committed, table),
         )
         message = self.transaction.message
         written = section.write_direct(

@@ -11,6 +11,7 @@ from journal.database.statement import DatabaseStatement
 from journal.erasure.guard import suppressed_since
 from journal.errors import Code, PalimpsestError
 from journal.relations import Reader
+from journal.relations_flat import is_flat
 from journal.row_checks import row_checks
 from journal.schema import Table
 from journal.segment import RowCounts
@@ -105,7 +106,8 @@ def _problems(
                 "holds rows with an identifier or a key that was erased: somebody wrote them back"
             )
             found.append(Problem("erased", name, told))
-        for kind, message in row_checks(session, table, state, statement.committed.version):
+        ahead = journal.clock.latest_passed if is_flat(table) else None
+        for kind, message in row_checks(session, table, state, statement.committed.version, ahead):
             found.append(Problem(kind, name, message))
     except PalimpsestError as error:
         if error.code in _NOT_OF_THE_JOURNAL:

@@ -19,7 +19,7 @@ from journal.embedded.positions import Positions, placeable
 from journal.errors import PalimpsestError
 from journal.plain_rows import JournalRow
 from journal.plan import Export, Guard, Query, Stage, placed
-from journal.schema import Table
+from journal.schema import Table, TableName
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import Parameters, RowSet, StagedRows
@@ -143,6 +143,9 @@ class Statement:
         if memory_rows_max is None:
             return few_rows(self.session, table, query, parameters)
         return append_rows(self._journal, self.session, table, query, parameters, memory_rows_max)
+
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Nobody writes to journals but through the commit section."""
 
     def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Append a query's rows to the table's head; how many they were."""

@@ -21,7 +21,7 @@ from journal.hive.session import HiveSession
 from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
 from journal.relations import column, ident, union_all
-from journal.schema import Table
+from journal.schema import Table, TableName
 from journal.segment import RowCounts
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
@@ -190,6 +190,9 @@ class HiveStatement:
         path = journal.new_segment(table, connection)
         write_held(self.session, journal.names, rows, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
+
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Nobody writes to journals but through the commit section."""
 
     def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Never called: a commit takes too long for the section."""

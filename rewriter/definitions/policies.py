@@ -17,6 +17,7 @@ from journal.limits import Slo
 from journal.plan import STORE_SCHEMA, Guard, Query
 from journal.policy import check_policy, is_policy, placed, policy_of
 from journal.relations import column, ident
+from journal.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from journal.schema import Column, Table, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
@@ -48,6 +49,7 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
     check_policy(new)
     Slo.of(new)
     dependents_of(new)
+    _check_stale_writes(new)
     before = () if old is None else policy_of(old).schedules
     for kind, line in policy_of(new).schedules:
         known = context.job_kinds()
@@ -57,6 +59,17 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
                 f"there is no job {kind} to be scheduled",
                 advice="there are " + ", ".join(known),
             )
+
+
+def _check_stale_writes(table: Table) -> None:
+    """Raise INVALID_DEFINITION for a word that says nothing of writes past the gateway."""
+    said = dict(table.properties).get(STALE_WRITES)
+    if said not in {None, REFUSE, ALLOW}:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"{STALE_WRITES} cannot be {said!r}",
+            advice=f"say '{REFUSE}' or '{ALLOW}'; adopted journals alone take notice of it",
+        )
 
 
 def held_steps(old: Table | None, new: Table) -> list[Guard]:

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query, physical
-from journal.relations import Output, column, ident, union_all, version_type
+from journal.relations import Output, column, ident, union_all, version_type, version_value
 from journal.relations_flat import FLAT, FlatReader, FlatShape
 from journal.schema import Column, Table
 from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
@@ -31,6 +31,9 @@ from journal.version import Version
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"
 _NEW = "new_rows"
+_ABOVE, _HIGHEST = "rows_above", "highest"
+_LAST = "200000-01-01"
+"""A moment that stands for all after it, which has a number of microseconds still."""
 _STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
@@ -217,22 +220,24 @@ def _history(table: Table, coming: Container[str]) -> exp.Select:
     return exp.select(*found).from_(rows.subquery("j")).where(tombstone, ended)
 
 
-def append(session: PostgresSession, table: Table, query: Query, parameters: Parameters) -> int:
-    """Append a query's journal rows, those that close others left out; how many there were."""
+def append(
+    session: PostgresSession, table: Table, query: Query, parameters: Parameters
+) -> tuple[int, Version | None]:
+    """Append a query's journal rows, those that close others left out; how many there were.
+
+    If one of their keys has the same version or a later one already, nothing is appended, and the
+    highest of these versions is the second value. The journal is locked.
+    """
     names = [c.physical for c in table.stored]
     ends = [table.format.version_column, table.format.subsequent_column]
     start, end = (column(n.casefold()) for n in ends)
     values: list[exp.Expr] = [column(n.casefold()) for n in names]
     values += [_shown(table, start), _shown(table, end)]
-    kept = exp.or_(
-        exp.Is(this=end.copy(), expression=exp.Null()),
-        exp.EQ(this=end.copy(), expression=start.copy()),
-    )
     target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
-    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(kept)
+    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(_is_kept(table))
     written = exp.Insert(this=target, expression=rows)
     try:
-        return _run(session, written, query, parameters)
+        return _run(session, table, written, query, parameters)
     except PalimpsestError as error:
         if error.code is not Code.DUPLICATE_KEY:
             raise
@@ -244,22 +249,97 @@ def append(session: PostgresSession, table: Table, query: Query, parameters: Par
         ) from error
 
 
+def _is_kept(table: Table, of: str | None = None) -> exp.Expr:
+    """True for a row that a flat journal takes: it begins a version, or is a tombstone."""
+    start, end = (column(n, of) for n in _ends(table))
+    is_open = exp.Is(this=end, expression=exp.Null())
+    return exp.or_(is_open, exp.EQ(this=end.copy(), expression=start))
+
+
 def _run(
-    session: PostgresSession, written: exp.Insert, query: Query, parameters: Parameters
-) -> int:
-    """Run an INSERT that reads a query's rows under the name ``_NEW``; how many these were."""
+    session: PostgresSession,
+    table: Table,
+    written: exp.Insert,
+    query: Query,
+    parameters: Parameters,
+) -> tuple[int, Version | None]:
+    """Run an INSERT that reads a query's rows under the name ``_NEW``, if none is too low."""
     if not session.abilities.writes_several_at_once:
         # Greenplum leaves out an INSERT inside WITH that nothing reads, and says nothing.
         session.stage(_NEW, query, parameters)
-        session.run(written)
+        above = highest_above(session, table, _NEW)
+        if above is None:
+            session.run(written)
         found = session.count(_NEW)
         session.hide(_NEW)
-        return found
-    counted = exp.select(exp.Count(this=exp.Star())).from_(_NEW)
+        return found, above
+    none_above = exp.Is(this=_highest_of(_ABOVE), expression=exp.Null())
+    written.expression.where(none_above, copy=False)
+    counted = exp.select(exp.Count(this=exp.Star()), _highest_of(_ABOVE)).from_(_NEW)
     counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
+    counted = counted.with_(_ABOVE, as_=_above(table, _NEW), materialized=True, copy=False)
     counted = counted.with_("written", as_=written, copy=False)
     session.put(session.rendered(counted), parameters)
+    ((found, above),) = session.fetch_many(1)
+    return int(found), None if above is None else int(above)
+
+
+def highest_above(session: PostgresSession, table: Table, rows: str) -> Version | None:
+    """The highest version, at or above its own, that the key of any row in ``rows`` has."""
+    session.put(session.rendered(_above(table, rows)), {})
+    ((above,),) = session.fetch_many(1)
+    return None if above is None else int(above)
+
+
+def number_ahead(session: PostgresSession, table: Table, version: Version) -> int:
+    """How many rows of the journal have a later version."""
+    limit = _shown(table, version_value(table, exp.Literal.number(version)))
+    later = exp.GT(this=exp.column(exact(table.format.version_column)), expression=limit)
+    found = exp.select(exp.Count(this=exp.Star())).from_(journal_table(table)).where(later)
+    session.put(session.rendered(found), {})
     return int(session.fetch_many(1)[0][0])
+
+
+def key_above(
+    session: PostgresSession, table: Table, query: Query, parameters: Parameters
+) -> tuple[str, str]:
+    """The key of a query's rows that has the highest such version, and that version, as texts."""
+    version = exp.column(exact(table.format.version_column), "j")
+    key = [exp.cast(column(k, "n"), "TEXT") for k in table.key]
+    found = exp.select(*key, exp.cast(version, "TEXT"))
+    found = _joined_above(found, table, _NEW).order_by(exp.Ordered(this=version.copy(), desc=True))
+    found = found.limit(1).with_(_NEW, as_=query.ast.copy(), copy=False)
+    session.put(session.rendered(found), parameters)
+    ((*values, shown),) = session.fetch_many(1)
+    return ", ".join(map(str, values)), str(shown)
+
+
+def _above(table: Table, rows: str) -> exp.Select:
+    version: exp.Expr = exp.column(exact(table.format.version_column), "j")
+    if dict(table.properties)[FLAT] != "bigint":
+        # What is infinite, or has no number, is too far ahead all the same.
+        last = exp.cast(exp.Literal.string(_LAST), version_type(table))
+        version = exp.Least(this=_shown(table, version), expressions=[last])
+        version = exp.Anonymous(this="epoch_us", expressions=[version])
+    return _joined_above(exp.select(exp.alias_(exp.Max(this=version), _HIGHEST)), table, rows)
+
+
+def _joined_above(found: exp.Select, table: Table, rows: str) -> exp.Select:
+    """Rows ``j`` of the journal at or above the rows ``n`` of the same keys."""
+    start = column(_ends(table)[0], "n")
+    version = exp.column(exact(table.format.version_column), "j")
+    on: list[exp.Expr] = [
+        exp.EQ(this=exp.column(exact(k), "j"), expression=column(k.casefold(), "n"))
+        for k in table.key
+    ]
+    on.append(exp.GTE(this=version, expression=_shown(table, start)))
+    found = found.from_(exp.alias_(exp.to_table(rows), "n", table=True))
+    found = found.join(exp.alias_(journal_table(table), "j", table=True), on=exp.and_(*on))
+    return found.where(_is_kept(table, "n"))
+
+
+def _highest_of(name: str) -> exp.Subquery:
+    return exp.select(column(_HIGHEST)).from_(name).subquery(copy=False)
 
 
 def conflicting(table: Table, mine: str) -> exp.Query:

@@ -25,6 +25,7 @@ from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.server import ASK, Abilities, abilities
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.silence import SILENCE_S, limits, of_server
+from journal.version import SKEW_MAX_US
 
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
@@ -205,12 +206,20 @@ class PostgresStore:
         return f"{options} -c statement_timeout={limit_ms}"
 
     def _silence_s(self) -> int:
-        given = self._settings.get("silence_timeout", str(SILENCE_S))
+        advice = "give 0 for what the operating system does"
+        return self._seconds("silence_timeout", SILENCE_S, advice)
+
+    @property
+    def skew_max_us(self) -> int:
+        """How far ahead of the wall clock, in microseconds, versions of other writers may lie."""
+        advice = "give 0 if no writer's clock is ever ahead of the gateway's"
+        return self._seconds("clock_skew_max", SKEW_MAX_US // 1_000_000, advice) * 1_000_000
+
+    def _seconds(self, name: str, default: int, advice: str) -> int:
+        given = self._settings.get(name, str(default))
         if not given.isdigit():
             raise PalimpsestError(
-                Code.URL,
-                f"silence_timeout needs a whole number of seconds, not {given!r}",
-                advice="give 0 for what the operating system does",
+                Code.URL, f"{name} needs a whole number of seconds, not {given!r}", advice=advice
             )
         return int(given)
 

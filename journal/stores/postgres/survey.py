@@ -38,7 +38,8 @@ _HANGING = (
     "SELECT 'the foreign key ' || conname FROM pg_constraint WHERE confrelid = ?::bigint"
     " UNION ALL SELECT 'the trigger ' || tgname FROM pg_trigger"
     " WHERE tgrelid = ?::bigint AND NOT tgisinternal"
-    " AND tgname NOT IN ('palimpsest_fence_insert', 'palimpsest_fence_update')"
+    " AND tgname NOT IN ('palimpsest_fence_insert', 'palimpsest_fence_update',"
+    " 'palimpsest_stale_writes')"
 )
 
 _DISTRIBUTION = (
