@@ -50,8 +50,8 @@ class PalimpsestDialect(default.DefaultDialect):
 
     supports_statement_cache = True
     supports_alter = True
-    keeps_references = True
-    """Whether the store enforces foreign keys; Spark leaves them out."""
+    construct_arguments = []  # noqa: RUF012 - SQLAlchemy declares it of instances.
+    """No arguments ``palimpsest_..`` of tables and the like: one that is given is an error."""
     supports_comments = True
     supports_identity_columns = True
     supports_sequences = False
@@ -107,7 +107,7 @@ class PalimpsestDialect(default.DefaultDialect):
         if store not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
             self.supports_native_enum = False
-            self.keeps_references = self.supports_alter = store in _KEEP_REFERENCES
+            self.supports_alter = store in _KEEP_REFERENCES
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or url.port or url.username or url.password:
             raise exc.ArgumentError(

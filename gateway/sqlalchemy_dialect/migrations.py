@@ -12,7 +12,7 @@ from alembic.ddl.impl import DefaultImpl
 from sqlalchemy import Column, cast, literal, literal_column, select
 from sqlalchemy.schema import Index, UniqueConstraint
 
-from gateway.sqlalchemy_dialect.ddl import is_left_out
+from gateway.sqlalchemy_dialect.ddl import is_meant_for_others
 
 
 class PalimpsestImpl(DefaultImpl):
@@ -20,16 +20,6 @@ class PalimpsestImpl(DefaultImpl):
 
     __dialect__ = "palimpsest"
     transactional_ddl = True
-
-    def add_constraint(self, const: Any, **kw: Any) -> None:
-        """Some foreign keys are left out, as they are of CREATE TABLE."""
-        if not is_left_out(const, self.dialect):
-            super().add_constraint(const, **kw)
-
-    def drop_constraint(self, const: Any, **kw: Any) -> None:
-        """What was left out is not dropped."""
-        if not is_left_out(const, self.dialect):
-            super().drop_constraint(const, **kw)
 
     def correct_for_autogen_constraints(
         self,
@@ -48,9 +38,9 @@ class PalimpsestImpl(DefaultImpl):
                 conn_unique_constraints.discard(standing_in[index.name])
 
     def correct_for_autogen_foreignkeys(self, conn_fks: set[Any], metadata_fks: set[Any]) -> None:
-        """Foreign keys of a model that are left out are not looked for."""
+        """Foreign keys that a model keeps for other databases are not looked for."""
         for key in list(metadata_fks):
-            if is_left_out(key, self.dialect):
+            if is_meant_for_others(key, self.dialect):
                 metadata_fks.discard(key)
 
     def compare_server_default(

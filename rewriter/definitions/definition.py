@@ -24,6 +24,7 @@ from journal.schema import (
     Unique,
     fold,
 )
+from rewriter.definitions.constraint_options import check_key_options
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.made import computed, identity, is_identity
 from rewriter.definitions.row_columns import own_parts, with_fields
@@ -307,8 +308,7 @@ class Draft:
                 # An index changes no answer, and journals have none.
                 return
             case exp.ForeignKey() if isinstance(node.args.get("reference"), exp.Reference):
-                names = [e.name for e in node.expressions]
-                self.want(names, name, node.args["reference"], node)
+                self.want([e.name for e in node.expressions], name, node.args["reference"], node)
             case _:
                 self._refuse(node, _ADVICE)
 
@@ -321,19 +321,20 @@ class Draft:
                 advice="declare one, over several columns if need be",
                 position=position_of(node),
             )
+        check_key_options(node)
         self.key = self.physical(names, node)
         self.key_name = name
         check_key_types((c for c in self.columns if c.physical in self.key), node)
 
-    def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> Unique:
+    def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
         """Take in a UNIQUE constraint."""
+        check_key_options(node)
         columns = self.physical(names, node)
         shown = name or "_".join([self.name.name, *names, "key"])
         self._check_constraint_name(shown, node)
         self.uniques.append(Unique(shown, columns))
-        return self.uniques[-1]
 
-    def add_check(self, condition: exp.Expr, name: str | None) -> Check:
+    def add_check(self, condition: exp.Expr, name: str | None) -> None:
         """Take in a CHECK constraint."""
         bare = condition.copy()
         for part in bare.find_all(exp.Query, exp.Placeholder):
@@ -350,14 +351,12 @@ class Draft:
             used.replace(with_fields(exp.Column(this=ident(physical)), fields))
         bare = holder.this
         number = len(self.checks) + 1
-        while name is None and any(
-            c.name == f"{self.name.name}_check{number}" for c in self.checks
-        ):
+        base, taken = f"{self.name.name}_check", {c.name for c in self.checks}
+        while name is None and f"{base}{number}" in taken:
             number += 1
-        shown = name or f"{self.name.name}_check{number}"
+        shown = name or f"{base}{number}"
         self._check_constraint_name(shown, condition)
         self.checks.append(Check(shown, canonical(bare)))
-        return self.checks[-1]
 
     def want(
         self, names: Sequence[str], name: str | None, reference: exp.Reference, node: exp.Expr

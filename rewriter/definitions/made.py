@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.schema import Identity
+from rewriter.definitions.constraint_options import check_identity_options
 
 
 def computed(node: exp.Expr) -> exp.Expr | None:
@@ -24,7 +25,8 @@ def is_identity(node: exp.GeneratedAsIdentityColumnConstraint) -> bool:
 
 
 def identity(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
-    """How the numbers are generated."""
+    """How the numbers are generated; raises NOT_SUPPORTED for bounds, which are not kept."""
+    check_identity_options(node)
 
     def number(name: str, default: int) -> int:
         value = node.args.get(name)

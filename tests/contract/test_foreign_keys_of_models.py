@@ -1,4 +1,4 @@
-"""Foreign keys of SQLAlchemy's models: created, reflected, dropped in order, or left out."""
+"""Foreign keys of SQLAlchemy's models: created, reflected, dropped in order, or refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, NotSupportedError
 from sqlalchemy.schema import CreateTable
 
 from gateway.sqlalchemy_dialect.dialect import PalimpsestDialect
@@ -64,30 +64,80 @@ def test_tables_that_refer_to_one_another(engine: sa.Engine) -> None:
     assert sa.inspect(engine).get_table_names() == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "url", "stands"),
-    [
-        ({}, "palimpsest:///w", True),
-        ({"ondelete": "no action"}, "palimpsest:///w", True),
-        ({"ondelete": "CASCADE"}, "palimpsest:///w", False),
-        ({"onupdate": "SET NULL"}, "palimpsest:///w", False),
-        ({"deferrable": True}, "palimpsest:///w", False),
-        ({"match": "FULL"}, "palimpsest:///w", False),
-        ({}, "palimpsest+postgresql://host/db", True),
-        ({"ondelete": "CASCADE"}, "palimpsest+postgresql://host/db", False),
-        ({}, "palimpsest+hive://host/db", False),
-    ],
-)
-def test_what_the_store_cannot_do_is_left_out(
-    asked: dict[str, object], url: str, stands: bool
-) -> None:
+def _child(**asked: object) -> sa.MetaData:
+    """A parent and a child whose foreign key asks for something."""
     models = sa.MetaData()
     sa.Table("p", models, sa.Column("id", sa.Integer, primary_key=True))
-    child = sa.Table("c", models, sa.Column("p", sa.Integer, sa.ForeignKey("p.id", **asked)))  # type: ignore[arg-type]
+    sa.Table("c", models, sa.Column("p", sa.Integer, sa.ForeignKey("p.id", **asked)))  # type: ignore[arg-type]
+    return models
+
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    ({"ondelete": "CASCADE"}, "ON DELETE CASCADE"),
+    ({"ondelete": "SET NULL"}, "ON DELETE SET NULL"),
+    ({"onupdate": "CASCADE"}, "ON UPDATE CASCADE"),
+    ({"deferrable": True}, "DEFERRABLE"),
+    ({"deferrable": True, "initially": "DEFERRED"}, "DEFERRABLE"),
+    ({"initially": "DEFERRED"}, "INITIALLY DEFERRED"),
+    ({"match": "FULL"}, "MATCH FULL"),
+    ({"ondelete": "CASCADE", "use_alter": True, "name": "k"}, "ON DELETE CASCADE"),
+]
+PLAIN: list[dict[str, object]] = [
+    {},
+    {"ondelete": "no action", "onupdate": "RESTRICT"},
+    {"deferrable": False, "initially": "IMMEDIATE", "match": "SIMPLE"},
+    {"use_alter": True, "name": "k"},
+]
+
+
+@pytest.mark.parametrize(("asked", "named"), REFUSED)
+def test_what_a_foreign_key_cannot_do_is_refused(
+    engine: sa.Engine, asked: dict[str, object], named: str
+) -> None:
+    with pytest.raises(NotSupportedError) as raised:
+        _child(**asked).create_all(engine)
+    assert getattr(raised.value.orig, "code", "") == "PAL-110"
+    assert getattr(raised.value.orig, "sqlstate", "") == "0A000"
+    assert f"a foreign key with {named} is not supported" in str(raised.value)
+    assert sa.inspect(engine).get_table_names() == []
+
+
+@pytest.mark.parametrize("asked", PLAIN)
+def test_what_a_foreign_key_does_anyway_may_be_said(
+    engine: sa.Engine, asked: dict[str, object]
+) -> None:
+    models = _child(**asked)
+    models.create_all(engine)
+    with pytest.raises(IntegrityError), engine.begin() as connection:
+        connection.execute(models.tables["c"].insert().values(p=7))
+
+
+@pytest.mark.parametrize(
+    "url", ["palimpsest:///w", "palimpsest+postgresql://host/db", "palimpsest+hive://host/db"]
+)
+def test_every_store_is_told_of_every_foreign_key(url: str) -> None:
     dialect = PalimpsestDialect()
     dialect.create_connect_args(make_url(url))
-    text = str(CreateTable(child).compile(dialect=dialect))
-    assert ("REFERENCES p (id)" in text) == stands
+    text = str(CreateTable(_child(ondelete="CASCADE").tables["c"]).compile(dialect=dialect))
+    assert "REFERENCES p (id) ON DELETE CASCADE" in text
+
+
+def _elsewhere(*_: object, dialect: sa.Dialect, **__: object) -> bool:
+    return dialect.name != "palimpsest"
+
+
+def test_a_foreign_key_for_relationships_alone(engine: sa.Engine) -> None:
+    models = _child(ondelete="CASCADE")
+    for key in models.tables["c"].foreign_key_constraints:
+        key.ddl_if(callable_=_elsewhere)
+    models.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(models.tables["c"].insert().values(p=7))
+    autogenerate = pytest.importorskip("alembic.autogenerate")
+    migration = pytest.importorskip("alembic.migration")
+    with engine.connect() as connection:
+        context = migration.MigrationContext.configure(connection)
+        assert autogenerate.compare_metadata(context, models) == []
 
 
 def test_migrations_add_and_drop_them(engine: sa.Engine) -> None:
@@ -100,3 +150,25 @@ def test_migrations_add_and_drop_them(engine: sa.Engine) -> None:
         op.create_foreign_key("headed_by", "team", "person", ["lead"], ["id"])
     (found,) = sa.inspect(engine).get_foreign_keys("team")
     assert found["name"] == "headed_by"
+
+
+def test_a_migration_with_an_action_is_refused(engine: sa.Engine) -> None:
+    operations = pytest.importorskip("alembic.operations")
+    migration = pytest.importorskip("alembic.migration")
+    _child().create_all(engine)
+    with engine.connect() as connection:
+        op = operations.Operations(migration.MigrationContext.configure(connection))
+        with pytest.raises(NotSupportedError) as raised:
+            op.create_foreign_key("k", "c", "p", ["p"], ["id"], ondelete="CASCADE")
+    assert getattr(raised.value.orig, "code", "") == "PAL-110"
+
+
+def test_a_model_with_an_action_is_a_difference(engine: sa.Engine) -> None:
+    autogenerate = pytest.importorskip("alembic.autogenerate")
+    migration = pytest.importorskip("alembic.migration")
+    sa.Table("p", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True)).create(engine)
+    sa.Table("c", sa.MetaData(), sa.Column("p", sa.Integer)).create(engine)
+    with engine.connect() as connection:
+        context = migration.MigrationContext.configure(connection)
+        (found,) = autogenerate.compare_metadata(context, _child(ondelete="CASCADE"))
+    assert found[0] == "add_fk"

@@ -245,3 +245,17 @@ def test_json_is_text_and_nulls_need_no_type(con: Connection) -> None:
     nothing = con.execute("SELECT a FROM t WHERE ? IS NOT NULL", [None])
     assert [name for name, *_ in nothing.description or ()] == ["a"]
     assert nothing.fetchall() == []
+
+
+def test_a_model_with_an_action_on_delete_is_refused(url: str) -> None:
+    if "palimpsest.postgresql" not in {e.name for e in entry_points(group="sqlalchemy.dialects")}:
+        pytest.skip("the package was installed before it had this dialect: run make setup")
+    models = sqlalchemy.MetaData()
+    sqlalchemy.Table("p", models, sqlalchemy.Column("id", sqlalchemy.Integer, primary_key=True))
+    child = sqlalchemy.ForeignKey("p.id", ondelete="CASCADE")
+    sqlalchemy.Table("c", models, sqlalchemy.Column("p", sqlalchemy.Integer, child))
+    engine = sqlalchemy.create_engine(url)
+    with pytest.raises(sqlalchemy.exc.NotSupportedError, match="PAL-110"):
+        models.create_all(engine)
+    assert sqlalchemy.inspect(engine).get_table_names() == []
+    engine.dispose()

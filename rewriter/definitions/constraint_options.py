@@ -1,0 +1,53 @@
+"""What may stand behind PRIMARY KEY, UNIQUE and AS IDENTITY: nothing that would not hold. Pure."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.errors import Code, PalimpsestError
+from rewriter.names import position_of
+
+_PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
+"""What a key does anyway."""
+_BOUNDS = ("minvalue", "maxvalue", "cycle", "order")
+
+
+def check_key_options(node: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED for a PRIMARY KEY or UNIQUE that is to hold at another time or for NULL.
+
+    ``node`` is the constraint as it was parsed, of a table or of a column.
+    """
+    kind = node.args["kind"] if isinstance(node, exp.ColumnConstraint) else node
+    if not isinstance(kind, exp.Expr):
+        return
+    options = [" ".join(str(option).upper().split()) for option in kind.args.get("options") or []]
+    for option in options:
+        if option not in _PLAIN:
+            advice = "leave it out: keys are checked at the end of each statement"
+            raise _refused(f"a key with {option}", advice, node)
+    if not isinstance(kind, exp.UniqueColumnConstraint):
+        return
+    if kind.args.get("nulls"):
+        advice = "leave it out: a NULL equals no other; declare the columns NOT NULL"
+        raise _refused("UNIQUE NULLS NOT DISTINCT", advice, node)
+    if kind.args.get("on_conflict"):
+        raise _refused("UNIQUE with ON CONFLICT", "write ON CONFLICT behind the INSERT", node)
+    # DuckDB's grammar reads a word behind a column's UNIQUE as a name.
+    if isinstance(kind.this, exp.Identifier):
+        advice = "leave the word out, or write CONSTRAINT name UNIQUE"
+        raise _refused(f"UNIQUE {kind.this.name.upper()}", advice, node)
+
+
+def check_identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> None:
+    """Raise NOT_SUPPORTED for numbers that are to stay within bounds or to begin again."""
+    asked = [name.upper() for name in _BOUNDS if node.args.get(name)]
+    if asked:
+        advice = "leave it out: START WITH and INCREMENT BY are what there is; a CHECK sets bounds"
+        raise _refused(f"an identity column with {', '.join(asked)}", advice, node)
+
+
+def _refused(what: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    where = position_of(node)
+    return PalimpsestError(
+        Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=where
+    )
