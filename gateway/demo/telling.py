@@ -51,7 +51,7 @@ class Teller:
         if self._silent:
             return
         base = style_for(sys.stdout)
-        style = Style(base.width, 0, "-", "off", base.color, base.unicode, footer=False)
+        style = Style(base.width, 0, "-", "auto", base.color, base.unicode, footer=False)
         sys.stdout.flush()
         write_table(
             Result("SELECT", len(rows), tuple(columns), iter([tuple(r) for r in rows])),

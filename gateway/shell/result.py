@@ -24,14 +24,23 @@ class Column:
     @property
     def is_number(self) -> bool:
         """True where digits line up at the right."""
-        bare = self.type.split("(")[0].upper()
-        return bare in _NUMBERS and not self.type.endswith("]")
+        return self._bare in _NUMBERS
+
+    @property
+    def is_exact(self) -> bool:
+        """True where a part of a value would read like another one: numbers, dates and times."""
+        return self._bare in _NUMBERS or self._bare.startswith(_TIMES)
+
+    @property
+    def _bare(self) -> str:
+        return "" if self.type.endswith("]") else self.type.split("(")[0].upper()
 
 
 _NUMBERS = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"}
     | {"UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
 )
+_TIMES = ("DATE", "TIME", "INTERVAL", "BOOLEAN")
 
 
 @dataclass(slots=True)

@@ -137,7 +137,9 @@ class Shell:
 
     def show_facts(self, result: Result) -> None:
         """Write what a backslash command found: always a table, on the screen or in the file."""
-        style = replace(self.options.style(style_for(self.out)), expanded="off")
+        style = self.options.style(style_for(self.out))
+        if style.expanded == "auto":
+            style = replace(style, expanded="off")
         write(result, self.out, "table", style)
         self.out.flush()
 

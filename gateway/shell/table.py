@@ -1,32 +1,37 @@
-"""Results drawn for the eye: a table that fits the screen, or one line per column.
+"""Results drawn for the eye: a table, or one line per column where a row does not fit the screen.
 
-Columns are narrowed before they are left out, and whatever was cut or left out is said below.
+Where there is no screen everything is whole. Where a table must fit one, ``fitting`` says what is
+cut, and the line below it tells.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TextIO
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
+from gateway.shell.fitting import Fitting, fits, narrowed, natural, whole
 from gateway.shell.result import Column, Result, Row
 from gateway.shell.values import shown
 from gateway.wording import counted
 
 _MEASURED_ROWS = 5000
-_NARROW = 10
 _UNFOLDED_ROWS = 20
-_ALWAYS_EXPANDED_ROWS = 50
 _DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How tables are drawn. ``width`` None: as wide as they are; ``rows`` 0: all of them."""
+    """How tables are drawn. ``width`` None: as wide as they are; ``rows`` 0: all of them.
+
+    ``expanded`` is ``on``, ``off`` or ``auto``: rows that do not fit the width are expanded.
+    ``remedy`` says how to see what was cut.
+    """
 
     width: int | None = None
     rows: int = 0
@@ -35,6 +40,7 @@ class Style:
     color: bool = False
     unicode: bool = True
     footer: bool = True
+    remedy: str = r"\x on shows them whole"
 
 
 def style_for(out: TextIO, *, rows: int = 0) -> Style:
@@ -65,96 +71,63 @@ def write_table(result: Result, out: TextIO, style: Style) -> int:
     rows = result.rows if not style.rows else islice(result.rows, style.rows)
     first = list(islice(rows, _MEASURED_ROWS))
     more = bool(style.rows) and len(first) == style.rows and next(result.rows, None) is not None
-    drawn = _unfolded(first) if len(first) <= _UNFOLDED_ROWS else first
-    cells = [[shown(value, style.null) for value in row] for row in drawn]
-    widths = _natural(result.columns, cells)
-    if style.expanded == "on" or _should_expand(widths, len(first), style):
+    drawn = _unfolded(first) if len(first) <= _UNFOLDED_ROWS else list(enumerate(first))
+    cells = [[shown(value, style.null) for value in row] for _, row in drawn]
+    widths = natural([shown(column.name) for column in result.columns], cells)
+    fitting = whole(result.columns, widths)
+    if first and _expands(widths, style):
         count = _expanded(result.columns, chain(first, rows), out, style)
-        places = list(range(len(widths)))
     else:
-        widths, places = _fitted(widths, style.width)
-        count = _table(result.columns, drawn, cells, rows, widths, places, out, style)
-        count -= len(drawn) - len(first)
-    if style.footer:
-        out.write(_dim(_footer(count, more, len(places), len(result.columns)), style) + "\n")
+        if style.expanded == "off" and style.width is not None and not fits(widths, style.width):
+            mark = "…" if style.unicode else "..."
+            fitting = narrowed(result.columns, widths, first, style.width, mark)
+        rest = (
+            (n, row, [shown(v, style.null) for v in row]) for n, row in enumerate(rows, len(first))
+        )
+        start = ((n, row, texts) for (n, row), texts in zip(drawn, cells, strict=True))
+        count = _table(fitting, chain(start, rest), out, style)
+    _write_footer(count, more, fitting.losses(), out, style)
     return count
 
 
-def _unfolded(rows: Sequence[Row]) -> list[Row]:
+def _unfolded(rows: Sequence[Row]) -> list[tuple[int, Row]]:
     """Rows whose texts have several lines, as several rows: for plans, definitions and the like."""
-    found: list[Row] = []
-    for row in rows:
+    found: list[tuple[int, Row]] = []
+    for place, row in enumerate(rows):
         parts = [v.split("\n") if isinstance(v, str) else [v] for v in row]
         for number in range(max((len(p) for p in parts), default=1)):
-            found.append(tuple(p[number] if number < len(p) else "" for p in parts))
+            found.append((place, tuple(p[number] if number < len(p) else "" for p in parts)))
     return found
 
 
-def _should_expand(widths: Sequence[int], rows: int, style: Style) -> bool:
-    if style.expanded != "auto" or style.width is None or not 0 < rows <= _ALWAYS_EXPANDED_ROWS:
-        return False
-    return sum(min(w, _NARROW) + 3 for w in widths) - 1 > style.width
+def _expands(widths: Sequence[int], style: Style) -> bool:
+    if style.expanded != "auto":
+        return style.expanded == "on"
+    # A column that stands alone loses nothing in a table; a long line goes on in the next.
+    return len(widths) > 1 and not fits(widths, style.width)
 
 
-def _natural(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
-    widths = [max(cell_len(shown(c.name)), 1) for c in columns]
-    for row in cells:
-        for place, text in enumerate(row):
-            if len(text) > widths[place] or not text.isascii():
-                widths[place] = max(widths[place], cell_len(text))
-    return widths
-
-
-def _fitted(widths: list[int], screen: int | None) -> tuple[list[int], list[int]]:
-    """Widths that fit, and the places of the columns that are shown (gaps stand for others)."""
-    places = list(range(len(widths)))
-    if screen is None or _total(widths) <= screen:
-        return widths, places
-    least = [min(w, _NARROW) for w in widths]
-    while len(places) > 1 and _total([least[p] for p in places]) + _gap(places, widths) > screen:
-        places.pop(len(places) // 2)
-    room = screen - _gap(places, widths) - 3 * len(places) + 1
-    chosen = {p: widths[p] for p in places}
-    while sum(chosen.values()) > max(room, len(places)):
-        # Only the widest are cut, level by level, so that narrow columns stay whole.
-        widest = max(chosen.values())
-        at_top = [p for p, w in chosen.items() if w == widest]
-        below = max((w for w in chosen.values() if w < widest), default=0)
-        excess = sum(chosen.values()) - max(room, len(places))
-        step = min(widest - below, max(1, excess // len(at_top)))
-        for p in at_top[: max(1, excess)]:
-            chosen[p] = widest - step
-    return [chosen.get(p, w) for p, w in enumerate(widths)], places
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + 3 * len(widths) - 1
-
-
-def _gap(places: Sequence[int], widths: Sequence[int]) -> int:
-    return 4 if len(places) < len(widths) else 0
-
-
-def _footer(rows: int, more: bool, shown_columns: int, columns: int) -> str:
-    text = f"({counted(rows, 'row')}"
-    if more:
-        text += r" shown, there are more: \pset rows 0 shows all"
-    if shown_columns < columns:
-        text += rf"; {shown_columns} of {columns} columns fit, \x on shows all"
-    return text + ")"
+def _write_footer(count: int, more: bool, losses: list[str], out: TextIO, style: Style) -> None:
+    """The line below: how many rows, and always what was cut."""
+    parts = [counted(count, "row")] if style.footer else []
+    if more and style.footer:
+        parts[0] += r" shown, there are more: \pset rows 0 shows all"
+    parts += losses
+    if losses and style.remedy:
+        parts.append(style.remedy)
+    if parts:
+        out.write(_dim(f"({'; '.join(parts)})", style) + "\n")
 
 
 def _table(
-    columns: Sequence[Column],
-    first: Sequence[Row],
-    cells: Sequence[Sequence[str]],
-    rest: Iterator[Row],
-    widths: Sequence[int],
-    places: Sequence[int],
+    fitting: Fitting,
+    rows: Iterator[tuple[int, Row, list[str]]],
     out: TextIO,
     style: Style,
 ) -> int:
+    """Draw rows, each with its number and the texts of its values; returns how many there were."""
     bar, line, cross, dots = ("│", "─", "┼", "…") if style.unicode else ("|", "-", "+", "...")
+    columns, widths, places = fitting.columns, fitting.widths, fitting.places
     gap = _gap_at(places, len(columns))
     separator = _dim(bar, style)
 
@@ -163,49 +136,32 @@ def _table(
             texts.insert(gap, f" {_dim(dots, style)} ")
         return separator.join(texts).rstrip() + "\n"
 
-    names = [_cut(shown(columns[p].name), widths[p]) for p in places]
+    names = [fitting.fitted(p, None, shown(columns[p].name), -1) for p in places]
     header = [
         f" {_bold(_aligned(n, widths[p], columns[p]), style)} "
         for n, p in zip(names, places, strict=True)
     ]
-    rules = [line * (widths[p] + 2) for p in places]
+    screen = style.width or sys.maxsize
+    rules = [line * min(widths[p] + 2, screen) for p in places]
     if gap is not None:
         rules.insert(gap, line * 3)
     out.write(joined(header))
     out.write(_dim(cross.join(rules), style) + "\n")
-    count = 0
-    texts = chain(cells, ([shown(v, style.null) for v in row] for row in rest))
-    for row, row_texts in zip(chain(first, _endless()), texts, strict=False):
-        out.write(
-            joined([_cell(row_texts[p], row, p, widths[p], columns[p], style) for p in places])
-        )
-        count += 1
-    return count
-
-
-def _endless() -> Iterator[None]:
-    while True:
-        yield None
+    number = -1
+    for number, row, texts in rows:
+        cells = []
+        for p in places:
+            text = fitting.fitted(p, row[p], texts[p], number)
+            text = _aligned(text, widths[p], columns[p])
+            cells.append(f" {_dim(text, style) if row[p] is None else text} ")
+        out.write(joined(cells))
+    return number + 1
 
 
 def _gap_at(places: Sequence[int], columns: int) -> int | None:
     if len(places) == columns:
         return None
     return next((i for i, p in enumerate(places) if p != i), len(places))
-
-
-def _cell(text: str, row: Row | None, place: int, width: int, column: Column, style: Style) -> str:
-    shown_text = _aligned(_cut(text, width), width, column)
-    is_null = row is not None and row[place] is None
-    return f" {_dim(shown_text, style) if is_null else shown_text} "
-
-
-def _cut(text: str, width: int) -> str:
-    if len(text) <= width and text.isascii():
-        return text
-    if cell_len(text) <= width:
-        return text
-    return set_cell_size(text, width - 1) + "…" if width > 1 else "…"
 
 
 def _aligned(text: str, width: int, column: Column) -> str:
@@ -217,16 +173,19 @@ def _expanded(columns: Sequence[Column], rows: Iterator[Row], out: TextIO, style
     bar, line = ("│", "─") if style.unicode else ("|", "-")
     names = [shown(c.name) for c in columns]
     width = max((cell_len(n) for n in names), default=0)
+    padded = [name + " " * (width - cell_len(name)) for name in names]
     count = 0
     for row in rows:
         count += 1
         title = f"{line * 2} row {count} "
         out.write(_dim(title + line * max(2, width + 20 - len(title)), style) + "\n")
-        for name, value in zip(names, row, strict=True):
-            padded = name + " " * (width - cell_len(name))
-            text = shown(value, style.null)
-            out.write(f" {_bold(padded, style)} {_dim(bar, style)} ")
-            out.write((_dim(text, style) if value is None else text) + "\n")
+        for name, value in zip(padded, row, strict=True):
+            lines = value.split("\n") if isinstance(value, str) else [value]
+            for number, part in enumerate(lines):
+                text = shown(part, style.null)
+                before = _bold(name, style) if not number else " " * width
+                out.write(f" {before} {_dim(bar, style)} ")
+                out.write((_dim(text, style) if value is None else text) + "\n")
     return count
 
 

@@ -45,17 +45,19 @@ def test_numbers_stand_right_and_null_is_shown() -> None:
     ]
 
 
-def test_a_wide_column_is_cut_to_the_screen() -> None:
-    text = drawn(TWO, [(1, "x" * 200)], Style(width=40))
-    assert max(len(line) for line in text.splitlines()) <= 40
+def test_a_wide_column_is_cut_to_the_screen_where_nothing_is_expanded() -> None:
+    text = drawn(TWO, [(1, "x" * 200)], Style(width=40, expanded="off"))
+    *body, below = text.splitlines()
+    assert max(len(line) for line in body) <= 40
     assert "…" in text
+    assert below == r"(1 row; cut: 1 value of name; \x on shows them whole)"
 
 
 @pytest.mark.parametrize("width", [20, 41, 60, 79, 100])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
     columns = [(f"column_{i}", "VARCHAR") for i in range(12)]
     rows = [tuple(f"value {i} {'y' * i}" for i in range(12))] * 60
-    text = drawn(columns, rows, Style(width=width))
+    text = drawn(columns, rows, Style(width=width, expanded="off"))
     body = text.splitlines()[:-1]
     assert max(len(line) for line in body) <= width
     assert "of 12 columns fit" in text
