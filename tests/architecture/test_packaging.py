@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.architecture.sources import PACKAGES
 
@@ -41,6 +45,36 @@ def test_pinned_environment_holds_every_dependency_and_no_address(root: Path) ->
     names = {re.split(r"[^\w-]", line)[0].lower() for group in wanted for line in group}
     assert {name.replace("_", "-") for name in names} <= {n.replace("_", "-") for n in pinned}
     assert "://" not in text
+
+
+def requirements(root: Path) -> list[Requirement]:
+    """Every requirement of the project and its extras, but for the project itself."""
+    table = project(root)["project"]
+    groups = [table["dependencies"], *table["optional-dependencies"].values()]
+    found = [Requirement(line) for group in groups for line in group]
+    return [wanted for wanted in found if wanted.name != table["name"]]
+
+
+def test_pinned_environment_satisfies_every_bound(root: Path) -> None:
+    text = (root / "requirements-dev.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)
+    pinned = {canonicalize_name(name): version for name, version in pins}
+    wrong = [
+        f"{wanted}: {pinned[name]}"
+        for wanted in requirements(root)
+        if (name := canonicalize_name(wanted.name)) in pinned
+        and not wanted.specifier.contains(pinned[name])
+    ]
+    assert wrong == []
+
+
+def test_boto3_is_bound_to_what_aiobotocore_takes(root: Path) -> None:
+    """Without both bounds pip looks for a pair that fits for longer than ten minutes."""
+    bounds = {wanted.name: wanted.specifier for wanted in requirements(root)}
+    assert str(bounds.get("aiobotocore")) == f"=={metadata.version('aiobotocore')}"
+    takes = [Requirement(line) for line in metadata.requires("aiobotocore") or []]
+    (botocore,) = [wanted.specifier for wanted in takes if wanted.name == "botocore"]
+    assert bounds["boto3"] == botocore
 
 
 def test_versions_agree(root: Path) -> None:
