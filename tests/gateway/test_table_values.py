@@ -140,6 +140,14 @@ def test_a_row_that_does_not_fit_a_terminal_is_expanded(tmp_path: Path, width: i
     ]  # fmt: skip
 
 
+def test_the_shell_says_what_it_cut_where_it_may_not_expand(tmp_path: Path) -> None:
+    sql = f"SELECT {NUMBER} AS n, repeat('word ', 30) AS note"
+    text = query("shell", "-c", "\\x off", "-c", sql, width=40, folder=tmp_path)
+    lines = text.splitlines()
+    assert lines[-2] == f" {NUMBER} │ word word word word wor…"
+    assert lines[-1] == r"(1 row; cut: 1 value of note; \x on shows them whole)"
+
+
 def test_many_rows_that_do_not_fit_are_expanded() -> None:
     columns = [(f"c{i}", "BIGINT") for i in range(6)]
     text = drawn(columns, [(NUMBER,) * 6] * 200, Style(width=40))
