@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from journal.errors import Code, PalimpsestError, Position
+from journal.failures import failures
 
 
 class Warning(Exception):  # noqa: A001 - the name PEP 249 demands
@@ -105,7 +106,8 @@ _TOO_DEEP = PalimpsestError(
 def mapping() -> Iterator[None]:
     """Turn errors of the lower layers into PEP 249 exceptions."""
     try:
-        yield
+        with failures():
+            yield
     except PalimpsestError as error:
         raise mapped(error) from error
     except RecursionError:

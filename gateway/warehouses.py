@@ -16,7 +16,9 @@ from gateway.url_secrets import split, without_password
 from journal.embedded.journal import Journal
 from journal.embedded.recovery import recover
 from journal.embedded.sealer import Sealer
+from journal.embedded.warehouse import DATABASE_FILE
 from journal.errors import Code, PalimpsestError
+from journal.modes import MODE_SETTING, OWNER, change_modes, configured, make_root, modes_of
 from journal.protocol import OpenJournal
 from journal.scratch import Scratch, sweep_scratch
 from journal.stores.elsewhere import is_elsewhere, is_file_system, shown_place
@@ -118,16 +120,26 @@ def _database(url: str) -> OpenWarehouse:
 
 
 def _opened(root: Path, settings: dict[str, str], temporary: Scratch | None) -> OpenWarehouse:
+    settings = dict(settings)
+    modes = configured(settings.pop(MODE_SETTING, None))
+    file = root / DATABASE_FILE
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            make_root(root, modes)
     except OSError as error:
         raise PalimpsestError(
             Code.FILE_ACCESS,
             f"the warehouse {root} cannot be made: {error.strerror}",
             advice="check path and permissions",
         ) from error
-    journal = Journal(root, settings=settings)
-    recover(journal)
+    journal = Journal(root, settings=settings, modes=modes or OWNER)
+    try:
+        if modes is not None and modes != modes_of(file):
+            change_modes(root, file, modes)
+        recover(journal)
+    except BaseException:
+        journal.close()
+        raise
     return OpenWarehouse(str(root), journal, Executor(journal, Sealer(journal)), temporary)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from journal.errors import Code, PalimpsestError
+from journal.modes import FileModes, follow, make_folders
 from journal.stores.parquet_files import sync_folder
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def attempt(root: Path, folder: str) -> Iterator[str]:
     """
     place = f"{folder}/{OPEN}/{uuid.uuid4().hex}"
     try:
-        (root / place).mkdir()
+        (root / place).mkdir(0o700)
+        follow(root / place)
     except OSError as error:
         raise _closed(folder) from error
     try:
@@ -64,7 +66,8 @@ def spilled(root: Path, folder: str) -> Iterator[Path]:
     """
     place = root / folder / OPEN / f"{uuid.uuid4().hex}{SPILLED}"
     try:
-        place.mkdir()
+        place.mkdir(0o700)
+        follow(place)
     except OSError as error:
         raise _closed(folder) from error
     try:
@@ -81,6 +84,7 @@ def attempt_id(place: str) -> str:
 def _move_up(place: Path, folder: Path) -> None:
     try:
         for path in sorted(place.iterdir()):
+            follow(path)
             path.rename(folder / path.name)
         sync_folder(folder)
     except OSError as error:
@@ -95,12 +99,13 @@ def _closed(folder: str) -> PalimpsestError:
     )
 
 
-def open_folders(root: Path, folders: Iterable[str]) -> None:
+def open_folders(root: Path, folders: Iterable[str], modes: FileModes) -> None:
     """Make new folders that units may write into."""
-    made = [root / folder for folder in folders]
-    for path in made:
-        (path / OPEN).mkdir(parents=True)
-    for parent in {path.parent for path in made}:
+    parents = set()
+    for folder in folders:
+        make_folders(root, f"{folder}/{OPEN}", modes)
+        parents.add((root / folder).parent)
+    for parent in parents:
         sync_folder(parent)
 
 
@@ -114,7 +119,7 @@ def scratch_folder(journal: Journal, folder: str) -> Iterator[None]:
     """A folder that units may write into, which is gone with the block, whatever they still do."""
     journal.staged.add(folder)
     try:
-        open_folders(journal.root, [folder])
+        open_folders(journal.root, [folder], journal.warehouse.modes)
         yield
     finally:
         remove_folder(journal.root / folder)

@@ -163,6 +163,8 @@ class _Process:
                     stderr=self._log,
                     env=environment,
                     start_new_session=True,
+                    # What it puts aside on this machine is nobody else's; -1 leaves it be.
+                    umask=-1 if options.submit else 0o077,
                 )
             except OSError as error:
                 raise PalimpsestError(

@@ -182,7 +182,7 @@ def staged_folders(journal: Journal, folders: Sequence[str]) -> Iterator[None]:
     """Folders that units may write into; in the end, what in them got listed nowhere goes."""
     journal.staged.update(folders)
     try:
-        open_folders(journal.root, folders)
+        open_folders(journal.root, folders, journal.warehouse.modes)
         yield
     finally:
         for folder in folders:

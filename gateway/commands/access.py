@@ -17,6 +17,7 @@ from gateway.commands.places import LocalFolder, Place
 from gateway.errors import mapping
 from gateway.wording import counted
 from journal.errors import Code, PalimpsestError
+from journal.modes import OWNER, make_folder, write_private
 from journal.stores.elsewhere import read_file, write_file
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,9 +114,9 @@ def open_file(file: str, target: Path, passphrase: str) -> None:
     with failing(), mapping(), _using(file):
         package = open_package(read_file(file), passphrase, datetime.now(UTC))
     with failing(), mapping(), _using(str(target)):
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target, OWNER)
         for name, data in package.files.items():
-            (target / Path(name).name).write_bytes(data)
+            write_private(target / Path(name).name, data)
     click.echo(f"{counted(len(package.files), 'file')} in {target}.")
 
 

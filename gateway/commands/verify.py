@@ -13,6 +13,8 @@ from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.wording import counted
 from journal.dangling import told
+from journal.embedded.journal import Journal
+from journal.modes import MODE_SETTING, OWNER, FileModes
 from journal.verification import Verification
 
 
@@ -34,12 +36,23 @@ def command(as_json: bool, access: Access) -> None:
     with connected(access, "verify", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("verifying", quiet=as_json) as advance:
             report = connection.session.executor.sealer.verify(advance)
+        journal = connection.session.journal
+        modes = journal.warehouse.modes if isinstance(journal, Journal) else OWNER
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
         _tell(report)
+        if modes.is_open_to_all:
+            click.echo(_open_to_all(modes), err=True)
     if not report.is_clean:
         sys.exit(STATEMENT)
+
+
+def _open_to_all(modes: FileModes) -> str:
+    return (
+        f"every user of this machine can read the files (mode {modes.file:04o}):"
+        f" open the warehouse once with ?{MODE_SETTING}=0700 to change that"
+    )
 
 
 def _tell(report: Verification) -> None:

@@ -22,6 +22,7 @@ from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import Column
 from journal.embedded.warehouse import DATABASE_FILE
 from journal.errors import Code, PalimpsestError
+from journal.modes import OWNER, configured, make_folder
 
 MARK = ".palimpsest-demo"
 """File that says a warehouse was made here, so that the next run may replace it."""
@@ -47,7 +48,7 @@ def clear(root: Path) -> None:
                 advice="name another folder with --warehouse",
             )
         shutil.rmtree(root)
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root, configured() or OWNER)
     (root / MARK).write_text("This warehouse belongs to `palimpsest demo`, which replaces it.\n")
 
 

@@ -30,6 +30,7 @@ from journal.erasure.guard import load_fence
 from journal.erasure.secret import make_secret, read_secret
 from journal.errors import PalimpsestError
 from journal.jobs.pins import Pins
+from journal.modes import OWNER, FileModes
 from journal.plain_rows import Key, Row
 from journal.plan import Keyed
 from journal.recent import RecentRows, Written, only_moved, recalled
@@ -55,11 +56,12 @@ class Journal:
         root: Path,
         *,
         settings: Mapping[str, str] | None = None,
+        modes: FileModes = OWNER,
         wall_us: Callable[[], int] = wall_clock_us,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.root = root
-        self.store = DuckDBStore(root / DATABASE_FILE, settings or {})
+        self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
         self.commit_lock = threading.RLock()

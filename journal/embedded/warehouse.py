@@ -17,6 +17,7 @@ from pathlib import Path
 
 from journal.embedded.finishing import finished
 from journal.errors import Code, PalimpsestError
+from journal.modes import FileModes, make_folders, modes_of
 from journal.plan import Query
 from journal.schema import Table
 from journal.segment import SegmentFile
@@ -57,6 +58,11 @@ class Warehouse:
 
     root: Path
     new_id: Callable[[], str]
+
+    @property
+    def modes(self) -> FileModes:
+        """The modes that new folders and files get."""
+        return modes_of(self.root / DATABASE_FILE)
 
     def write_segment(
         self, session: DuckDBSession, table: Table, query: Query, parameters: Parameters
@@ -104,7 +110,7 @@ class Warehouse:
         key = bounded_key(table)
         try:
             if part is None:  # Where an attempt writes the owner alone makes folders.
-                (self.root / folder).parent.mkdir(parents=True, exist_ok=True)
+                make_folders(self.root, folder, self.modes)
             files = copy_parquet(session, query, parameters, self.root, folder, options, key)
             return finished(session, table, self.root, folder, files, part)
         except (PalimpsestError, OSError) as error:

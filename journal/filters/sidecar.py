@@ -26,6 +26,7 @@ from journal.erasure.descriptor import FPP_DEFAULT, Identity, filtered_of
 from journal.erasure.values import values_at
 from journal.filters.bloom import BLOCK_BITS, Bloom, build
 from journal.filters.hashing import Hashes, can_hash, combine, folded, hash_into, hash_rows
+from journal.modes import follow
 from journal.schema import Table
 from journal.segment import SegmentFile
 
@@ -197,6 +198,7 @@ def write_sidecar(
     text = json.dumps(header).encode()
     draft = target.with_name(target.name + ".new")
     with draft.open("wb") as handle:
+        follow(draft)
         handle.write(_MAGIC)
         handle.write(_HEAD.pack(len(text), zlib.crc32(text)))
         handle.write(text)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from journal.errors import Code, PalimpsestError
+from journal.modes import OWNER, configured, give, make_folder, write_private
 from journal.scratch import scratch
 from journal.stores import elsewhere_patience
 
@@ -142,6 +143,7 @@ class Folder:
         self.place = _bare(place)
         self._shown = shown_place(self.place)
         self._keeps_whole = _scheme(place) in _WHOLE_OBJECTS
+        self._is_away, self._modes = is_elsewhere(place), configured() or OWNER
         self._files, self._root = _file_system(self.place, self._shown)
 
     def __str__(self) -> str:
@@ -170,8 +172,10 @@ class Folder:
                     # Folders are names there; making one would make a bucket that is missing.
                     self._files.put_file(str(source), path)
                 else:
-                    self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+                    self._make_folder(path.rpartition("/")[0])
                     self._files.put_file(str(source), draft)
+                    if not self._is_away:
+                        give(Path(draft), self._modes.file)
                     self._rename(draft, path)
                 found = self._files.info(path)["size"]
             except BaseException:
@@ -181,6 +185,14 @@ class Folder:
                 raise
         if found != source.stat().st_size:
             raise _failed("write", f"{self._shown}/{name}", "it did not arrive whole")
+
+    def _make_folder(self, path: str) -> None:
+        if self._is_away:
+            self._files.makedirs(path, exist_ok=True)
+            return
+        missing = [f for f in [Path(path), *Path(path).parents] if not f.exists()]
+        for folder in reversed(missing):
+            make_folder(folder, self._modes)
 
     def _rename(self, draft: str, path: str) -> None:
         """Give a draft its name, in one step also where another file has it."""
@@ -271,9 +283,9 @@ def read_file(place: str) -> bytes:
 
 
 def write_file(place: str, data: bytes) -> None:
-    """Write a file, wherever it is to lie."""
+    """Write a file for its owner alone, wherever it is to lie."""
     with written(place) as path:
-        path.write_bytes(data)
+        write_private(path, data)
 
 
 def _file_system(place: str, shown: str) -> tuple[Any, str]:

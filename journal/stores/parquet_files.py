@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.modes import follow
 from journal.plan import Query
 from journal.segment import SegmentFile
 from journal.stores.base import Parameters
@@ -49,7 +50,7 @@ def copy_parquet(
     options: Mapping[str, str],
     key: str | None,
 ) -> tuple[SegmentFile, ...]:
-    """Write a query's rows as Parquet files in a new folder; not on disk yet, without checksums.
+    """Write a query's rows as Parquet files in an empty folder; not on disk yet, without checksums.
 
     ``folder`` is relative to the warehouse ``root``; so are the paths of the result. The folder it
     lies in is there already. ``key`` is the integer column whose bounds are recorded.
@@ -66,7 +67,10 @@ def copy_parquet(
     )
     session.execute(Query(copy, query.parameters), parameters)
     written = session.fetch_many(_FILES_MAX)
-    return tuple(sorted((_copied(folder, row, key) for row in written), key=lambda f: f.path))
+    copied = sorted((_copied(folder, row, key) for row in written), key=lambda f: f.path)
+    for file in copied:
+        follow(root / file.path)
+    return tuple(copied)
 
 
 def _copied(folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:

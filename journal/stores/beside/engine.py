@@ -7,9 +7,11 @@ beginning.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +20,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import QueuePool
 
 from journal.errors import Code, PalimpsestError
+from journal.failures import failures
+from journal.modes import OWNER, configured, give
 from journal.stores.postgres.server import OLDEST
 from journal.stores.silence import SILENCE_S, limits, of_server
 
@@ -38,6 +42,8 @@ class CatalogDatabase:
         self._is_sqlite = self._url.get_backend_name() == "sqlite"
         if self._is_sqlite and self._url.database in {None, "", ":memory:"}:
             raise _bad_url("a catalog in memory would be lost with the process")
+        if self._is_sqlite:
+            _make_private(str(self._url.database))
         self._engine = self._made()
 
     @property
@@ -182,6 +188,19 @@ def _young_enough(connection: Any) -> Any:
         f"the catalog's server is older than PostgreSQL 12, or made from an older one: {shown}",
         advice="keep the catalog in PostgreSQL 12 or later, or in a file: ?catalog=sqlite:///file",
     )
+
+
+def _make_private(name: str) -> None:
+    """Make the file of a new catalog before SQLite makes it for everybody to read.
+
+    SQLite gives the files beside it the same mode.
+    """
+    if name.startswith("file:"):
+        return
+    modes = configured() or OWNER
+    with failures(), suppress(FileExistsError):
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        give(Path(name), modes.file)
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:

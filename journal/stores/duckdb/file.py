@@ -14,12 +14,15 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from journal.errors import Code, PalimpsestError
+from journal.failures import file_error
+from journal.modes import OWNER, FileModes, follow_log, give, make_folder
 from journal.stores.duckdb.errors import mapped, open_error
 from journal.stores.duckdb.store import DuckDBSession
 
@@ -36,8 +39,7 @@ def _aside(file: Path, given: str | None) -> Path:
         return file.with_name(f"{file.name}.tmp")
     name = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]
     try:
-        # DuckDB makes the last folder of a path and no other.
-        Path(given).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(given), OWNER)
     except OSError as error:
         raise PalimpsestError(
             Code.FILE_ACCESS,
@@ -50,7 +52,9 @@ def _aside(file: Path, given: str | None) -> Path:
 class DuckDBStore:
     """An open DuckDB database file and its idle sessions."""
 
-    def __init__(self, file: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, file: Path, settings: Mapping[str, str], modes: FileModes = OWNER) -> None:
+        """Open a file; one that is made gets its mode from ``modes``."""
+        self._modes = modes
         self._aside = _aside(file, settings.get("temp_directory"))
         config: dict[str, Any] = {
             "immediate_transaction_mode": True,
@@ -68,6 +72,7 @@ class DuckDBStore:
         try:
             # DuckDB lets one process open the file, so no other one that lives has put rows there.
             self._forget_aside()
+            self._make_aside()
         except PalimpsestError:
             self._root.close()
             raise
@@ -86,11 +91,23 @@ class DuckDBStore:
                     advice="mend permissions, or remove the folder; people's rows may be in it",
                 ) from error
 
+    def _make_aside(self) -> None:
+        """DuckDB would make it for everybody to read."""
+        try:
+            make_folder(self._aside, OWNER)
+        except OSError as error:
+            # What is there can be read on a full disk, and the warehouse's own folder is private.
+            if self._aside.parent != self._file.parent:
+                raise file_error(error) from error
+
     def _connect(self) -> duckdb.DuckDBPyConnection:
+        is_new = not self._file.exists()
         try:
             connection = duckdb.connect(str(self._file), config=self._config)
         except duckdb.Error as error:
             raise open_error(self._file, error) from error
+        if is_new and self._file.exists():
+            give(self._file, self._modes.file)
         with mapped():
             # Not accepted as connection configuration, because parquet loads later.
             connection.execute("SET GLOBAL parquet_metadata_cache = true")
@@ -115,13 +132,19 @@ class DuckDBStore:
             self._root.close()
             self._root = self._connect()
 
+    def _session(self) -> DuckDBSession:
+        log = self._file.with_name(f"{self._file.name}.wal")
+        session = DuckDBSession(self._root.cursor(), self._file.parent)
+        session.after_commit = partial(follow_log, log, self._file)
+        return session
+
     def acquire(self) -> DuckDBSession:
         """A session for one thread; give it back with ``release``."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
             with mapped():
-                session = DuckDBSession(self._root.cursor(), self._file.parent)
+                session = self._session()
             self._sessions.add(session)
             return session
 
@@ -163,7 +186,9 @@ class DuckDBStore:
             write(self._file)
         finally:
             self._root = self._connect()
-        session = DuckDBSession(self._root.cursor(), self._file.parent)
+            self._make_aside()
+        with mapped():
+            session = self._session()
         self._sessions.add(session)
         self._idle.append(session)
         return session
@@ -176,3 +201,4 @@ class DuckDBStore:
                 session.close()
             self._idle.clear()
             self._root.close()
+            shutil.rmtree(self._aside, ignore_errors=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.modes import follow
 from journal.plan import Query
 from journal.relations import column, ident
 from journal.schema import Table
@@ -40,6 +41,7 @@ def write_keys(session: DuckDBSession, table: Table, found: Sequence[pa.Table], 
     )
     session.execute(Query(copy, ()), {})
     count = int(session.fetch_many(1)[0][0])
+    follow(path)
     with path.open("rb") as handle:
         os.fsync(handle.fileno())
     sync_folder(path.parent)

@@ -8,28 +8,63 @@ once or not at all. Views are left out; the owner writes them anew.
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from sqlglot import exp
 
+from journal.errors import Code, PalimpsestError
+from journal.modes import OWNER, give, make_folder
+from journal.stores.duckdb.errors import mapped
 from journal.stores.duckdb.store import DIALECT
 from journal.stores.parquet_files import sync_folder
 
 
 def copy_live(file: Path) -> None:
-    """Replace a closed database file by a copy of its tables."""
+    """Replace a closed database file by a copy of its tables; raises STORE_WRITE without room.
+
+    The file is as it was unless this returns.
+    """
     draft = file.with_name(file.name + ".live")
-    draft.unlink(missing_ok=True)
+    log = file.with_name(file.name + ".wal")
+    spilled = file.with_name(file.name + ".tmp")
+    try:
+        draft.unlink(missing_ok=True)
+        make_folder(spilled, OWNER)
+        with mapped():
+            _copy(file, draft, spilled)
+        with draft.open("rb") as handle:
+            os.fsync(handle.fileno())
+        if log.exists() and log.stat().st_size:
+            raise PalimpsestError(
+                Code.STORE_WRITE,
+                f"{log.name} could not be worked into {file.name}",
+                advice="free space, then repeat; nothing was changed",
+            )
+        log.unlink(missing_ok=True)
+        draft.replace(file)
+        sync_folder(file.parent)
+    finally:
+        # What it takes may be the room that is lacking.
+        draft.unlink(missing_ok=True)
+        draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
+        shutil.rmtree(spilled, ignore_errors=True)
+
+
+def _copy(file: Path, draft: Path, spilled: Path) -> None:
     # Where the file's own sessions put rows aside, and not in a folder of the process's.
-    settings: dict[str, Any] = {"temp_directory": f"{file}.tmp"}
+    settings: dict[str, Any] = {"temp_directory": str(spilled)}
     with duckdb.connect(":memory:", config=settings) as connection:
         for path, name in ((file, "old"), (draft, "live")):
             attach = exp.Attach(
                 this=exp.Alias(this=exp.Literal.string(str(path)), alias=exp.to_identifier(name))
             )
             connection.execute(attach.sql(dialect=DIALECT))
+        # Before there is anything in it.
+        give(draft, stat.S_IMODE(file.stat().st_mode))
         tables = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'old'"
         ).fetchall()
@@ -48,11 +83,6 @@ def copy_live(file: Path) -> None:
         connection.execute("DELETE FROM live._palimpsest.meta WHERE key = 'root'")
         connection.execute("DETACH live")
         connection.execute("DETACH old")
-    with draft.open("rb") as handle:
-        os.fsync(handle.fileno())
-    file.with_name(file.name + ".wal").unlink(missing_ok=True)
-    draft.replace(file)
-    sync_folder(file.parent)
 
 
 def _quoted(name: str) -> exp.Identifier:

@@ -65,6 +65,8 @@ class DuckDBSession:
         self._begun = False
         self.before_commit: Callable[[], None] | None = None
         """What else must happen for the transaction to be committed; forgotten with it."""
+        self.after_commit: Callable[[], None] | None = None
+        """What follows each commit; it cannot fail."""
         self._zone: str | None = None
         self.marked: dict[str, bytes] = {}
         """What the session's variables with marks on sealed rows hold."""
@@ -100,6 +102,8 @@ class DuckDBSession:
                 self._drop(name, "TABLE")
             self._connection.execute(self._constant("COMMIT"))
             self._begun = False
+            if self.after_commit is not None:
+                self.after_commit()
         except duckdb.Error as error:
             mapped = translate(error)
             raise PalimpsestError(
