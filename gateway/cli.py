@@ -52,9 +52,12 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; interrupted before it looks after that itself, leave with 130."""
+        """Run the command; what it does not look after itself leaves with an exit code, too."""
         try:
-            return super().invoke(ctx)
+            from gateway.commands.failure import flushing
+
+            with flushing(as_json="--json" in ctx.args):
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(130)

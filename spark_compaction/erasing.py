@@ -28,6 +28,7 @@ from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
+from journal.failures import failures
 from journal.filters.sidecar import merge_sidecars
 from journal.jobs import backups, retired
 from journal.jobs.contract import Engine, Progress, silent
@@ -82,7 +83,8 @@ def erase(
             t.mask: t for r in accepted for t in r.targets if t.table_id == table_id and t.mask
         }
         try:
-            with damage_named(journal.checker, journal.state.tables[table_id].manifest.segments):
+            segments = journal.state.tables[table_id].manifest.segments
+            with failures(), damage_named(journal.checker, segments):
                 receipts[table_id] = _purge_table(journal, engine, table_id, masks, run, progress)
         except PalimpsestError as error:
             run.failures[str(definition(journal, table_id).name)] = error
@@ -183,7 +185,8 @@ def _purge_table(
         )
     outcome, elsewhere = Outcome.ERASED, dict.fromkeys(names, Removed())
     try:
-        elsewhere = purge_copies(journal, engine, table_id, names, progress)
+        with failures():
+            elsewhere = purge_copies(journal, engine, table_id, names, progress)
     except PalimpsestError as error:
         # What is gone here is gone; the next run goes on with the copies.
         run.failures.setdefault(str(table.name), error)

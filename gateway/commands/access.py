@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +13,7 @@ import click
 from gateway.commands.connecting import Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.commands.places import LocalFolder, Place
-from gateway.errors import mapping
 from gateway.wording import counted
-from journal.errors import Code, PalimpsestError
 from journal.modes import OWNER, make_folder, write_private
 from journal.stores.elsewhere import read_file, write_file
 
@@ -80,7 +77,7 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
     from journal.erasure.access import collect
 
     with connected(access, "access") as connection:
-        with failing(), mapping():
+        with failing():
             expires = datetime.now(UTC) + timedelta(days=days)
             eraser = eraser_of(connection.session)
             data, told = collect(
@@ -91,8 +88,7 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
                 expires,
                 connection.session.user or "somebody",
             )
-            with _using(file):
-                write_file(file, data)
+            write_file(file, data)
     for found in told:
         click.echo(f"  {found.table}: {found.why or f'{found.rows} row versions'}")
     click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
@@ -111,22 +107,9 @@ def open_file(file: str, target: Path, passphrase: str) -> None:
     """
     from journal.erasure.package import open_package
 
-    with failing(), mapping(), _using(file):
+    with failing():
         package = open_package(read_file(file), passphrase, datetime.now(UTC))
-    with failing(), mapping(), _using(str(target)):
         make_folder(target, OWNER)
         for name, data in package.files.items():
             write_private(target / Path(name).name, data)
     click.echo(f"{counted(len(package.files), 'file')} in {target}.")
-
-
-@contextmanager
-def _using(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise PalimpsestError(
-            Code.FILE_ACCESS,
-            f"cannot use {place}: {error.strerror or error}",
-            advice="name a place that is there, and that you may write to",
-        ) from error

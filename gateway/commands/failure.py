@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import click
@@ -59,17 +59,42 @@ def as_object(error: errors.Error, line: int = 0) -> dict[str, object]:
     }
 
 
+def _forget_output() -> None:
+    """What stdout still holds goes nowhere: the descriptor must not complain again at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def flushing(*, as_json: bool = False) -> Iterator[None]:
+    """As ``failing``, for a whole command: also where its output has no room."""
+    try:
+        with failing(as_json=as_json):
+            yield
+            sys.stdout.flush()
+    except SystemExit:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_output()
+        raise
+
+
 @contextmanager
 def failing(piece: Piece | None = None, *, as_json: bool = False) -> Iterator[None]:
-    """Errors inside become exit codes, shown at their place in ``piece``; an interrupt is 130."""
+    """Errors inside become exit codes, shown at their place in ``piece``; an interrupt is 130.
+
+    What the system raises, say for a full disk, is an error like any other.
+    """
     try:
-        yield
+        with errors.mapping():
+            yield
     except errors.Error as error:
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
         fail(error, text, as_json=as_json, line=line)
     except BrokenPipeError:
-        # Whoever read the output has had enough; the descriptor must not complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the output has had enough.
+        _forget_output()
         sys.exit(0)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)

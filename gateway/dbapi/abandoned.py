@@ -49,7 +49,7 @@ class Reaper:
             closing = self._queue.get()
             try:
                 closing()
-            except (Error, PalimpsestError):
+            except (Error, PalimpsestError, OSError):
                 # Nobody is left to hear of it; the store undoes what was open by itself.
                 pass
             finally:

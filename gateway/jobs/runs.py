@@ -26,6 +26,7 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.interrupted import name_of, note_interrupted
 from journal.errors import Code, PalimpsestError
+from journal.failures import coded
 from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import JobReport
 from journal.policy import policy_of
@@ -206,7 +207,8 @@ def _run_alone(
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.
         said = f"{type(error).__name__}: {error}"
-        found = PalimpsestError(Code.JOB_FAILED, said, advice="its log is in system.jobs")
+        unknown = PalimpsestError(Code.JOB_FAILED, said, advice="its log is in system.jobs")
+        found = coded(error) or unknown
         found.__cause__ = error
     else:
         tell(report.why or report.state)

@@ -24,6 +24,7 @@ from gateway.jobs.runs import Request, Run, last_runs, run_all
 from gateway.jobs.schedule import Due, LastRuns, Planned, planned, triggered
 from gateway.procedures import committed_now
 from journal.errors import Code, PalimpsestError
+from journal.failures import failures
 from journal.schema import Table
 from journal.version import to_datetime
 
@@ -136,8 +137,9 @@ class Scheduler:
 
     def _tick(self) -> None:
         try:
-            self.refresh()
-            self._trigger()
+            with failures():
+                self.refresh()
+                self._trigger()
         except PalimpsestError as error:
             _LOG.warning("the schedule was not looked at: %s", error)
 
@@ -172,7 +174,7 @@ class Scheduler:
     ) -> list[Run]:
         """Run a kind on a table, unless another scheduler is at it, or it is not due any more."""
         try:
-            with self._alone(f"job:{table_id}:{kind}"[:_NAME_MAX]) as is_mine:
+            with failures(), self._alone(f"job:{table_id}:{kind}"[:_NAME_MAX]) as is_mine:
                 table = self._tables().get(table_id)
                 if not is_mine or table is None or not is_due(kind, table):
                     return []

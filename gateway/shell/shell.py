@@ -22,6 +22,7 @@ from gateway.shell.result import Result
 from gateway.shell.running import cancellable
 from gateway.shell.splitting import Piece, split
 from gateway.shell.table import screen_width, style_for
+from journal.failures import file_error
 
 
 class Leave(Exception):
@@ -96,11 +97,10 @@ class Shell:
             self._complain(error, piece)
         except (WrongOption, backslash.WrongCommand) as error:
             self.say(f"{error}", error=True)
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            where = f"{error.filename}: " if error.filename else ""
-            self.say(f"{where}{error.strerror or error}", error=True)
+            self._complain(errors.mapped(file_error(error)), piece)
         except KeyboardInterrupt:
             self.say("cancelled", error=True)
         self.failures += 1

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from journal.errors import PalimpsestError
+from journal.failures import failures
 from journal.lookup import SEALED, by_file
 from journal.schema import Table, fold
 from journal.segment import Segment, Tier
@@ -192,7 +193,9 @@ class PositionKeeper:
     def _run(self, table_id: int) -> None:
         entry = self._entries[table_id]
         try:
-            if self.find(table_id) is None:
+            with failures():
+                found = self.find(table_id)
+            if found is None:
                 entry.is_worth = False
         except PalimpsestError as error:
             entry.is_worth = False

@@ -14,6 +14,7 @@ from journal.embedded.journal import Journal
 from journal.embedded.sealing import is_full, seal
 from journal.embedded.verification import verify
 from journal.errors import PalimpsestError
+from journal.failures import failures
 from journal.segment import Segment
 from journal.stores.base import Progress
 from journal.verification import Verification
@@ -94,6 +95,7 @@ class Sealer:
 
     def _seal(self, table_id: int) -> None:
         try:
-            seal(self._journal, table_id)
+            with failures():
+                seal(self._journal, table_id)
         except PalimpsestError as error:
             _LOG.warning("table %s was not sealed: %s", table_id, error)

@@ -19,6 +19,7 @@ from journal.erasure.late import AskAgain, Late, search_each
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
 from journal.errors import PalimpsestError
+from journal.failures import failures
 from journal.jobs.contract import Progress
 from journal.jobs.report import JobReport
 from journal.schema import Table
@@ -57,7 +58,8 @@ class Purging:
         for done, table_id in enumerate(sorted(tables)):
             table = self.definition(table_id)
             try:
-                run.reports.append(self.purge(table, accepted))
+                with failures():
+                    run.reports.append(self.purge(table, accepted))
             except PalimpsestError as error:
                 run.failures.setdefault(str(table.name), error)
             progress("purge", done + 1, len(tables))

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from journal import dialects
 from journal.errors import Code, PalimpsestError
+from journal.failures import failures
 from journal.hive.leases import Leases
 from journal.hive.queries import in_terms_of
 from journal.hive.tiers import SeenTiers
@@ -66,7 +67,8 @@ class PublicViews:
                     self._thread = None
                     return
             try:
-                self.refresh(state)
+                with failures():
+                    self.refresh(state)
             except PalimpsestError:
                 # The next commit, the next flush or the next gateway does it.
                 continue

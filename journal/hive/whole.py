@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from journal.errors import PalimpsestError
+from journal.failures import failures
 from journal.hive.sizes import Group, Size, count, question, told
 from journal.stores.hive.store import HiveConnection, Row
 
@@ -138,7 +139,7 @@ class Whole:
                     return
                 group, listed = self._waiting.popitem()
             try:
-                with self._journal.store.connection() as connection:
+                with failures(), self._journal.store.connection() as connection:
                     found = self._counted_anew(connection, group, listed)
             except PalimpsestError:
                 # The next look asks again.

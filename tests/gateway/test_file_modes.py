@@ -1,4 +1,4 @@
-"""What a warehouse and its jobs write is its owner's alone, unless somebody configured otherwise."""
+"""What a warehouse and its jobs write is its owner's, unless somebody configured otherwise."""
 
 from __future__ import annotations
 
@@ -304,6 +304,6 @@ def test_what_spark_writes(open_place: Path, mode: str) -> None:
     client("CALL system.compact('people')")
     client("ERASE FROM people WHERE id = 7")
     client("CALL system.purge('people')")
+    client.close()
     shutil.rmtree(root / "_palimpsest")
     assert _wider(root, read_mode(mode, "mode")) == {}
-    client.close()

@@ -6,6 +6,7 @@ gateway can find them in the client's own text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import duckdb
 from journal.errors import Code, PalimpsestError
 
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
+_PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
@@ -75,7 +77,7 @@ _CLASSES: tuple[tuple[type[Exception], Code], ...] = (
 def translate(error: Exception) -> PalimpsestError:
     """The project's error for an exception raised by DuckDB."""
     text = str(error)
-    message = _WRAPPING.sub("", text).split("\n\nLINE ")[0].strip()
+    message = _WRAPPING.sub("", _unpacked(text)).split("\n\nLINE ")[0].strip()
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
     if code in {
         Code.BIND,
@@ -87,6 +89,12 @@ def translate(error: Exception) -> PalimpsestError:
     }:
         code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
     return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))
+
+
+def _unpacked(text: str) -> str:
+    """What failed in a thread of its own comes as JSON within a message."""
+    found = _PACKED.search(text)
+    return text if found is None else str(json.loads(f'"{found[1]}"'))
 
 
 @contextmanager
@@ -108,6 +116,9 @@ def open_error(file: Path, error: Exception) -> PalimpsestError:
             f"the warehouse {file.parent} is open in another process: {holder}",
             advice="connect through that process, or close it first",
         )
+    found = translate(error)
+    if found.code is Code.STORE_WRITE:
+        return found
     if isinstance(error, duckdb.IOException) and "Cannot open file" in text:
         return PalimpsestError(
             Code.FILE_ACCESS, f"cannot open {file}: {text}", advice="check path and permissions"

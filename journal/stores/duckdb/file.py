@@ -105,6 +105,9 @@ class DuckDBStore:
         try:
             connection = duckdb.connect(str(self._file), config=self._config)
         except duckdb.Error as error:
+            if is_new:
+                # What there was no room for would be taken for a damaged warehouse.
+                self._file.unlink(missing_ok=True)
             raise open_error(self._file, error) from error
         if is_new and self._file.exists():
             give(self._file, self._modes.file)
