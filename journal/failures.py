@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 from journal.errors import Code, PalimpsestError
 
-_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+"""What the system says where there is no room, or nothing may be written."""
 _DUCKDB = frozenset({"duckdb", "_duckdb"})
 
 
@@ -52,7 +53,7 @@ def file_error(error: OSError) -> PalimpsestError:
     said = error.strerror or str(error) or type(error).__name__
     name = error.filename
     place = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else None
-    if error.errno in _NOT_WRITTEN:
+    if error.errno in NOT_WRITTEN:
         return PalimpsestError(
             Code.STORE_WRITE,
             f"cannot write {place}: {said}" if place else f"a file could not be written: {said}",

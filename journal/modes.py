@@ -87,6 +87,10 @@ def modes_of(catalog_file: Path) -> FileModes:
 def make_folder(folder: Path, modes: FileModes) -> bool:
     """Make a folder, and what is missing above it as anybody would; False if it is there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    return _make(folder, modes)
+
+
+def _make(folder: Path, modes: FileModes) -> bool:
     try:
         folder.mkdir(_OWNER)
     except FileExistsError:
@@ -98,9 +102,12 @@ def make_folder(folder: Path, modes: FileModes) -> bool:
 
 
 def make_folders(root: Path, folder: str, modes: FileModes) -> None:
-    """Make a folder below a root, and those between them, which may be there already."""
+    """Make a folder below a root, and those between them, which may be there already.
+
+    A root that is gone is not made again: nothing in it would be found.
+    """
     for part in [*reversed(Path(folder).parents), Path(folder)][1:]:
-        make_folder(root / part, modes)
+        _make(root / part, modes)
 
 
 def follow(path: Path) -> None:
@@ -128,6 +135,9 @@ def write_private(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as handle:
             handle.write(data)
         draft.replace(path)
+    except OSError as error:
+        # The draft's name says nothing to whoever named the file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         draft.unlink(missing_ok=True)
 

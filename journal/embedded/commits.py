@@ -20,6 +20,7 @@ from journal.embedded.commit import CommitRecord
 from journal.embedded.statement import Statement
 from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
+from journal.failures import failures
 from journal.plain_rows import newest
 from journal.recent import Written, written_rows
 from journal.schema import CatalogSnapshot, Table
@@ -90,16 +91,18 @@ class Commits:
         with self._journal.session() as session:
             if len(group) > 1:
                 try:
-                    self._together(session, group)
+                    with failures():
+                        self._together(session, group)
                 except PalimpsestError:
                     # Whose fault it is shows when each goes alone.
                     session.rollback()
             for waiting in group:
                 if not waiting.is_over:
                     try:
-                        waiting.version = self._alone(
-                            session, waiting.transaction, waiting.author, watcher
-                        )
+                        with failures():
+                            waiting.version = self._alone(
+                                session, waiting.transaction, waiting.author, watcher
+                            )
                     except PalimpsestError as error:
                         session.rollback()
                         waiting.error = error

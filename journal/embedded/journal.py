@@ -95,6 +95,8 @@ class Journal:
     @contextmanager
     def session(self) -> Iterator[DuckDBSession]:
         """A session for a while; what it has begun and not committed is undone."""
+        if self.store.broke_down:
+            self._reopen()
         session = self.store.acquire()
         try:
             yield session
@@ -119,8 +121,7 @@ class Journal:
         except PalimpsestError:
             if not self.store.is_broken():
                 raise
-        with self.commit_lock:
-            self._reopen()
+        self._reopen()
         return self._start(transaction)
 
     def _start(self, transaction: Transaction) -> Statement:
@@ -165,8 +166,8 @@ class Journal:
         return Statement(self, self.store.acquire(), self.state, transaction)
 
     def _reopen(self) -> None:
-        """Open a store that broke down; the caller holds the commit lock."""
-        with self._publish_lock:
+        """Open a store that broke down."""
+        with self.commit_lock, self._publish_lock:
             if self.store.is_broken():
                 self.store.reopen()
                 self.recent.clear()
@@ -195,10 +196,14 @@ class Journal:
             return self._last_table_id
 
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
-        """Remove staged files that no manifest lists."""
+        """Remove staged files that no manifest lists; the next start does it after a breakdown.
+
+        Whether a commit listed them that ended in one is known when the store is open again.
+        """
         for file in files:
             self.staged.discard(file.path)
-            self.warehouse.remove(file)
+            if not self.store.broke_down:
+                self.warehouse.remove(file)
 
     def commit(
         self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED

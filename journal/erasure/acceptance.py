@@ -362,6 +362,8 @@ class _Writer:
         return replace(_target(sought, mask), keys=keys)
 
     def undo(self) -> None:
-        """Remove the files that nothing lists."""
+        """Remove the files that nothing lists; the next start does it after a breakdown."""
+        if self.journal.store.broke_down:
+            return
         for mask in self.written:
             (self.journal.root / mask).unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from journal.errors import Code, PalimpsestError
+from journal.failures import NOT_WRITTEN, file_error
 from journal.modes import OWNER, configured, give, make_folder, write_private
 from journal.scratch import scratch
 from journal.stores import elsewhere_patience
@@ -272,6 +273,8 @@ class Folder:
         except PalimpsestError:
             raise
         except Exception as error:  # noqa: BLE001 - every file system has errors of its own.
+            if isinstance(error, OSError) and (not self._is_away or error.errno in NOT_WRITTEN):
+                raise file_error(error) from None
             # Not chained: what a file system says may hold a key or a signed address.
             raise _failed(verb, place, _reason(error)) from None
 

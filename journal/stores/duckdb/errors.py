@@ -86,6 +86,8 @@ def translate(error: Exception) -> PalimpsestError:
         Code.FILE_ACCESS,
         Code.STORE,
         Code.CONVERSION,
+        # Of a commit that had no room: to try it again at once would not help.
+        Code.SERIALIZATION,
     }:
         code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
     return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))

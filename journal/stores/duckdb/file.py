@@ -49,6 +49,13 @@ def _aside(file: Path, given: str | None) -> Path:
     return Path(given) / f"palimpsest-{name}"
 
 
+def _inode(file: Path) -> int | None:
+    try:
+        return file.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
 class DuckDBStore:
     """An open DuckDB database file and its idle sessions."""
 
@@ -65,9 +72,12 @@ class DuckDBStore:
         }
         self._file = file
         self._config = config
+        self._inode: int | None = None
         self._idle: list[DuckDBSession] = []
         self._sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
         self._lock = threading.Lock()
+        self.broke_down = False
+        """Whether a commit has found out that the file must be opened again."""
         self._root = self._connect()
         try:
             # DuckDB lets one process open the file, so no other one that lives has put rows there.
@@ -111,6 +121,7 @@ class DuckDBStore:
             raise open_error(self._file, error) from error
         if is_new and self._file.exists():
             give(self._file, self._modes.file)
+        self._inode = _inode(self._file)
         with mapped():
             # Not accepted as connection configuration, because parquet loads later.
             connection.execute("SET GLOBAL parquet_metadata_cache = true")
@@ -134,12 +145,27 @@ class DuckDBStore:
             self._sessions.clear()
             self._root.close()
             self._root = self._connect()
+            self.broke_down = False
 
     def _session(self) -> DuckDBSession:
         log = self._file.with_name(f"{self._file.name}.wal")
         session = DuckDBSession(self._root.cursor(), self._file.parent)
+        session.check_commit = self._check_there
         session.after_commit = partial(follow_log, log, self._file)
+        session.after_breakdown = self._note_breakdown
         return session
+
+    def _check_there(self) -> None:
+        """Raise STORE_WRITE if the file is gone that is open: what goes into it is lost."""
+        if self._inode is not None and _inode(self._file) != self._inode:
+            raise PalimpsestError(
+                Code.STORE_WRITE,
+                f"{self._file} was removed, or another took its place, while it was open",
+                advice="close all connections to it, bring it back, and repeat; nothing was changed",
+            )
+
+    def _note_breakdown(self) -> None:
+        self.broke_down = True
 
     def acquire(self) -> DuckDBSession:
         """A session for one thread; give it back with ``release``."""

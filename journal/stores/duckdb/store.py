@@ -27,6 +27,8 @@ DIALECT = "duckdb"
 _BUSY_POLL_S = 0.01
 _CLOSE_WAIT_S = 10.0
 _BATCH_ROWS = 131_072
+_DURABLE = "COMMIT succeeded and is durable"
+"""What DuckDB says of a commit that is in its log, when the checkpoint after it had no room."""
 _CONSTANT: dict[str, Any] = {}
 """Parsed statements of the texts that this program itself consists of."""
 
@@ -65,8 +67,12 @@ class DuckDBSession:
         self._begun = False
         self.before_commit: Callable[[], None] | None = None
         """What else must happen for the transaction to be committed; forgotten with it."""
+        self.check_commit: Callable[[], None] | None = None
+        """What refuses each commit that would go nowhere."""
         self.after_commit: Callable[[], None] | None = None
         """What follows each commit; it cannot fail."""
+        self.after_breakdown: Callable[[], None] | None = None
+        """Who is told that the database refuses to go on before it is opened again."""
         self._zone: str | None = None
         self.marked: dict[str, bytes] = {}
         """What the session's variables with marks on sealed rows hold."""
@@ -98,6 +104,8 @@ class DuckDBSession:
         if self.before_commit is not None:
             self.before_commit()
         try:
+            if self.check_commit is not None:
+                self.check_commit()
             for name in self._staged:
                 self._drop(name, "TABLE")
             self._connection.execute(self._constant("COMMIT"))
@@ -105,6 +113,12 @@ class DuckDBSession:
             if self.after_commit is not None:
                 self.after_commit()
         except duckdb.Error as error:
+            if isinstance(error, duckdb.FatalException) and self.after_breakdown is not None:
+                self.after_breakdown()
+            if _DURABLE in str(error):
+                # Only working it into the file failed: whoever takes it back would lose rows.
+                self._begun = False
+                return
             mapped = translate(error)
             raise PalimpsestError(
                 Code.STORE_WRITE,
