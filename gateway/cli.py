@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 import click
 
@@ -52,15 +53,27 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; what it does not look after itself leaves with an exit code, too."""
+        """Run the command; interrupted before it looks after that itself, leave with 130."""
         try:
-            from gateway.commands.failure import flushing
-
-            with flushing(as_json="--json" in ctx.args):
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(130)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Take the command line; what no command looks after leaves with an exit code, too."""
+        words = kwargs.get("args", args[0] if args else None)
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            except SystemExit as leaving:
+                if not leaving.code:
+                    sys.stdout.flush()
+                raise
+        except OSError as error:
+            from gateway.commands.failure import fail_for
+
+            fail_for(error, as_json="--json" in (sys.argv if words is None else words))
 
 
 @click.group(

@@ -18,6 +18,7 @@ from gateway import errors
 from gateway.shell.complaint import complaint
 from gateway.shell.splitting import Piece
 from gateway.shell.table import screen_width
+from journal.failures import file_error
 
 STATEMENT, USAGE, CONNECTION, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 130
 _BY_STATE = {"40001": CONFLICT, "57014": INTERRUPTED}
@@ -41,6 +42,11 @@ def fail(
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         text = complaint(error, statement, width=screen_width(), color=color, line=line)
         click.echo(text, err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # It was said already what is wrong, or this is.
+        _forget_output()
     sys.exit(exit_code(error))
 
 
@@ -65,19 +71,13 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@contextmanager
-def flushing(*, as_json: bool = False) -> Iterator[None]:
-    """As ``failing``, for a whole command: also where its output has no room."""
-    try:
-        with failing(as_json=as_json):
-            yield
-            sys.stdout.flush()
-    except SystemExit:
-        try:
-            sys.stdout.flush()
-        except OSError:
-            _forget_output()
-        raise
+def fail_for(error: OSError, *, as_json: bool) -> NoReturn:
+    """Leave for what the system raised outside of any statement, mostly of the output."""
+    _forget_output()
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has had enough.
+        sys.exit(0)
+    fail(errors.mapped(file_error(error)), as_json=as_json)
 
 
 @contextmanager
@@ -89,13 +89,11 @@ def failing(piece: Piece | None = None, *, as_json: bool = False) -> Iterator[No
     try:
         with errors.mapping():
             yield
+    except BrokenPipeError as error:
+        fail_for(error, as_json=as_json)
     except errors.Error as error:
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
         fail(error, text, as_json=as_json, line=line)
-    except BrokenPipeError:
-        # Whoever read the output has had enough.
-        _forget_output()
-        sys.exit(0)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
