@@ -30,6 +30,8 @@ from spark_compaction.session import SparkCluster, kill_jvm, open_session
 
 TOKEN = "PALIMPSEST_WORKER_TOKEN"
 _TASKS_MAX = 16
+_TOLD = ("journal.", "spark_", "OSError", "PermissionError", "FileNotFoundError", "_duckdb.")
+"""What errors begin with that say enough: ours, and those of a disk of the executor."""
 
 
 class Lines:
@@ -105,7 +107,7 @@ class Worker:
 def _root(error: BaseException) -> str:
     """The line that says what went wrong; a Python error of an executor is deep in a JVM trace."""
     text = str(error)
-    raised = [line for line in text.splitlines() if line.startswith(("journal.", "spark_"))]
+    raised = [line for line in text.splitlines() if line.startswith(_TOLD)]
     known = [line for line in raised if "Error" in line]
     return known[-1] if known else f"{type(error).__name__}: {text[:2000]}"
 

@@ -28,7 +28,8 @@ def command(path: str, as_json: bool) -> None:
     """Make a warehouse in a directory (./warehouse unless you name another).
 
     A warehouse that is there already is opened, checked and left as it is. In a database, or
-    behind Hive, the catalog is made where there is none.
+    behind Hive, the catalog is made where there is none. The files are readable by you alone;
+    PALIMPSEST_WAREHOUSE_MODE=0750, or ?warehouse_mode=0750 in a URL, lets your group read.
 
     \b
     Examples:

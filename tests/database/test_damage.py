@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -62,6 +64,34 @@ def test_a_full_disk_loses_nothing(
         con.execute(many)
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(30000,)]
         assert con.session.executor.sealer.verify().is_clean
+
+
+def test_jobs_that_find_no_room_on_this_machine(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a job writes here, on its way elsewhere or for good, has the codes of a warehouse."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small disk can only be mounted by root")
+    try:
+        with gateway.connect(url, autocommit=True) as con:
+            con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+            con.execute("INSERT INTO t SELECT i, md5(i::VARCHAR) FROM range(20000) r(i)")
+            backup = f"CALL system.backup('t', name => 'one', to => '{place}/copies')"
+            assert _code(con, backup) == "PAL-504"
+            monkeypatch.setattr(tempfile, "tempdir", str(place))
+            elsewhere = f"CALL system.backup('t', name => 'one', to => '{tmp_path}/copies')"
+            assert _code(con, elsewhere) == "PAL-504"
+            subprocess.run(["mount", "-o", "remount,size=16m", str(place)], check=True)
+            con.execute(elsewhere)
+            con.execute(backup.replace("one", "two"))
+            found = [p for folder in (place, tmp_path) for p in (folder / "copies").rglob("*")]
+            assert {p.stat().st_mode & 0o777 for p in found} == {0o700, 0o600}
+            assert con.execute("SELECT count(*) FROM t").fetchall() == [(20000,)]
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
 
 
 def test_too_much_spilled_to_disk_is_an_error_of_the_statement(

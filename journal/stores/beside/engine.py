@@ -195,7 +195,7 @@ def _make_private(name: str) -> None:
 
     SQLite gives the files beside it the same mode.
     """
-    if name.startswith("file:"):
+    if name.startswith("file:") or Path(name).exists():
         return
     modes = configured() or OWNER
     with failures(), suppress(FileExistsError):
