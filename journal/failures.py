@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from journal.errors import Code, PalimpsestError
 
 NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 """What the system says where there is no room, or nothing may be written."""
-_DUCKDB = frozenset({"duckdb", "_duckdb"})
+_DRIVERS: dict[type[Exception], Callable[[Exception], PalimpsestError]] = {}
+
+
+def translates(kind: type[Exception], translate: Callable[[Exception], PalimpsestError]) -> None:
+    """Let an adapter, when it is loaded, say what its driver's exceptions stand for."""
+    _DRIVERS[kind] = translate
 
 
 def coded(error: BaseException) -> PalimpsestError | None:
@@ -24,11 +29,7 @@ def coded(error: BaseException) -> PalimpsestError | None:
         return error
     if isinstance(error, OSError):
         return file_error(error)
-    if type(error).__module__.partition(".")[0] in _DUCKDB and isinstance(error, Exception):
-        from journal.stores.duckdb.errors import translate
-
-        return translate(error)
-    return None
+    return next((say(error) for kind, say in _DRIVERS.items() if isinstance(error, kind)), None)
 
 
 @contextmanager

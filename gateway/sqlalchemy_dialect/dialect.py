@@ -14,6 +14,7 @@ from sqlalchemy.engine.url import URL
 from sqlalchemy.sql.compiler import InsertmanyvaluesSentinelOpts
 
 from gateway.dbapi.connection import Connection as GatewayConnection
+from gateway.errors import mapping
 from gateway.sqlalchemy_dialect import reflection as shapes
 from gateway.sqlalchemy_dialect.compiler import PalimpsestCompiler
 from gateway.sqlalchemy_dialect.ddl import (
@@ -118,7 +119,8 @@ class PalimpsestDialect(default.DefaultDialect):
         return [f"{text}?{urlencode(query)}" if query else text], keywords
 
     def _temporary_warehouse(self) -> str:
-        scratch = Scratch()
+        with mapping():
+            scratch = Scratch()
         weakref.finalize(self, scratch.close)
         return str(scratch.path / "warehouse")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from journal.errors import Code, PalimpsestError
+from journal.failures import translates
 
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
@@ -97,6 +98,9 @@ def _unpacked(text: str) -> str:
     """What failed in a thread of its own comes as JSON within a message."""
     found = _PACKED.search(text)
     return text if found is None else str(json.loads(f'"{found[1]}"'))
+
+
+translates(duckdb.Error, translate)
 
 
 @contextmanager

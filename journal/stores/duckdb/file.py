@@ -115,10 +115,11 @@ class DuckDBStore:
         try:
             connection = duckdb.connect(str(self._file), config=self._config)
         except duckdb.Error as error:
-            if is_new:
+            found = open_error(self._file, error)
+            if is_new and found.code is Code.STORE_WRITE:
                 # What there was no room for would be taken for a damaged warehouse.
                 self._file.unlink(missing_ok=True)
-            raise open_error(self._file, error) from error
+            raise found from error
         if is_new and self._file.exists():
             give(self._file, self._modes.file)
         self._inode = _inode(self._file)
@@ -161,7 +162,7 @@ class DuckDBStore:
             raise PalimpsestError(
                 Code.STORE_WRITE,
                 f"{self._file} was removed, or another took its place, while it was open",
-                advice="close all connections to it, bring it back, and repeat; nothing was changed",
+                advice="close all connections, bring it back, and repeat; nothing was changed",
             )
 
     def _note_breakdown(self) -> None:
