@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from journal.errors import Code, PalimpsestError
-from journal.modes import FileModes, follow, make_folders
+from journal.modes import OWNER, FileModes, follow, make_folders
 from journal.stores.parquet_files import sync_folder
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _closed(folder: str) -> PalimpsestError:
     )
 
 
-def open_folders(root: Path, folders: Iterable[str], modes: FileModes) -> None:
+def open_folders(root: Path, folders: Iterable[str], modes: FileModes = OWNER) -> None:
     """Make new folders that units may write into."""
     parents = set()
     for folder in folders:
