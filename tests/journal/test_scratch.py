@@ -149,7 +149,8 @@ def test_a_folder_of_its_own_is_swept_and_no_other(tmp_path: Path) -> None:
             assert Path(own).parent == given
             store.release(session)
             assert not default.exists()
-            assert [p.name for p in given.iterdir()] == ["of others"]
+            assert {p.name for p in given.iterdir()} == {"of others", Path(own).name}
+            assert list(Path(own).iterdir()) == []
         Path(own).mkdir()
     with pytest.raises(PalimpsestError, match="temp_directory"):
         DuckDBStore(file, {"temp_directory": str(given / "of others" / "x")})
@@ -195,7 +196,7 @@ def test_what_the_killed_left_is_gone_before_an_erasure_is_complete(
         tmp_path / "palimpsest-scratch-died" / "rows",
     ]
     for path in left:
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("person-7")
     run("SET job_engine = 'local'")
     run("ERASE FROM t WHERE who = 'person-7'")
