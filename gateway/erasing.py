@@ -18,6 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.erasers import eraser_of
+from gateway.naming import named_by
 from gateway.procedures import no_table
 from gateway.results import Outcome
 from gateway.running import Asked
@@ -30,6 +31,7 @@ from journal.relations import ident
 from journal.relations_flat import FLAT
 from journal.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.segment import Manifest, Segment
+from journal.suppression import Suppression
 from journal.transaction import Transaction
 from rewriter.statement import Erase, SqlStatement
 from rewriter.syntax.parsing import Parsed, parse
@@ -83,12 +85,23 @@ def erase_rows(
     eraser = eraser_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
+    named = named_by(erase, table, parameters)
+    chosen = erase.suppression or Suppression.IDENTIFIER
+    if not named and erase.suppression not in {None, Suppression.KEY}:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"SCOPE {erase.suppression} suppresses identifiers, and the condition names none",
+            advice=f"write = or IN, joined by AND, on columns of the erasure descriptor of"
+            f" {table.name}; or leave SCOPE out, and keys alone are suppressed",
+        )
     wanted = Wanted(
         rows={table.id: find},
         among={} if reads_more else {table.id: asking.among(parsed, erase)},
         again=asking.kept(parsed),
         reason=erase.reason,
         dependents=erase.dependents,
+        named=named,
+        suppression=chosen,
     )
     request = eraser.accept(wanted, by)
     if eraser.at_once:

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from journal.dependents import Dependents
 from journal.segment import Tier
+from journal.suppression import Suppression
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +104,15 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """ERASE FROM t WHERE .. [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON 'text']."""
+    """ERASE FROM t WHERE .. [SCOPE KEY | IDENTIFIER | ALL] [ON DEPENDENTS REPORT | REFUSE | CASCADE]
+    [REASON 'text'].
+    """
 
     table: exp.Table
     where: exp.Expr
     reason: str | None = None
     dependents: Dependents | None = None
+    suppression: Suppression | None = None
 
 
 @dataclass(frozen=True, slots=True)

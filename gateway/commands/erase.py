@@ -62,6 +62,15 @@ def command() -> None:
     help="How long the identifiers may not be written again; default: for ever.",
 )
 @click.option(
+    "--scope",
+    "suppression",
+    type=click.Choice(["key", "identifier", "all"]),
+    default="identifier",
+    show_default=True,
+    help="What may not be written again: the keys of the rows that go; the identifiers, too, in"
+    " tables where no row that stays holds them; or the identifiers everywhere.",
+)
+@click.option(
     "--dependents",
     type=click.Choice(["report", "refuse", "cascade"]),
     help="What becomes of rows that refer to what goes: they stay and are counted, nothing goes"
@@ -76,6 +85,7 @@ def submit(
     tables: tuple[str, ...],
     reason: str | None,
     suppress_days: int | None,
+    suppression: str,
     dependents: str | None,
     dry_run: bool,
     as_json: bool,
@@ -93,6 +103,7 @@ def submit(
     from gateway.erasing import names_of, read_subjects, subjects_of
     from journal.dependents import read_dependents
     from journal.erasure.wanted import Wanted
+    from journal.suppression import read_suppression
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
@@ -102,6 +113,7 @@ def submit(
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,
                 dependents=None if dependents is None else read_dependents(dependents),
+                suppression=read_suppression(suppression),
             )
             eraser = eraser_of(connection.session)
             who = _who(connection)

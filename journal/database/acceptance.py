@@ -35,6 +35,7 @@ from journal.erasure.reach import check_searched
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import lasting_secret
+from journal.erasure.shared import Shared
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.protocol import OpenStatement
@@ -113,7 +114,7 @@ def _accepted(
     journal: DatabaseJournal, wanted: Wanted, by: str, *, patient: bool
 ) -> Request | None:
     """Search and accept once; None if the search must begin anew, or better does."""
-    found, follower = _search(journal, wanted, tidies=True)
+    found, follower, shared = _search(journal, wanted, tidies=True)
     made: list[Request] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
@@ -132,7 +133,8 @@ def _accepted(
         if not _follow(session, committed, found, follower):
             return Changed({})
         _look_for_references(session, committed, found, wanted)
-        request, changed = _write(journal, session, committed, found, wanted, by)
+        shared.look(session, committed, _seeds(found))
+        request, changed = _write(journal, session, committed, found, shared, by)
         made[:] = [request]
         return changed
 
@@ -144,11 +146,12 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, tables and bytes; nothing is written."""
     wanted.check()
     targets = []
-    found, follower = _search(journal, wanted, tidies=False)
+    found, follower, shared = _search(journal, wanted, tidies=False)
     with journal.statement(journal.begin(read_only=True)) as statement:
         session, committed = statement.session, statement.committed
         _follow(session, committed, found, follower)
         _look_for_references(session, committed, found, wanted)
+        shared.look(session, committed, _seeds(found))
         for number, sought in enumerate(found):
             target = _target(sought)
             if (keys := sought.found) is not None:
@@ -165,9 +168,8 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
                 )
             targets += [target, *sought.copied.unsearched(sought.table)]
     now = journal.clock.now()
-    return Request(
-        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
-    )
+    told = shared.remarked(targets)
+    return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told)
 
 
 def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
@@ -197,10 +199,10 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
 
 def _search(
     journal: DatabaseJournal, wanted: Wanted, *, tidies: bool
-) -> tuple[list[_Sought], Follower[DatabaseGround]]:
+) -> tuple[list[_Sought], Follower[DatabaseGround], Shared]:
     """Every table in question, its backups and copies, and what depends on what is found there.
 
-    The follower goes on in the commit section.
+    The follower goes on in the commit section, and so does the look at who else holds what.
     """
     transaction = journal.begin(read_only=True)
     try:
@@ -214,6 +216,8 @@ def _search(
                     )
                     sought.measure(session)
             scope = load_scope(session)
+            shared = Shared(wanted, [s.aim for s in found])
+            shared.look_ahead(session, committed)
     finally:
         journal.rollback(transaction)
     for sought in found:
@@ -224,7 +228,7 @@ def _search(
                     sought.copied.warns = NOT_LOOKED_AT
     follower = Follower(DatabaseGround(journal, tidies), wanted.dependents, scope)
     _search_dependents(journal, found, wanted, follower)
-    return found, follower
+    return found, follower, shared
 
 
 def _search_dependents(
@@ -352,15 +356,15 @@ def _write(
     session: PostgresSession,
     committed: JournalState,
     found: list[_Sought],
-    wanted: Wanted,
+    shared: Shared,
     by: str,
 ) -> tuple[Request, Changed]:
     """Masks, suppressions, the request and its audit entry."""
-    request_id, now = uuid.uuid4().hex[:12], journal.clock.next()
+    request_id, now, wanted = uuid.uuid4().hex[:12], journal.clock.next(), shared.wanted
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     states: dict[int, TableState] = {}
-    targets = []
+    each = []
     for sought in found:
         target = _target(sought)
         keys = sought.found
@@ -370,13 +374,11 @@ def _write(
             states[target.table_id] = masks.hidden(session, sought.table, state, keys, mask)
             entries.keys(sought.table, layout.masked_keys(sought.table, [mask]))
             target = replace(target, mask=mask, keys=keys.num_rows)
-        targets += [target, *sought.copied.unsearched(sought.table)]
-    reached: list[int | None] = [None]
-    if wanted.tables is not None:
-        reached = [s.table.id for s in found if s.aim.why_not is None]
-    entries.identifiers(wanted.subjects, reached)
+        each += [target, *sought.copied.unsearched(sought.table)]
+    shared.enter(entries)
+    targets = shared.remarked(each)
     request = Request(
-        *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, tuple(targets)),
+        *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
         expires=expires,
     )
     if request.unsearched:

@@ -31,6 +31,7 @@ from journal.erasure.reach import Unsearched, check_searched, receipts
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import PRIVATE, lasting_secret
+from journal.erasure.shared import Shared
 from journal.erasure.sought import forget, keep
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
@@ -86,7 +87,7 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
     """Accept a request; raises ERASURE when no table could hold who is meant."""
     wanted.check()
     for attempt in range(_ROUNDS_MAX):
-        found, follower = _search(journal, wanted, tidies=True)
+        found, follower, shared = _search(journal, wanted, tidies=True)
         with journal.exclusive_session() as session:
             late = [_late(journal, session, t) for t in found if t.why_not is None]
             if attempt + 1 < _ROUNDS_MAX and sum(map(len, late)) > _LATE_FILES_MAX:
@@ -97,14 +98,15 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
             if not _follow(journal, session, found, follower):
                 continue
             _look_for_references(journal, session, found, wanted)
-            return _write(journal, session, found, wanted, by)
+            shared.look(session, journal.state, _going(found))
+            return _write(journal, session, found, shared, by)
     raise too_fast()
 
 
 def dry_run(journal: Journal, wanted: Wanted) -> Request:
     """What accepting would find: keys, versions, files and bytes, by table; nothing is written."""
     wanted.check()
-    found, follower = _search(journal, wanted, tidies=False)
+    found, follower, shared = _search(journal, wanted, tidies=False)
     now = journal.clock.now()
     targets = []
     with journal.reading_session() as session:
@@ -116,6 +118,7 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                 _finish(journal, session, sought, wanted)
         _follow(journal, session, found, follower)
         _look_for_references(journal, session, found, wanted)
+        shared.look(session, journal.state, _going(found))
         for sought in found:
             target = _target(sought, None)
             if sought.why_not is None and sought.keys:
@@ -135,17 +138,17 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                     bytes_rewritten=sum(h.file.bytes for h in held.held),
                 )
             targets += [target, *receipts(sought.table, sought.left)]
-    return Request(
-        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, tuple(targets)
-    )
+    told = shared.remarked(targets)
+    return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told)
 
 
 def _search(
     journal: Journal, wanted: Wanted, *, tidies: bool
-) -> tuple[list[_Sought], Follower[WarehouseGround]]:
+) -> tuple[list[_Sought], Follower[WarehouseGround], Shared]:
     """The sealed part of every table in question, what is kept besides, and the copies.
 
-    What depends on it is found by the follower, which goes on in the commit section.
+    What depends on it is found by the follower, which goes on in the commit section, as who else
+    holds the identifiers does.
     """
     transaction = journal.begin(read_only=True)
     try:
@@ -170,7 +173,9 @@ def _search(
             scope = load_scope(statement.session)
             follower = Follower(WarehouseGround(journal, tidies), wanted.dependents, scope)
             _search_dependents(statement, found, wanted, follower)
-            return found, follower
+            shared = Shared(wanted, [s.aim for s in found])
+            shared.look_ahead(statement.session, statement.committed)
+            return found, follower, shared
     finally:
         journal.rollback(transaction)
 
@@ -207,8 +212,7 @@ def _follow(
     follower: Follower[WarehouseGround],
 ) -> bool:
     """Take along what depends on what was found by now; False if the search must begin anew."""
-    state, tables = journal.state, {s.table.id: s for s in found}
-    seeds = {s.table.id: together(s.keys) for s in found if s.keys}
+    state, tables, seeds = journal.state, {s.table.id: s for s in found}, _going(found)
     if not state.catalog.references:
         return True
     if not follower.finish(session, state, seeds) or not follower.found.keys() <= tables.keys():
@@ -222,7 +226,7 @@ def _search_by_condition(
     journal: Journal, sought: _Sought, wanted: Wanted, *, tidies: bool
 ) -> None:
     """What is kept, here and elsewhere; the live part is looked at as a whole in the end."""
-    if sought.table.hidden_key:
+    if sought.table.hidden_key and not wanted.suppressed:
         sought.warns = "rows without a key can be written again"
     find = wanted.among.get(sought.table.id)
     if find is None:
@@ -263,12 +267,15 @@ def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: W
     sought.keys = list(locator.search.keys)
 
 
+def _going(found: Sequence[_Sought]) -> dict[int, pa.Table]:
+    return {s.table.id: together(s.keys) for s in found if s.keys}
+
+
 def _look_for_references(
     journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: Wanted
 ) -> None:
     """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
-    keys = {s.table.id: together(s.keys) for s in found if s.keys}
-    left = left_behind(session, journal.state, keys, wanted.dependents)
+    left = left_behind(session, journal.state, _going(found), wanted.dependents)
     for sought in found:
         sought.dangling = left.get(sought.table.id, {})
 
@@ -300,21 +307,19 @@ def _write(
     journal: Journal,
     session: DuckDBSession,
     found: Sequence[_Sought],
-    wanted: Wanted,
+    shared: Shared,
     by: str,
 ) -> Request:
     """Masks, suppressions, the request and its audit entry, all in one commit."""
-    request_id = journal.new_segment_id()[:12]
+    request_id, wanted = journal.new_segment_id()[:12], shared.wanted
     now = journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     writer = _Writer(journal, session, entries)
     try:
-        targets = tuple(t for s in found for t in (writer.target(s), *receipts(s.table, s.left)))
-        reached: list[int | None] = [None]
-        if wanted.tables is not None:
-            reached = [s.table.id for s in found if s.aim.why_not is None]
-        entries.identifiers(wanted.subjects, reached)
+        each = [t for s in found for t in (writer.target(s), *receipts(s.table, s.left))]
+        targets = shared.remarked(each)
+        shared.enter(entries)
         request = Request(
             *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
             expires=expires,

@@ -133,12 +133,17 @@ OPEN_FENCE = Fence()
 
 def _kinds(table: Table, identity: Identity) -> list[str]:
     """The kinds under which values of an identity are suppressed; once numbers were as text was."""
+    as_text = kind_of_type(identity.type, lower=identity.lower)
+    return list(dict.fromkeys([as_text, kind_of_leaf(table, identity)]))
+
+
+def kind_of_leaf(table: Table, identity: Identity) -> str:
+    """The kind under which values of an identity are suppressed where they are of its type."""
     kind = exp.DataType.build(table.by_physical(identity.path.root).type, dialect="duckdb")
     leaf = leaf_type(kind, identity.path)
-    as_text = kind_of_type(identity.type, lower=identity.lower)
     if leaf is None or leaf.is_type(*exp.DataType.TEXT_TYPES):
-        return [as_text]
-    return [as_text, kind_of_numbers(identity.type)]
+        return kind_of_type(identity.type, lower=identity.lower)
+    return kind_of_numbers(identity.type)
 
 
 def _hashes(table: Table, rows: exp.Expr, kind: str, identity: Identity | None) -> exp.Select:

@@ -40,6 +40,7 @@ class Suppressor:
     expires: Version | None
     secret: str
     kinds: set[tuple[str, int | None]] = field(default_factory=set)
+    _shown: int = 0
 
     def keys(self, table: Table, source: exp.Query) -> None:
         """Fence the keys of a table that a query gives."""
@@ -48,8 +49,9 @@ class Suppressor:
     def identifiers(self, subjects: Subjects, tables: Iterable[int | None]) -> None:
         """Fence identifiers themselves, in tables of these ids; None stands for all."""
         tables = list(tables)
-        for number, (kind, texts) in enumerate(forms_of(subjects)):
-            shown = f"{_SHOWN}_{number}"
+        for kind, texts in forms_of(subjects):
+            self._shown += 1
+            shown = f"{_SHOWN}_{self._shown}"
             self.session.show_arrow(shown, pa.table({"v": pa.array(texts, pa.string())}))
             for table_id in tables:
                 source = exp.alias_(exp.to_table(shown), "v", table=True)

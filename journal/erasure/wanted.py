@@ -19,6 +19,7 @@ from journal.segment import Segment
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.base import StoreSession
+from journal.suppression import Suppression
 
 _SUBJECTS_MAX = 100_000
 
@@ -38,6 +39,9 @@ class Wanted:
     that cannot be searched. ``again`` is what is kept of a condition, to be asked again: a plain
     structure, whose ``table`` is the table's definition. ``dependents`` says what becomes of rows
     that refer to what goes, in place of what each table says.
+
+    ``named`` are the identifiers in a condition that names nothing else: nobody is looked for by
+    them, but they may not come back. ``suppression`` says how much may not.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -48,6 +52,13 @@ class Wanted:
     reason: str | None = None
     expires_us: int | None = None
     dependents: Dependents | None = None
+    named: Subjects = field(default_factory=dict)
+    suppression: Suppression = Suppression.IDENTIFIER
+
+    @property
+    def suppressed(self) -> Subjects:
+        """The identifiers that it names and that may not come back, unless others hold them."""
+        return {} if self.suppression is Suppression.KEY else {**self.subjects, **self.named}
 
     @property
     def types(self) -> dict[str, int]:

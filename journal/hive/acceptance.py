@@ -25,6 +25,7 @@ from journal.erasure.late import to_keep
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.secret import lasting_secret
+from journal.erasure.shared import Shared
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.hive import copied, keeping, masks
@@ -75,7 +76,7 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
     with journal.leases.holding(names) as held, staging(journal) as made:
         with journal.statement(journal.begin(read_only=True)) as statement:
-            found = _search(journal, statement, wanted, tidies=True)
+            found, shared = _search(journal, statement, wanted, tidies=True)
             for sought in found:
                 if sought.keys is not None:
                     mask = masks.write(
@@ -83,7 +84,7 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
                     )
                     keys = sought.keys.num_rows
                     sought.target = replace(sought.target, mask=mask, keys=keys)
-        request = _write(journal, held, found, wanted, by)
+        request = _write(journal, held, found, shared, by)
     show(journal)
     return request
 
@@ -99,14 +100,14 @@ def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
     """What accepting would find: keys and versions by table; nothing is written."""
     wanted.check()
     with journal.statement(journal.begin(read_only=True)) as statement:
-        found = _search(journal, statement, wanted, tidies=False)
+        found, shared = _search(journal, statement, wanted, tidies=False)
         for sought in found:
             if sought.keys is not None:
                 versions = _versions(journal, statement.session, sought)
                 keys = sought.keys.num_rows
                 sought.target = replace(sought.target, keys=keys, versions_removed=versions)
     now = journal.clock.now()
-    targets = tuple(t for s in found for t in s.targets)
+    targets = shared.remarked(t for s in found for t in s.targets)
     return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, targets)
 
 
@@ -157,7 +158,7 @@ def _aims(journal: HiveJournal, wanted: Wanted) -> list[Aim]:
 
 def _search(
     journal: HiveJournal, statement: HiveStatement, wanted: Wanted, *, tidies: bool
-) -> list[_Sought]:
+) -> tuple[list[_Sought], Shared]:
     committed = statement.committed
     found = [
         _Sought(aim, committed.tables[aim.table.id])
@@ -173,7 +174,10 @@ def _search(
         outcome = Outcome.PENDING if sought.keys is not None else Outcome.SEARCHED_NONE
         target = replace(sought.target, outcome=outcome, files_searched=searched)
         sought.target = sought.copied.told(target)
-    return found
+    shared = Shared(wanted, [s.aim for s in found])
+    going = {s.aim.table.id: s.keys for s in found if s.keys is not None}
+    shared.look(statement.session, committed, going)
+    return found, shared
 
 
 def _keys_here(statement: HiveStatement, sought: _Sought, wanted: Wanted) -> list[pa.Table]:
@@ -206,7 +210,7 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
 
 
 def _write(
-    journal: HiveJournal, held: Held, found: list[_Sought], wanted: Wanted, by: str
+    journal: HiveJournal, held: Held, found: list[_Sought], shared: Shared, by: str
 ) -> Request:
     """Name the lists in all manifests; record suppressions, the request and its audit entry."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
@@ -223,9 +227,9 @@ def _write(
                 )
         with journal.recording(connection) as session:
             since = journal.clock.next()
-            request = _recorded(journal, session, found, wanted, by, since)
+            request = _recorded(journal, session, found, shared, by, since)
             if request.unsearched:
-                sql_sought.keep(connection, request.id, json.dumps(to_keep(wanted)))
+                sql_sought.keep(connection, request.id, json.dumps(to_keep(shared.wanted)))
             fence = load_fence(session)
             session.commit()
         rows_of.put_state(connection, following)
@@ -237,11 +241,11 @@ def _recorded(
     journal: HiveJournal,
     session: DuckDBSession,
     found: list[_Sought],
-    wanted: Wanted,
+    shared: Shared,
     by: str,
     now: Version,
 ) -> Request:
-    request_id = uuid.uuid4().hex[:12]
+    request_id, wanted = uuid.uuid4().hex[:12], shared.wanted
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     for sought in found:
@@ -249,11 +253,8 @@ def _recorded(
             shown = f"{_KEYS}_{sought.aim.table.id}"
             session.show_arrow(shown, sought.keys)
             entries.keys(sought.aim.table, exp.select("*").from_(shown))
-    reached: list[int | None] = [None]
-    if wanted.tables is not None:
-        reached = [s.aim.table.id for s in found if s.aim.why_not is None]
-    entries.identifiers(wanted.subjects, reached)
-    targets = tuple(t for s in found for t in s.targets)
+    shared.enter(entries)
+    targets = shared.remarked(t for s in found for t in s.targets)
     accepted = Request(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
         expires=expires,

@@ -1,4 +1,4 @@
-"""ERASE FROM t WHERE .. [ON DEPENDENTS CASCADE] [REASON 'text'], by its tokens. Pure."""
+"""ERASE FROM t WHERE .. [SCOPE KEY] [ON DEPENDENTS CASCADE] [REASON 'text'], by its tokens. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.dependents import read_dependents
 from journal.errors import Code, PalimpsestError, Position
+from journal.suppression import read_suppression
 from rewriter.statement import Erase
 
-_MORE = "ON DEPENDENTS and REASON"
+_MORE = "SCOPE, ON DEPENDENTS and REASON"
 
 
 def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Erase:
@@ -28,6 +29,9 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     dependents = None
     if words[end - 3 : end - 1] == ["ON", "DEPENDENTS"]:
         end, dependents = end - 3, read_dependents(tokens[end - 1].text)
+    suppression = None
+    if words[end - 2 : end - 1] == ["SCOPE"] and end - 2 > where:
+        end, suppression = end - 2, read_suppression(tokens[end - 1].text)
     if end == where + 1:
         raise _unexpected(tokens[-1], "WHERE needs a condition")
     like = tokens[where]
@@ -40,7 +44,7 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     # A LIMIT, or whatever else a query may have, would erase other rows than it seems to.
     if _more(query, "expressions", "from_", "where"):
         raise _unexpected(tokens[where], f"ERASE takes nothing behind its condition but {_MORE}")
-    return Erase(table, query.args["where"].this, reason, dependents)
+    return Erase(table, query.args["where"].this, reason, dependents, suppression)
 
 
 def _more(node: exp.Expr, *known: str) -> bool:

@@ -1,0 +1,119 @@
+"""What may not be written again after ERASE FROM: the same on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gateway
+
+Run = Callable[..., Any]
+MAIL = "Qz7.Ada@x.example"
+HELD = "rows outside the request hold"
+
+
+def refused(run: Run, sql: str) -> None:
+    """A write is refused, and the message does not repeat what was erased."""
+    with pytest.raises(gateway.Error) as raised:
+        run(sql)
+    assert raised.value.code == "PAL-306", raised.value
+    assert "qz7" not in str(raised.value).lower()
+
+
+def remarks(rows: list[Any]) -> str:
+    """What the receipt of the searched table says besides counts."""
+    (found,) = [row[-1] for row in rows if row[3] != "NOT_SEARCHED"]
+    return str(found)
+
+
+def make(run: Run) -> None:
+    """Two tables that describe the same people, and a third that nobody of them is in."""
+    run(
+        "CREATE TABLE p (id INTEGER PRIMARY KEY, email VARCHAR, phone BIGINT, n INTEGER)"
+        " WITH (erasure = 'email LOWER, phone')"
+    )
+    run("CREATE TABLE q (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail AS email')")
+    run("CREATE TABLE r (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail AS email')")
+    run(f"INSERT INTO p VALUES (1, '{MAIL}', 11, 0), (2, 'b@x.example', 22, 0)")
+    run("INSERT INTO p VALUES (3, 'c@x.example', 33, 0), (4, 'c@x.example', 44, 0)")
+    run("INSERT INTO p VALUES (5, 'e@x.example', 55, 0), (6, 'f@x.example', 66, 0)")
+    run("INSERT INTO q VALUES (1, 'e@x.example'), (2, 'other')")
+
+
+def check_named(run: Run) -> None:
+    """Identifiers that a condition names do not come back, under no key and in no table."""
+    told = remarks(run(f"ERASE FROM p WHERE email = '{MAIL}'"))
+    assert "identifiers are suppressed as well: 1 of email" in told
+    refused(run, f"INSERT INTO p VALUES (100, '{MAIL}', 0, 0)")
+    refused(run, f"INSERT INTO p VALUES (100, ' {MAIL.upper()} ', 0, 0)")
+    refused(run, f"UPDATE p SET email = '{MAIL}' WHERE id = 2")
+    refused(run, f"INSERT INTO q VALUES (100, '{MAIL}')")
+    refused(run, "INSERT INTO p VALUES (1, 'new', 0, 0)")
+    run("INSERT INTO p VALUES (100, 'new', 11, 0)")
+    told = remarks(run("ERASE FROM p WHERE phone IN (22, 222) AND email IN ('b@x.example')"))
+    assert "1 of email, 2 of phone" in told or "2 of phone, 1 of email" in told
+    refused(run, "INSERT INTO p VALUES (101, 'new', 222, 0)")
+    refused(run, "INSERT INTO p VALUES (101, 'B@x.example', 0, 0)")
+
+
+def check_keys_alone(run: Run) -> None:
+    """Any other condition suppresses keys, and says so; so does SCOPE KEY."""
+    for number, condition in enumerate(
+        (
+            "email = 'd1@x.example' AND n = 0",
+            "email = 'd2@x.example' OR email = 'd2@x.example'",
+            "email LIKE 'd3@%'",
+            "lower(email) = 'd4@x.example'",
+            "email IN (SELECT 'd5@x.example')",
+            "email = 'd6@x.example' SCOPE KEY",
+            "NOT email <> 'd7@x.example'",
+        ),
+        1,
+    ):
+        key, mail = 1000 + number, f"d{number}@x.example"
+        run(f"INSERT INTO p VALUES ({key}, '{mail}', 0, 0)")
+        told = remarks(run(f"ERASE FROM p WHERE {condition}"))
+        assert "only keys are suppressed" in told, condition
+        refused(run, f"INSERT INTO p VALUES ({key}, 'new', 0, 0)")
+        assert run(f"INSERT INTO p VALUES ({key + 1000}, '{mail}', 0, 0)") == 1, condition
+
+
+def check_shared(run: Run) -> None:
+    """What rows outside the request hold is told, and stays free there unless SCOPE ALL says so."""
+    told = remarks(run("ERASE FROM p WHERE email = 'c@x.example' AND phone = 33 SCOPE IDENTIFIER"))
+    assert HELD in told and "(1 in" in told and "not suppressed there" in told
+    assert run("INSERT INTO p VALUES (200, 'c@x.example', 0, 0)") == 1
+    refused(run, "INSERT INTO p VALUES (201, 'x', 33, 0)")
+    told = remarks(run("ERASE FROM p WHERE email = 'e@x.example'"))
+    assert HELD in told and "(1 in" in told
+    refused(run, "INSERT INTO p VALUES (201, 'e@x.example', 0, 0)")
+    refused(run, "INSERT INTO r VALUES (1, 'e@x.example')")
+    assert run("INSERT INTO q VALUES (3, 'e@x.example')") == 1
+    run("INSERT INTO p VALUES (300, 'g@x.example', 77, 0), (301, 'g@x.example', 88, 0)")
+    told = remarks(run("ERASE FROM p WHERE email = 'g@x.example' AND phone = 77 SCOPE ALL"))
+    assert HELD in told and "suppressed all the same" in told
+    refused(run, "INSERT INTO p VALUES (302, 'G@x.example', 0, 0)")
+
+
+def check_left_as_is(run: Run) -> None:
+    """Writes that leave an identifier as it is are not refused, though nobody may bring it anew."""
+    assert run("UPDATE p SET n = n + 1 WHERE id = 301") == 1
+    assert run("UPDATE p SET n = n + 1, email = email") > 0
+    assert run("UPDATE p SET email = 'G@X.EXAMPLE' WHERE id = 301") == 1
+    assert run("UPDATE p SET id = 303 WHERE id = 301") == 1
+    refused(run, "UPDATE p SET email = 'g@x.example' WHERE id = 6")
+    run("BEGIN")
+    run("UPDATE p SET n = 7 WHERE id = 303")
+    run("UPDATE p SET n = 8 WHERE id = 303")
+    run("INSERT INTO p VALUES (400, 'h@x.example', 0, 0)")
+    run("COMMIT")
+    run("BEGIN")
+    run("UPDATE p SET n = 9 WHERE id = 303")
+    run("INSERT INTO p VALUES (401, 'g@x.example', 0, 0)")
+    run("UPDATE p SET n = 1 WHERE id = 401")
+    refused(run, "COMMIT")
+    assert run("SELECT email, n FROM p WHERE id = 303") == [("G@X.EXAMPLE", 8)]
+    assert run("DELETE FROM p WHERE id = 303") == 1
+    refused(run, "INSERT INTO p VALUES (303, 'g@x.example', 0, 0)")
