@@ -22,12 +22,16 @@ from journal.erasure.paths import leaf_type, values_sql
 from journal.plan import STORE_SCHEMA, Query
 from journal.relations import column, ident, union_all
 from journal.schema import Table
+from journal.sql import relation, select
 from journal.version import Version
 
 KEY_KIND = "key"
 P_SECRET = "p_secret"
 P_NOW = "p_now"
 _SEPARATOR = 31
+_OF, _AT = "_of", "_at"
+"""Columns beside hashes: the text of a row's key, and what marks the row."""
+FOR, ENDS = "_for", "_ends"
 _ZEROED = (exp.DType.FLOAT, exp.DType.DOUBLE)
 _INSTANTS = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
 
@@ -112,19 +116,60 @@ class Fence:
     def caught(self, table: Table, rows: exp.Expr) -> Query:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
         branches = [_hashes(table, rows, *found) for found in self._columns(table)]
-        listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
-        here = exp.or_(
-            exp.Is(this=column("table_id", "s"), expression=exp.Null()),
-            exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table.id)),
-        )
-        live = exp.or_(
-            exp.Is(this=column("expires", "s"), expression=exp.Null()),
-            exp.GT(this=column("expires", "s"), expression=exp.Placeholder(this=P_NOW)),
-        )
-        same = [exp.EQ(this=column(n, "s"), expression=column(n, "h")) for n in ("kind", "hash")]
-        found = exp.select(exp.Max(this=column("since", "s"))).from_(listed)
-        found = found.join(union_all(branches).subquery("h"), on=exp.and_(*same))
-        return Query.of(found.where(here, live))
+        return Query.of(_newest(table, union_all(branches)))
+
+    def brought(self, table: Table, rows: exp.Expr) -> Query:
+        """The same, but for what journal rows that were written together leave as it was.
+
+        A row that begins may hold an identifier that a row had which ended for it: the row of its
+        key, or one that its statement ended. Rows that were written just now do not count as had.
+        """
+        begun, ended = _begun(table, rows), _ended(table, rows)
+        start, end = table.format.version_column, table.format.subsequent_column
+        branches: list[exp.Query] = []
+        for kind, identity in self._columns(table):
+            if identity is None:
+                branches.append(_hashes(table, begun, kind, None))
+                continue
+            old = _hashes(table, ended, kind, identity, end)
+            new = _hashes(table, begun, kind, identity, start)
+            branches.append(_without(new, [(old, (_OF,)), (old.copy(), (_AT,))]))
+        return Query.of(_newest(table, union_all(branches)))
+
+    def brought_beside(
+        self,
+        table: Table,
+        new: exp.Select,
+        before: exp.Select,
+        changed: exp.Select | None = None,
+    ) -> Query:
+        """The same for rows of a flat journal, which has no rows that only end others.
+
+        ``before`` is the row that each of the ``new`` ones follows, with the new version as FOR and
+        its end as ENDS; ``changed`` are rows that new ones were in place.
+        """
+        start = table.format.version_column.casefold()
+        ended = exp.not_(exp.Is(this=column(ENDS, "d"), expression=exp.Null()))
+        dead = select([_all_of("d")], relation(before.copy(), "d"), ended)
+        branches: list[exp.Query] = []
+        for kind, identity in self._columns(table):
+            if identity is None:
+                branches.append(_hashes(table, relation(new.copy()), kind, None))
+                continue
+            had = [(relation(before.copy()), FOR, (_OF, _AT)), (relation(dead), FOR, (_AT,))]
+            if changed is not None:
+                had.append((relation(changed.copy()), start, (_OF,)))
+            old = [(_hashes(table, rows, kind, identity, mark), on) for rows, mark, on in had]
+            fresh = _hashes(table, relation(new.copy()), kind, identity, start)
+            branches.append(_without(fresh, old))
+        return Query.of(_newest(table, union_all(branches)))
+
+    def entries(self, table: Table, rows: exp.Expr, mark: str) -> exp.Select:
+        """The values of column ``mark`` of the rows that run into a suppression, once each."""
+        branches = [_hashes(table, rows, *found, mark) for found in self._columns(table)]
+        return _found(
+            table, union_all(branches), exp.alias_(column(_AT, "h"), ident(mark))
+        ).distinct()
 
 
 OPEN_FENCE = Fence()
@@ -146,16 +191,79 @@ def kind_of_leaf(table: Table, identity: Identity) -> str:
     return kind_of_numbers(identity.type)
 
 
-def _hashes(table: Table, rows: exp.Expr, kind: str, identity: Identity | None) -> exp.Select:
+def _newest(table: Table, hashes: exp.Query) -> exp.Select:
+    """When the newest entry was made that one of the hashes is in."""
+    return _found(table, hashes, exp.Max(this=column("since", "s")))
+
+
+def _found(table: Table, hashes: exp.Query, output: exp.Expr) -> exp.Select:
+    listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
+    here = exp.or_(
+        exp.Is(this=column("table_id", "s"), expression=exp.Null()),
+        exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table.id)),
+    )
+    live = exp.or_(
+        exp.Is(this=column("expires", "s"), expression=exp.Null()),
+        exp.GT(this=column("expires", "s"), expression=exp.Placeholder(this=P_NOW)),
+    )
+    same = [exp.EQ(this=column(n, "s"), expression=column(n, "h")) for n in ("kind", "hash")]
+    found = exp.select(output).from_(listed)
+    return found.join(hashes.subquery("h"), on=exp.and_(*same)).where(here, live)
+
+
+def _without(new: exp.Select, had: Sequence[tuple[exp.Select, Sequence[str]]]) -> exp.Select:
+    """The hashes of new rows that no row before had; each of those says what makes them its."""
+    fresh = exp.select(column("kind", "n"), column("hash", "n")).from_(relation(new, "n"))
+    for place, (old, names) in enumerate(had):
+        of = f"o{place}"
+        same = [exp.EQ(this=column(n, of), expression=column(n, "n")) for n in ("hash", *names)]
+        join = exp.Join(this=relation(old, of), kind="ANTI", on=exp.and_(*same))
+        fresh.append("joins", join)
+    return fresh
+
+
+def _begun(table: Table, rows: exp.Expr) -> exp.Subquery:
+    """Those of journal rows that begin a row version."""
+    end = column(table.format.subsequent_column, "b")
+    source = exp.alias_(rows.copy(), "b", table=True)
+    return relation(select([_all_of("b")], source, exp.Is(this=end, expression=exp.Null())))
+
+
+def _ended(table: Table, rows: exp.Expr) -> exp.Subquery:
+    """Those that end a row version which none of them has begun."""
+    start, end = table.format.version_column, table.format.subsequent_column
+    later = exp.GT(this=column(end, "e"), expression=column(start, "e"))
+    ended = select([_all_of("e")], exp.alias_(rows.copy(), "e", table=True), later)
+    pairs = [exp.EQ(this=column(n, "w"), expression=column(n, "e")) for n in (*table.key, start)]
+    own = _begun(table, rows)
+    own.set("alias", exp.TableAlias(this=exp.to_identifier("w")))
+    ended.append("joins", exp.Join(this=own, kind="ANTI", on=exp.and_(*pairs)))
+    return relation(ended)
+
+
+def _all_of(alias: str) -> exp.Column:
+    return exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
+
+
+def _hashes(
+    table: Table, rows: exp.Expr, kind: str, identity: Identity | None, mark: str | None = None
+) -> exp.Select:
+    """What of the rows is compared with the list; with a ``mark``, of which key, and that column
+    of the row.
+    """
     source = exp.alias_(rows.copy(), "r", table=True)
+    of: list[exp.Expr] = []
+    if mark is not None:
+        of = [exp.alias_(key_text(table, "r"), _OF), exp.alias_(column(mark, "r"), _AT)]
     if identity is None:
-        return _hashed(kind, key_text(table, "r")).from_(source)
+        return _hashed(kind, key_text(table, "r")).select(*of).from_(source)
     value = values_sql(identity.path, "r")
     if identity.path.is_list:
         value = _call("unnest", value)
-    values = exp.select(exp.alias_(value, ident("v"))).from_(source)
+    values = exp.select(exp.alias_(value, ident("v")), *of).from_(source)
     text = normal(column("v", "x"), lower=identity.lower)
-    return _hashed(kind, text).from_(values.subquery("x"))
+    kept = [column(name, "x") for name in (_OF, _AT)] if of else []
+    return _hashed(kind, text).select(*kept).from_(values.subquery("x"))
 
 
 def _hashed(kind: str, text: exp.Expr) -> exp.Select:

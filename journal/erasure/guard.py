@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from journal.erasure.fence import P_NOW, P_SECRET, Fence
 from journal.errors import Code, PalimpsestError
+from journal.plan import Query
 from journal.relations import column, version_value
+from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
@@ -55,10 +57,14 @@ def check_buffers(
         if table is None or not committed.fence.concerns(table):
             continue
         show(table, _SHOWN)
-        since = suppressed_since(journal, session, committed.fence, table, exp.to_table(_SHOWN))
+        fence, rows = committed.fence, exp.to_table(_SHOWN)
+        since = suppressed_since(journal, session, fence, table, rows)
+        late = since is not None and transaction.snapshot.fence.newest < since
+        if since is not None and not late:
+            since = _since(journal, session, fence.brought(table, rows))
         session.hide(_SHOWN)
         if since is not None:
-            raise refusal(table, began_before=transaction.snapshot.fence.newest < since)
+            raise refusal(table, began_before=late)
 
 
 def check_direct(
@@ -81,7 +87,12 @@ def check_direct(
         names = (table.format.version_column, table.format.subsequent_column)
         same = [exp.EQ(this=column(n), expression=number.copy()) for n in names]
         rows = exp.select("*").from_(target(table)).where(exp.or_(*same)).subquery(copy=False)
-        if suppressed_since(journal, session, committed.fence, table, rows) is not None:
+        if suppressed_since(journal, session, committed.fence, table, rows) is None:
+            continue
+        if is_flat(table):
+            # The fence of the journal itself knows what was there before, and let these rows pass.
+            continue
+        if _since(journal, session, committed.fence.brought(table, rows)) is not None:
             raise refusal(table, began_before=False)
 
 
@@ -89,8 +100,12 @@ def suppressed_since(
     journal: ErasureJournal, session: StoreSession, fence: Fence, table: Table, rows: exp.Expr
 ) -> Version | None:
     """When the newest suppression began that any of these rows runs into; None if none does."""
+    return _since(journal, session, fence.caught(table, rows))
+
+
+def _since(journal: ErasureJournal, session: StoreSession, query: Query) -> Version | None:
     parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-    (since,) = session.row(fence.caught(table, rows), parameters)
+    (since,) = session.row(query, parameters)
     return None if since is None else int(since)
 
 

@@ -2,28 +2,31 @@
 
 A trigger after each INSERT and UPDATE compares the new rows with the list of what may not come
 back, by the same hashes as the gateway does for its own; where statements have no triggers, each
-row has it, on the segment where it lies, which is why the list lies on every segment. It stands
-while the list concerns the table, and goes with the gateway's care for it. Runs in the session it
-is given; commits nothing.
+row has it, on the segment where it lies, which is why the list lies on every segment. What the row
+before had, of the same key, is not brought back by the next. It stands while the list concerns the
+table, and goes with the gateway's care for it. Runs in the session it is given; commits nothing.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.erasure.fence import P_NOW, P_SECRET, Fence
+from journal.erasure.fence import ENDS, FOR, P_NOW, P_SECRET, Fence
 from journal.errors import Code, PalimpsestError
 from journal.plan import STORE_SCHEMA
 from journal.relations import column, ident
 from journal.schema import Table
+from journal.sql import relation
 from journal.stores.postgres.flat import journal_table
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import exact, rendered
 from journal.stores.row_layout import fields_of
 
-_NEW = "palimpsest_new"
-_EVENTS = ("INSERT", "UPDATE")
-_STANDING = "SELECT 1 FROM pg_trigger WHERE tgrelid = ?::regclass AND tgname = ?"
+_NEW, _OLD = "palimpsest_new", "palimpsest_old"
+_EVENTS = {"INSERT": f"NEW TABLE AS {_NEW}", "UPDATE": f"OLD TABLE AS {_OLD} NEW TABLE AS {_NEW}"}
+_STANDING = (
+    "SELECT tgoldtable IS NOT NULL FROM pg_trigger WHERE tgrelid = ?::regclass AND tgname = ?"
+)
 _QUOTE = "$fence$"
 _KIND = "SELECT a.amname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE c.oid = ?::regclass"
 
@@ -42,10 +45,15 @@ def fence_journal(session: PostgresSession, table: Table, fence: Fence) -> None:
     if by_row:
         _check_kind(session, table, place)
     session.text(_body(table, fence, by_row=by_row))
-    how = "FOR EACH ROW" if by_row else f"REFERENCING NEW TABLE AS {_NEW} FOR EACH STATEMENT"
-    for event in _EVENTS:
+    for event, shown in _EVENTS.items():
+        how = "FOR EACH ROW" if by_row else f"REFERENCING {shown} FOR EACH STATEMENT"
         name = f"palimpsest_fence_{event.lower()}"
-        if not session.text(_STANDING, [place, name]):
+        standing = session.text(_STANDING, [place, name])
+        if standing == [(False,)] and event == "UPDATE" and not by_row:
+            # An earlier version made it, which looked at the new rows alone.
+            session.text(f"DROP TRIGGER {name} ON {place}")
+            standing = []
+        if not standing:
             session.text(
                 f"CREATE TRIGGER {name} AFTER {event} ON {place} {how}"
                 f" EXECUTE FUNCTION {function}()"
@@ -84,26 +92,62 @@ def _check_kind(session: PostgresSession, table: Table, place: str) -> None:
 
 def _body(table: Table, fence: Fence, *, by_row: bool) -> str:
     """The function of the trigger; it reads the list with the rights of who made it."""
-    names = [name for name, _ in fields_of(table)]
-    of = "new" if by_row else "n"
-    outputs = [exp.alias_(exp.column(exact(n), of), ident(n.casefold())) for n in names]
-    rows = exp.select(*outputs)
-    if not by_row:
-        rows = rows.from_(exp.alias_(exp.to_table(_NEW), "n", table=True))
-    caught = fence.caught(table, rows.subquery(copy=False)).ast.copy()
-    for node in list(caught.find_all(exp.Placeholder)):
-        node.replace({P_SECRET: _secret, P_NOW: _now}[node.name]())
-    found = rendered(caught).sql
+    new = _rows(table, "new", None) if by_row else _rows(table, "n", exp.to_table(_NEW))
+    old = _rows(table, "old", None) if by_row else _rows(table, "o", exp.to_table(_OLD))
+    caught = _text(fence.caught(table, relation(new.copy())).ast)
+    inserted = _text(fence.brought_beside(table, new, _before(table, new)).ast)
+    updated = _text(fence.brought_beside(table, new, _before(table, new), old).ast)
+    raising = (
+        "RAISE EXCEPTION 'rows for % carry an identifier or a key that was erased',"
+        " TG_RELID::regclass USING ERRCODE = '23001', HINT = 'leave them out; if the person came"
+        " back, `palimpsest erase readmit` lets them in';"
+    )
+    found = (
+        f"IF ({caught}) IS NOT NULL THEN"
+        f" IF TG_OP = 'INSERT' THEN IF ({inserted}) IS NOT NULL THEN {raising} END IF;"
+        f" ELSE IF ({updated}) IS NOT NULL THEN {raising} END IF; END IF; END IF;"
+    )
     assert _QUOTE not in found, "no value stands in a fence"
     return (
         f"CREATE OR REPLACE FUNCTION {_function(table)}() RETURNS trigger LANGUAGE plpgsql"
         f" SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {_QUOTE} BEGIN"
-        f" IF ({found}) IS NOT NULL THEN RAISE EXCEPTION"
-        " 'rows for % carry an identifier or a key that was erased', TG_RELID::regclass"
-        " USING ERRCODE = '23001', HINT = 'leave them out; if the person came back,"
-        " `palimpsest erase readmit` lets them in'; END IF; RETURN NULL; END "
-        f"{_QUOTE}"
+        f" {found} RETURN NULL; END {_QUOTE}"
     )
+
+
+def _rows(table: Table, of: str, source: exp.Table | None) -> exp.Select:
+    """Rows of a flat journal, in the names that the gateway has for its columns."""
+    names = [name for name, _ in fields_of(table)]
+    names += [table.format.version_column, table.format.subsequent_column]
+    once = {n.casefold(): n for n in names}
+    rows = exp.select(*[exp.alias_(exp.column(exact(n), of), ident(f)) for f, n in once.items()])
+    return rows if source is None else rows.from_(exp.alias_(source, of, table=True))
+
+
+def _before(table: Table, new: exp.Select) -> exp.Select:
+    """The row before each new one, of the same key and not deleted; ``FOR`` is the new version."""
+    start, end = (
+        n.casefold() for n in (table.format.version_column, table.format.subsequent_column)
+    )
+    keys = [k.casefold() for k in table.key]
+    journal = relation(_rows(table, "j", journal_table(table)), "j")
+    earlier: list[exp.Expr] = [exp.EQ(this=column(k, "j"), expression=column(k, "n")) for k in keys]
+    earlier.append(exp.LT(this=column(start, "j"), expression=column(start, "n")))
+    named = [column(n, "j") for n in new.named_selects]
+    outputs = [*named, exp.alias_(column(start, "n"), FOR), exp.alias_(column(end, "n"), ENDS)]
+    of = [*[column(k, "n") for k in keys], column(start, "n")]
+    latest = exp.select(*outputs).distinct(*of).from_(relation(new.copy(), "n"))
+    latest = latest.join(journal, on=exp.and_(*earlier))
+    latest = latest.order_by(*of, exp.Ordered(this=column(start, "j"), desc=True))
+    is_open = exp.Is(this=column(end, "l"), expression=exp.Null())
+    return exp.select("l.*").from_(relation(latest, "l")).where(is_open)
+
+
+def _text(query: exp.Expr) -> str:
+    tree = query.copy()
+    for node in list(tree.find_all(exp.Placeholder)):
+        node.replace({P_SECRET: _secret, P_NOW: _now}[node.name]())
+    return rendered(tree).sql
 
 
 def _secret() -> exp.Expr:
