@@ -36,15 +36,26 @@ def adopt(
 
         wanted = adoption.Adoption(name, key, form, folder)
         if run:
-            return list(adoption.adopt(on_hive, wanted, _author(session)).steps)
-        return list(adoption.plan_only(on_hive, wanted).steps)
+            done = adoption.adopt(on_hive, wanted, _author(session))
+            return [*done.steps, *suppressed_later(session)]
+        return [*adoption.plan_only(on_hive, wanted).steps, *suppressed_later(session)]
     journal = database(session, _NOT_HERE)
     from journal.database.adoption import Adoption, planned
     from journal.database.adoption import adopt as adopt_table
 
     asked = Adoption(name, key, form, stale_writes)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
-    return list(plan.steps)
+    return [*plan.steps, *suppressed_later(session)]
+
+
+def suppressed_later(session: Session) -> list[str]:
+    """What to know of a table that is adopted where people were erased before."""
+    if not session.journal.state.fence.kinds:
+        return []
+    return [
+        "people were erased here before: those of them who are in the table are found, and its"
+        " erasure descriptor is refused until their rows are hidden (palimpsest erase returned)"
+    ]
 
 
 def eject(session: Session, table: str, *, run: bool) -> list[str]:

@@ -39,6 +39,7 @@ class Settings:
     job_engine: str = _setting("auto", "where jobs run: spark, local, or auto by size")
     spark_master: str = _setting("local[*]", "Spark master of jobs")
     partial_history: int = _setting(0, "1: read a past of which policies removed versions")
+    suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
     home: str = DEFAULT_SCHEMA
     """The default schema of the store; not a setting."""
@@ -88,6 +89,14 @@ class Settings:
                     advice="give 0 or more",
                 )
             return self._with(key, number)
+        if key == "suppressed_rows" and str(value).lower() not in _SUPPRESSED:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{key} is refuse or skip, not {value!r}",
+                advice="skip leaves out rows that were erased, and counts them",
+            )
+        if key == "suppressed_rows":
+            return self._with(key, str(value).lower())
         if key == "timezone":
             return self._with(key, zone_name(str(value)))
         return self._with(key, str(value) or None)
@@ -124,6 +133,7 @@ def zone_name(text: str) -> str | None:
     return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
 
 
+_SUPPRESSED = ("refuse", "skip")
 _OFFSET = re.compile(r"([+-])(\d{1,2})(?::?00)?")
 _ALIASES = {
     "search_path": "schema",

@@ -100,7 +100,10 @@ class HeldRows:
 
 
 class Outcome:
-    """What a statement did: its tag, its row count, and its rows if it has any."""
+    """What a statement did: its tag, its row count, and its rows if it has any.
+
+    ``skipped`` counts new rows that it left out because they were erased.
+    """
 
     def __init__(
         self,
@@ -109,7 +112,9 @@ class Outcome:
         columns: list[ResultColumn] | None = None,
         rows: StreamedRows | HeldRows | None = None,
         written: Iterable[int] = (),
+        skipped: int = 0,
     ) -> None:
+        self.skipped = skipped
         self.written = tuple(written)
         self.tag = tag
         self.row_count = row_count

@@ -31,6 +31,7 @@ class Run:
     ahead: dict[str, StagedRows] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
     returned: Outcome | None = None
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ def outcome_of(plan: StatementPlan, run: Run) -> Outcome:
     """What a writing statement did."""
     if run.returned is not None:
         run.returned.tag = plan.tag
+        run.returned.skipped = run.skipped
         return run.returned
-    return Outcome(plan.tag, run.count, written=run.appended)
+    return Outcome(plan.tag, run.count, written=run.appended, skipped=run.skipped)
 
 
 def changed_table(run: Run, table_id: int) -> Table | None:

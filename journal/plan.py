@@ -93,13 +93,15 @@ class Stage:
 
     ``small`` promises at most a few thousand rows, so they may be held in memory. ``rows_of`` says
     that they are new rows of that table, its stored columns in order, and that the ``Append`` of
-    this ``name`` brings just them: they may be kept where they will stay.
+    this ``name`` brings just them: they may be kept where they will stay. ``skips`` says whether
+    those of them that were erased are left out; None leaves it to the session.
     """
 
     name: str
     query: Query
     small: bool = False
     rows_of: Table | None = None
+    skips: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

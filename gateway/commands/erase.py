@@ -121,6 +121,45 @@ def submit(
     _tell([request], as_json=as_json)
 
 
+@command.command("returned")
+@click.argument("table")
+@click.option(
+    "--descriptor", metavar="TEXT", help="What identifies people in TABLE; default: its own."
+)
+@click.option("--reason", metavar="TEXT", help="Recorded with the request; name nobody in it.")
+@click.option("--dry-run", is_flag=True, help="Only count keys, versions, files and bytes.")
+@JSON_OPTION
+@upkeep_options
+def returned(
+    table: str,
+    descriptor: str | None,
+    reason: str | None,
+    dry_run: bool,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Accept a request for the rows of TABLE that carry what was erased before.
+
+    The suppression list finds them, so nobody need know whom they are about: in a table that is to
+    get its erasure descriptor, or where they came back past the gateway.
+
+    \b
+    Examples:
+      palimpsest erase returned hr.old --descriptor "email LOWER" --dry-run
+      palimpsest erase returned hr.people
+    """
+    from gateway.erasers import eraser_of
+    from gateway.returned import returned as wanted_of
+
+    with connected(access, "erase", as_json=as_json) as connection:
+        with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
+            wanted = wanted_of(connection.session, table, descriptor, reason)
+            eraser = eraser_of(connection.session)
+            who = _who(connection)
+            request = eraser.dry_run(wanted) if dry_run else eraser.accept(wanted, who)
+    _tell([request], as_json=as_json)
+
+
 @command.command("list")
 @JSON_OPTION
 @upkeep_options

@@ -31,6 +31,12 @@ from journal.stores.elsewhere import fetched
 @click.option(
     "--null", metavar="TEXT", help="What stands for NULL in a CSV file; default: nothing."
 )
+@click.option(
+    "--suppressed",
+    type=click.Choice(["refuse", "skip"]),
+    help="What becomes of rows that were erased: they stop the import, or are left out and"
+    " counted; default: the session's suppressed_rows, else refuse.",
+)
 @JSON_OPTION
 @access_options
 def command(
@@ -41,6 +47,7 @@ def command(
     delimiter: str | None,
     header: bool | None,
     null: str | None,
+    suppressed: str | None,
     as_json: bool,
     access: Access,
 ) -> None:
@@ -62,6 +69,9 @@ def command(
     options = FileOptions(delimiter, header, null)
     with connected(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()
+        session = connection.session
+        if suppressed is not None:
+            session.settings = session.settings.changed("suppressed_rows", suppressed)
         with (
             failing(as_json=as_json),
             working(f"importing {Path(file).name}", quiet=as_json) as advance,
@@ -84,6 +94,7 @@ def command(
                 {
                     "table": done.table,
                     "rows": done.rows,
+                    "skipped": done.skipped,
                     "columns": list(done.columns),
                     "created": done.created,
                     "seconds": round(seconds, 3),
@@ -92,4 +103,7 @@ def command(
         )
         return
     made = "Made" if done.created else "Appended to"
-    click.echo(f"{made} {done.table}: {counted(done.rows, 'row')} in {seconds:.1f} s.")
+    rows = counted(done.rows, "row")
+    if done.skipped:
+        rows += f" ({counted(done.skipped, 'suppressed row')} skipped)"
+    click.echo(f"{made} {done.table}: {rows} in {seconds:.1f} s.")

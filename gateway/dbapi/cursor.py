@@ -59,6 +59,11 @@ class Cursor:
         return self._outcome.row_count
 
     @property
+    def skipped(self) -> int:
+        """Rows that a bulk load left out because they were erased; see ``suppressed_rows``."""
+        return self._outcome.skipped
+
+    @property
     def description(self) -> list[Description] | None:
         """Name, type and, for decimals, precision and scale of each result column."""
         if self._outcome.columns is None:

@@ -50,6 +50,7 @@ class Imported:
     rows: int
     columns: tuple[str, ...]
     created: bool
+    skipped: int = 0
 
 
 def reader_of(path: str) -> str:
@@ -95,8 +96,8 @@ def import_file(
                 )
             columns = _matched(found, columns, path)
             definition = None
-        rows = _append(connection, source, target, columns, definition, advance)
-    return Imported(str(target), rows, tuple(n for n, _ in columns), create)
+        rows, skipped = _append(connection, source, target, columns, definition, advance)
+    return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
 
 
 def _append(
@@ -106,8 +107,11 @@ def _append(
     columns: Sequence[tuple[str, str]],
     definition: exp.Create | None,
     advance: Advance | None,
-) -> int:
-    """Make the table if need be and insert; one transaction of its own unless one is open."""
+) -> tuple[int, int]:
+    """Make the table if need be and insert; one transaction of its own unless one is open.
+
+    How many rows were appended, and skipped.
+    """
     session = connection.session
     outer = session.transaction is not None or not session.autocommit
     if not outer:
@@ -122,14 +126,14 @@ def _append(
                 source.relation(dict(columns))
             ),
         )
-        rows = run(connection, insert, advance).row_count
+        outcome = run(connection, insert, advance)
         if not outer:
             session.commit()
     except BaseException:
         if not outer:
             session.rollback()
         raise
-    return rows
+    return outcome.row_count, outcome.skipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ def write_envelope(result: Result, out: TextIO, style: Style) -> int:
     for row in result.rows:
         out.write((", " if count else "") + to_json(row))
         count += 1
-    out.write(f'], "row_count": {count if result.has_rows else max(result.row_count, 0)}}}\n')
+    rows = count if result.has_rows else max(result.row_count, 0)
+    left_out = f', "skipped": {result.skipped}' if result.skipped else ""
+    out.write(f'], "row_count": {rows}{left_out}}}\n')
     return count
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.shell.running import cancellable
+from gateway.wording import counted
 
 Row = tuple[Any, ...]
 _FETCH_ROWS = 2048
@@ -51,6 +52,7 @@ class Result:
     row_count: int
     columns: tuple[Column, ...] = ()
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
+    skipped: int = 0
 
     @property
     def has_rows(self) -> bool:
@@ -61,7 +63,10 @@ class Result:
     def status(self) -> str:
         """What happened, as one line: ``UPDATE 3``."""
         if self.row_count >= 0 and self.tag in _COUNTED:
-            return f"{self.tag} {self.row_count}"
+            left_out = (
+                f", {counted(self.skipped, 'suppressed row')} skipped" if self.skipped else ""
+            )
+            return f"{self.tag} {self.row_count}{left_out}"
         return self.tag
 
     @staticmethod
@@ -69,7 +74,8 @@ class Result:
         """The result a cursor stands on; its rows come so that Ctrl-C can stop them."""
         columns = tuple(Column(d[0], d[1]) for d in cursor.description or ())
         rows = _rows(cursor, connection) if columns else iter(())
-        return Result(cursor.statusmessage, cursor.rowcount, columns, rows)
+        skipped = cursor.skipped
+        return Result(cursor.statusmessage, cursor.rowcount, columns, rows, skipped)
 
 
 _COUNTED = frozenset(

@@ -242,6 +242,7 @@ class DatabaseJournal:
             show_rows(session, table, name, transaction.buffered(table.id))
 
         guard.check_buffers(self, session, transaction, committed, show)
+        guard.check_onboarded(self, session, transaction, committed)
 
     def conclude(self, session: PostgresSession, written: section.Written) -> None:
         """Commit, and know what became of it even if the connection is cut meanwhile."""

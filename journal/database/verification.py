@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from journal.database import as_committed
 from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
-from journal.erasure.guard import suppressed_since
+from journal.erasure.guard import has_returned
 from journal.errors import Code, PalimpsestError
 from journal.relations import Reader
 from journal.relations_flat import is_flat
@@ -124,4 +124,4 @@ def _holds_erased(
     if not fence.concerns(table):
         return False
     rows = Reader(table, state.tiers).journal().subquery(copy=False)
-    return suppressed_since(journal, statement.session, fence, table, rows) is not None
+    return has_returned(journal, statement.session, fence, table, rows)

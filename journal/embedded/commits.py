@@ -172,6 +172,7 @@ class Commits:
 
         references.check_references(session, transaction, committed, show)
         guard.check_buffers(self._journal, session, transaction, committed, show)
+        guard.check_onboarded(self._journal, session, transaction, committed)
 
     def _alone(
         self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher

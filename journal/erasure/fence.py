@@ -26,6 +26,8 @@ from journal.sql import relation, select
 from journal.version import Version
 
 KEY_KIND = "key"
+HELD_KIND = "held"
+"""Of a hash that rows of a table held already when it was suppressed, as somebody had asked."""
 P_SECRET = "p_secret"
 P_NOW = "p_now"
 _SEPARATOR = 31
@@ -117,6 +119,34 @@ class Fence:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
         branches = [_hashes(table, rows, *found) for found in self._columns(table)]
         return Query.of(_newest(table, union_all(branches)))
+
+    def returned(self, table: Table, rows: exp.Expr) -> Query:
+        """The same, but for identifiers that rows of the table held when they were suppressed."""
+        newest = self.caught(table, rows).ast
+        assert isinstance(newest, exp.Select)
+        return Query.of(self._spared(newest, table))
+
+    def _spared(self, found: exp.Select, table: Table) -> exp.Select:
+        """Entries less those for which rows of the table may stay."""
+        held = exp.select(column("hash")).from_(exp.table_("suppressions", db=STORE_SCHEMA))
+        of = exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
+        held = held.where(exp.EQ(this=column("kind"), expression=exp.Literal.string(HELD_KIND)), of)
+        among = exp.In(this=column("hash", "s"), query=held.subquery(copy=False))
+        return found.where(exp.not_(among))
+
+    @property
+    def of_people(self) -> Fence:
+        """What is suppressed besides keys."""
+        return Fence(frozenset(k for k in self.kinds if k[0] != KEY_KIND), self.newest)
+
+    def keys(self, table: Table, rows: exp.Expr) -> exp.Select:
+        """The keys of the rows that carry what may not come back, once each."""
+        start = table.format.version_column
+        branches = [_hashes(table, rows, *found, start) for found in self._columns(table)]
+        caught = self._spared(_found(table, union_all(branches), column(_OF, "h")), table)
+        among = exp.In(this=key_text(table, "k"), query=caught.subquery(copy=False))
+        source = exp.alias_(rows.copy(), "k", table=True)
+        return select([column(k, "k") for k in table.key], source, among).distinct()
 
     def brought(self, table: Table, rows: exp.Expr) -> Query:
         """The same, but for what journal rows that were written together leave as it was.
@@ -272,12 +302,25 @@ def _hashed(kind: str, text: exp.Expr) -> exp.Select:
 
 
 def suppress_query(
-    kind: str, text: exp.Expr, source: exp.Expr, values: Sequence[exp.Expr]
+    kind: str,
+    text: exp.Expr,
+    source: exp.Expr,
+    values: Sequence[exp.Expr],
+    label: str | None = None,
 ) -> Query:
-    """Adds an entry for each row of ``source``; ``values`` are table, request, since, expires."""
+    """Adds an entry for each row of ``source``; ``values`` are table, request, since, expires.
+
+    It has another ``label`` than its kind where it is no suppression itself.
+    """
     table_id, request, since, expires = values
     numbers = [exp.cast(v, "BIGINT", dialect="duckdb") for v in (table_id, since, expires)]
-    outputs = [exp.Literal.string(kind), numbers[0], digest(kind, text), request, *numbers[1:]]
+    outputs = [
+        exp.Literal.string(label or kind),
+        numbers[0],
+        digest(kind, text),
+        request,
+        *numbers[1:],
+    ]
     rows = exp.select(*outputs).distinct().from_(source)
     target = exp.table_("suppressions", db=STORE_SCHEMA)
     return Query.of(exp.Insert(this=target, expression=rows))

@@ -7,16 +7,20 @@ time it no longer sees the rows. Whoever writes them later is refused. Reads onl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
+from journal.erasure.descriptor import PROPERTY, descriptor_of
 from journal.erasure.fence import P_NOW, P_SECRET, Fence
 from journal.errors import Code, PalimpsestError
-from journal.plan import Query
-from journal.relations import column, version_value
+from journal.plan import PutRelation, Query
+from journal.relations import Reader, column, version_type, version_value
 from journal.relations_flat import is_flat
 from journal.schema import Table
+from journal.segment import Fields
+from journal.sql import relation
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.base import StoreSession
@@ -67,6 +71,70 @@ def check_buffers(
             raise refusal(table, began_before=late)
 
 
+def check_onboarded(
+    journal: ErasureJournal,
+    session: HidingSession,
+    transaction: Transaction,
+    committed: JournalState,
+    near: Callable[[Fields, exp.Query], exp.Expr] = lambda _, rows: relation(rows),
+) -> None:
+    """Raise if a table whose rows carry what was erased gets a descriptor that says so.
+
+    ``near`` makes rows of these columns a relation that can be compared with the list.
+    """
+    for _, change in transaction.changes():
+        made = change.relation if isinstance(change, PutRelation) else None
+        present = committed.catalog.by_id(made.id) if isinstance(made, Table) else None
+        if not isinstance(made, Table) or present is None:
+            continue
+        found = returned_keys(committed, present, described(present, made), near)
+        if found is None:
+            continue
+        parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
+        counted = exp.select(exp.Count(this=exp.Star())).from_(relation(found, "f"))
+        (count,) = session.row(Query.of(counted), parameters)
+        if count:
+            raise _onboarding_refused(made, int(count))
+
+
+def described(present: Table, made: Table) -> Table:
+    """A table with only those identities that a new definition adds."""
+    known = descriptor_of(present)
+    text = ", ".join(str(i) for i in descriptor_of(made) if i not in known)
+    return replace(present, properties=((PROPERTY, text),) if text else ())
+
+
+def returned_keys(
+    state: JournalState,
+    present: Table,
+    described: Table,
+    near: Callable[[Fields, exp.Query], exp.Expr],
+) -> exp.Select | None:
+    """The keys of rows, in any version, that carry what was erased; None if that cannot be.
+
+    ``described`` is the table with the identities by which they are found.
+    """
+    fence = state.fence.of_people
+    if not fence.concerns(described):
+        return None
+    names = [*present.key, *(i.path.root for i in descriptor_of(described))]
+    fields = tuple((n, present.by_physical(n).type) for n in dict.fromkeys(names))
+    version = present.format.version_column
+    outputs = [(column(n), n) for n in (*(n for n, _ in fields), version)]
+    rows = Reader(present, state.tables[present.id].tiers).journal(outputs)
+    return fence.keys(described, near((*fields, (version, version_type(present))), rows))
+
+
+def _onboarding_refused(table: Table, count: int) -> PalimpsestError:
+    return PalimpsestError(
+        Code.ERASED,
+        f"{count} {'key' if count == 1 else 'keys'} of {table.name} have rows that carry an"
+        " identifier that was erased",
+        advice=f"`palimpsest erase returned {table.name} --descriptor ..` hides and erases them, or"
+        " `palimpsest erase readmit` lets the people in; then give the table its descriptor",
+    )
+
+
 def check_direct(
     journal: ErasureJournal,
     session: StoreSession,
@@ -101,6 +169,13 @@ def suppressed_since(
 ) -> Version | None:
     """When the newest suppression began that any of these rows runs into; None if none does."""
     return _since(journal, session, fence.caught(table, rows))
+
+
+def has_returned(
+    journal: ErasureJournal, session: StoreSession, fence: Fence, table: Table, rows: exp.Expr
+) -> bool:
+    """True if rows of a journal carry what may not come back, and none had it when it went."""
+    return _since(journal, session, fence.returned(table, rows)) is not None
 
 
 def _since(journal: ErasureJournal, session: StoreSession, query: Query) -> Version | None:

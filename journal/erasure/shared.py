@@ -66,17 +66,21 @@ class Shared:
 
     def enter(self, entries: Suppressor) -> None:
         """Write down what may not come back."""
-        free: dict[str, list[str]] = {}
         shared: dict[frozenset[int], dict[str, list[str]]] = {}
         for name, value in _each(self.wanted.suppressed):
-            holders = self._holders(name, value)
-            place = shared.setdefault(holders, {}) if holders else free
+            place = shared.setdefault(self._holders(name, value), {})
             place.setdefault(name, []).append(value)
+        free: Subjects = shared.pop(frozenset(), {})
+        if self.wanted.suppression is Suppression.ALL:
+            free = self.wanted.suppressed
         reached: list[int | None] = [None]
         if self.wanted.tables is not None:
             reached = [a.table.id for a in self.aims if a.why_not is None]
         entries.identifiers(free, reached)
         for holders, subjects in shared.items():
+            if self.wanted.suppression is Suppression.ALL:
+                entries.held(subjects, sorted(holders))
+                continue
             for name, values in subjects.items():
                 others = [t.id for t in self._describing({name}) if t.id not in holders]
                 entries.identifiers({name: values}, others)
@@ -119,9 +123,7 @@ class Shared:
         return f"identifiers that rows outside the request hold ({rows} in {name}) {kept}"
 
     def _holders(self, name: str, value: str) -> frozenset[int]:
-        """The tables in which an identifier stays free."""
-        if self.wanted.suppression is Suppression.ALL:
-            return frozenset()
+        """The tables with rows that stay and hold an identifier."""
         forms = {(kind, text) for kind, texts in forms_of({name: [value]}) for text in texts}
         return frozenset(i for i, held in self._held.items() if not forms.isdisjoint(held))
 

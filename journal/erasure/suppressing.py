@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.fence import (
+    HELD_KIND,
     KEY_KIND,
     P_SECRET,
     key_text,
@@ -46,7 +47,13 @@ class Suppressor:
         """Fence the keys of a table that a query gives."""
         self._add(KEY_KIND, key_text(table, "k"), source.subquery("k"), table.id)
 
-    def identifiers(self, subjects: Subjects, tables: Iterable[int | None]) -> None:
+    def held(self, subjects: Subjects, tables: Iterable[int]) -> None:
+        """Note that rows of these tables hold identifiers, which are suppressed all the same."""
+        self.identifiers(subjects, tables, HELD_KIND)
+
+    def identifiers(
+        self, subjects: Subjects, tables: Iterable[int | None], label: str | None = None
+    ) -> None:
         """Fence identifiers themselves, in tables of these ids; None stands for all."""
         tables = list(tables)
         for kind, texts in forms_of(subjects):
@@ -55,14 +62,22 @@ class Suppressor:
             self.session.show_arrow(shown, pa.table({"v": pa.array(texts, pa.string())}))
             for table_id in tables:
                 source = exp.alias_(exp.to_table(shown), "v", table=True)
-                self._add(kind, column("v", "v"), source, table_id)
+                self._add(kind, column("v", "v"), source, table_id, label)
 
-    def _add(self, kind: str, text: exp.Expr, source: exp.Expr, table: int | None) -> None:
+    def _add(
+        self,
+        kind: str,
+        text: exp.Expr,
+        source: exp.Expr,
+        table: int | None,
+        label: str | None = None,
+    ) -> None:
         number = exp.null() if table is None else exp.Literal.number(table)
         end = exp.null() if self.expires is None else exp.Literal.number(self.expires)
         values = (number, exp.Literal.string(self.request), exp.Literal.number(self.now), end)
-        self.session.execute(suppress_query(kind, text, source, values), {P_SECRET: self.secret})
-        self.kinds.add((kind, table))
+        query = suppress_query(kind, text, source, values, label)
+        self.session.execute(query, {P_SECRET: self.secret})
+        self.kinds.add((label or kind, table))
 
 
 def forms_of(subjects: Subjects) -> list[tuple[str, list[str]]]:

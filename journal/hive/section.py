@@ -128,6 +128,9 @@ class _Attempt:
         guard.check_buffers(
             journal, statement.session, transaction, self._committed, claims.show_whole
         )
+        guard.check_onboarded(
+            journal, statement.session, transaction, self._committed, statement.session.near
+        )
         writes, floor = transaction.writes, journal.clock.floor
         mapping: dict[Version, Version] = {}
         if writes[0].version <= floor:

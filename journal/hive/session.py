@@ -40,6 +40,7 @@ from journal.stores.hive.store import HiveConnection, HiveStore, Row
 from journal.stores.hive.types import Kind, kind_of, whole_type
 
 _INCOMING = "incoming_rows"
+_NEAR = "rows_brought_near"
 
 
 class HiveSession:
@@ -349,6 +350,11 @@ class HiveSession:
             return self.local.arrow(Query(exp.select(*outputs).from_(_INCOMING), ()), {})
         finally:
             self.local.hide(_INCOMING)
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Table:
+        """Rows of these columns as a relation of the gateway's own, to be compared with it."""
+        self.show_arrow(_NEAR, self.typed(self.arrow(Query.of(rows), {}), fields))
+        return exp.to_table(_NEAR)
 
     def interrupt(self) -> None:
         self._local.interrupt()

@@ -7,10 +7,12 @@ directions, so that one COPY reads what the other has written.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.errors import Code, PalimpsestError
-from journal.plan import Export, Kind, Query, StatementPlan
+from journal.plan import Export, Kind, Query, Stage, StatementPlan
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
 from rewriter.parts import WRITERS, rewrite_parts
@@ -39,10 +41,25 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
         return _to(ast, options, context)
     if not isinstance(ast.this, exp.Table | exp.Schema):
         raise _refused("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
-    file = _file(ast)
+    file, skips = _file(ast), _skips(options, ast)
     rows = exp.select("*").from_(exp.Table(this=_reader(file, options, ast)))
     insert = exp.Insert(this=ast.this, expression=rows)
-    return rewrite_parts(insert, context)
+    plan = rewrite_parts(insert, context)
+    if skips is None:
+        return plan
+    steps = [replace(s, skips=skips) if isinstance(s, Stage) else s for s in plan.steps]
+    return replace(plan, steps=tuple(steps))
+
+
+def _skips(options: Options, ast: exp.Copy) -> bool | None:
+    """Whether SUPPRESSED skips rows that were erased; takes the option away."""
+    if "suppressed" not in options:
+        return None
+    value = options.pop("suppressed")
+    word = "" if value is None else value.name.lower()
+    if word not in {"refuse", "skip"}:
+        raise _refused("the COPY option SUPPRESSED is refuse or skip", "SUPPRESSED skip", ast)
+    return word == "skip"
 
 
 def _file(ast: exp.Copy) -> exp.Literal:

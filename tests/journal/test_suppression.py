@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
 from tests.support import suppressing
 from tests.support.client import Client
 
@@ -20,3 +27,44 @@ def test_what_others_hold_is_told_and_left_as_it_is(run: Client) -> None:
     suppressing.make(run)
     suppressing.check_shared(run)
     suppressing.check_left_as_is(run)
+
+
+@pytest.mark.parametrize("memory_rows", [50_000, 1])
+def test_bulk_loads_refuse_or_skip(run: Client, memory_rows: int) -> None:
+    suppressing.make(run)
+    run(f"SET memory_rows = {memory_rows}")
+    suppressing.check_bulk(run, run.connection.execute)
+    made = run.connection.execute(
+        "CREATE TABLE made (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')"
+    )
+    assert made.skipped == 0
+
+
+def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -> None:
+    suppressing.make(run)
+    run(f"ERASE FROM p WHERE email = '{suppressing.MAIL}' AND phone IN (11)")
+    file = tmp_path / "rows.csv"
+    file.write_text(f"id,email,phone\n501,{suppressing.MAIL},0\n502,,0\n503,x,11\n504,y,1\n")
+    copy = f"COPY p (id, email, phone) FROM '{file}' (HEADER{{}})"
+    suppressing.refused(run, copy.format(""))
+    suppressing.refused(run, copy.format(", SUPPRESSED refuse"))
+    assert run.error(copy.format(", SUPPRESSED maybe"))[0] == "PAL-110"
+    assert run.error("SET suppressed_rows = 'maybe'")[0] == "PAL-222"
+    done = run.connection.execute(copy.format(", SUPPRESSED skip"))
+    assert (done.rowcount, done.skipped) == (2, 2)
+    run("DELETE FROM p WHERE id IN (502, 504)")
+    run.close()
+    words = ["import", str(file), "p", "--warehouse", str(run.root)]
+    stopped = CliRunner().invoke(main, words)
+    assert "PAL-306" in stopped.output
+    assert "qz7" not in stopped.output.lower()
+    loaded = CliRunner().invoke(main, [*words, "--suppressed", "skip"])
+    assert "2 rows (2 suppressed rows skipped)" in loaded.output, loaded.output
+    file.write_text(f"id,email\n601,{suppressing.MAIL}\n602,x\n")
+    told = CliRunner().invoke(main, [*words, "--suppressed", "skip", "--json"])
+    assert [json.loads(told.output)[name] for name in ("rows", "skipped")] == [1, 1]
+
+
+def test_a_table_with_somebody_who_was_erased_is_not_onboarded(run: Client) -> None:
+    suppressing.make(run)
+    suppressing.check_onboarding(run, run.connection)

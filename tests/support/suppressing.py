@@ -9,6 +9,9 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.erasers import eraser_of
+from gateway.returned import returned
+from journal.errors import Code, PalimpsestError
 
 Run = Callable[..., Any]
 MAIL = "Qz7.Ada@x.example"
@@ -137,3 +140,47 @@ def check_left_as_is(run: Run) -> None:
     assert run("SELECT email, n FROM p WHERE id = 303") == [("G@X.EXAMPLE", 8)]
     assert run("DELETE FROM p WHERE id = 303") == 1
     refused(run, "INSERT INTO p VALUES (303, 'g@x.example', 0, 0)")
+
+
+def check_bulk(run: Run, cursor: Callable[[str], Any]) -> None:
+    """Bulk loads refuse all rows if one was erased, or skip and count those that were."""
+    run("CREATE TABLE source (id INTEGER, email VARCHAR, phone BIGINT)")
+    run(f"INSERT INTO source VALUES (501, '{MAIL}', 0), (502, NULL, 0), (503, 'new', 11)")
+    run("INSERT INTO source VALUES (504, 'fine', 1), (505, 'b@X.example', NULL), (1, 'old key', 0)")
+    run(f"ERASE FROM p WHERE email = '{MAIL}' AND phone IN (11)")
+    run("ERASE FROM p WHERE email IN ('b@x.example', 'nobody')")
+    load = "INSERT INTO p (id, email, phone) SELECT id, email, phone FROM source WHERE id {}"
+    refused(run, load.format("> 0"))
+    run("SET suppressed_rows = 'skip'")
+    done = cursor(load.format("> 0"))
+    assert (done.rowcount, done.skipped) == (2, 4)
+    assert run("SELECT id FROM p WHERE id > 500 ORDER BY 1") == [(502,), (504,)]
+    run("DELETE FROM p WHERE id > 500")
+    run("SET suppressed_rows = 'refuse'")
+
+
+def check_onboarding(
+    run: Run, connection: Connection, create: Callable[[], object] | None = None
+) -> None:
+    """A table with somebody who was erased gets no descriptor until these rows are hidden."""
+    if create is None:
+        run("CREATE TABLE old (k INTEGER PRIMARY KEY, mail VARCHAR, n INTEGER)")
+    else:
+        create()
+    run(f"INSERT INTO old VALUES (1, '{MAIL.upper()}', 0), (2, 'fine', 0), (3, '{MAIL}', 0)")
+    run("UPDATE old SET mail = 'changed' WHERE k = 3")
+    run(f"ERASE FROM p WHERE email = '{MAIL}'")
+    alter = "ALTER TABLE old SET TBLPROPERTIES ('erasure' = 'mail AS email LOWER')"
+    refused(run, alter)
+    with pytest.raises(PalimpsestError) as raised:
+        returned(connection.session, "old", None, None)
+    assert raised.value.code is Code.ERASURE
+    wanted = returned(connection.session, "old", "mail AS email LOWER", "found late")
+    eraser = eraser_of(connection.session)
+    assert [t.keys for t in eraser.dry_run(wanted).targets if t.keys] == [2]
+    eraser.accept(wanted, "tester")
+    assert run("SELECT k FROM old") == [(2,)]
+    run(alter)
+    refused(run, f"INSERT INTO old VALUES (4, '{MAIL}', 0)")
+    refused(run, "INSERT INTO old VALUES (3, 'other', 0)")
+    run("UPDATE old SET n = 1")

@@ -1,0 +1,79 @@
+"""Rows of a bulk load that may not come back: left out and counted, where the client wants it so.
+
+Otherwise the commit refuses them all. They are compared with the suppression list where they are
+staged, before any guard looks at them; what is suppressed meanwhile the commit still refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlglot import exp
+
+from gateway.procedures import hive
+from journal.plan import Query, Stage
+from journal.protocol import OpenJournal, OpenStatement
+from journal.relations import column, ident
+from journal.schema import Table
+from journal.sql import relation, select
+from journal.stores.row_layout import fields_of
+
+if TYPE_CHECKING:
+    from journal.erasure.seam import ErasureJournal
+    from journal.hive.session import HiveSession
+
+REFUSE, SKIP = "refuse", "skip"
+_ROW = "_row"
+
+
+def without_suppressed(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    step: Stage,
+    parameters: Mapping[str, Any],
+    rows_max: int,
+) -> tuple[Stage, dict[str, Any], int]:
+    """A stage of the same new rows but for suppressed ones, its parameters, and how many are left
+    out.
+    """
+    table, fence = step.rows_of, statement.committed.fence
+    assert table is not None
+    if not fence.concerns(table):
+        return step, dict(parameters), 0
+    from journal.erasure.fence import P_NOW, P_SECRET
+
+    known = cast("ErasureJournal", journal)
+    bound = {**parameters, P_SECRET: known.read_secret(), P_NOW: journal.clock.now()}
+    session, query = statement.session, step.query.ast
+    assert isinstance(query, exp.Query)
+    whole, caught = f"{step.name}_whole", f"{step.name}_caught"
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.null()]))
+    numbered = select(
+        [*(column(n, "q") for n in query.named_selects), exp.alias_(number, ident(_ROW))],
+        relation(query.copy(), "q"),
+    )
+    statement.stage(Stage(whole, Query.of(numbered)), parameters, rows_max)
+    rows = _as_journal(table, query.named_selects, whole)
+    source: exp.Expr = relation(rows)
+    if hive(journal) is not None:
+        # The list is in the catalog, so the rows come to it.
+        source = cast("HiveSession", session).near((*fields_of(table), (_ROW, "BIGINT")), rows)
+    session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
+    skipped = session.count(caught)
+    kept = select(
+        [column(n, "w") for n in query.named_selects],
+        exp.alias_(exp.to_table(whole), "w", table=True),
+    )
+    same = exp.EQ(this=column(_ROW, "c"), expression=column(_ROW, "w"))
+    gone = exp.alias_(exp.to_table(caught), "c", table=True)
+    kept.append("joins", exp.Join(this=gone, kind="ANTI", on=same))
+    return replace(step, query=Query.of(kept)), dict(parameters), skipped
+
+
+def _as_journal(table: Table, given: list[str], name: str) -> exp.Select:
+    """The staged rows in the names that the journal has for them."""
+    named = zip(given, (n for n, _ in fields_of(table)), strict=True)
+    outputs: list[exp.Expr] = [exp.alias_(column(g, "a"), ident(n)) for g, n in named]
+    return select([*outputs, column(_ROW, "a")], exp.alias_(exp.to_table(name), "a", table=True))

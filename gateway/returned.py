@@ -1,0 +1,83 @@
+"""Rows of a table that carry what was erased: found by the list itself, and asked to be erased.
+
+For a table that gets its descriptor when somebody in it was erased already, and for rows that came
+back past the gateway. Nobody need know whom they are about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.procedures import hive, no_table
+from gateway.typed_names import table_name
+from journal.errors import Code, PalimpsestError
+from journal.plan import Query
+from journal.schema import Table
+from journal.segment import Fields
+from journal.sql import relation
+from journal.suppression import Suppression
+
+if TYPE_CHECKING:
+    from gateway.session import Session
+    from journal.erasure.wanted import Wanted
+    from journal.hive.session import HiveSession
+
+
+def returned(session: Session, name: str, descriptor: str | None, reason: str | None) -> Wanted:
+    """What asks for the rows of a table that carry what was erased; raises ERASURE if none does.
+
+    By its own descriptor, or by one that it is to get.
+    """
+    from journal.erasure.wanted import Wanted
+
+    named = table_name(name, session.journal.state.catalog, session.settings.schema)
+    table = session.journal.state.catalog.get(named)
+    if not isinstance(table, Table):
+        raise no_table(named, is_view=table is not None)
+
+    def find() -> pa.Table:
+        return _keys(session, table, descriptor)
+
+    found = find()
+    if not found.num_rows:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"no row of {table.name} carries an identifier that was erased",
+            advice="give the descriptor it is to have, if it has none: --descriptor 'email LOWER'",
+        )
+    return Wanted(rows={table.id: find}, reason=reason, suppression=Suppression.KEY)
+
+
+def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
+    """The keys of such rows, in any of their versions."""
+    from gateway.erasers import eraser_of
+    from journal.erasure.descriptor import PROPERTY, checked
+    from journal.erasure.fence import P_NOW, P_SECRET
+    from journal.erasure.guard import returned_keys
+
+    journal = eraser_of(session).journal
+    described = table
+    if descriptor is not None:
+        described = replace(table, properties=((PROPERTY, checked(table, descriptor)),))
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            stay = statement.session
+
+            def near(fields: Fields, rows: exp.Query) -> exp.Expr:
+                if hive(journal) is None:
+                    return relation(rows)
+                return cast("HiveSession", stay).near(fields, rows)
+
+            found = returned_keys(statement.committed, table, described, near)
+            if found is None:
+                found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
+                return stay.arrow(Query.of(found), {})
+            bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
+            return stay.arrow(Query.of(found), bound)
+    finally:
+        journal.rollback(transaction)
