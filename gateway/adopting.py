@@ -52,10 +52,11 @@ def suppressed_later(session: Session) -> list[str]:
     """What to know of a table that is adopted where people were erased before."""
     if not session.journal.state.fence.kinds:
         return []
-    return [
+    found = (
         "people were erased here before: those of them who are in the table are found, and its"
         " erasure descriptor is refused until their rows are hidden (palimpsest erase returned)"
-    ]
+    )
+    return [found]
 
 
 def eject(session: Session, table: str, *, run: bool) -> list[str]:

@@ -91,10 +91,9 @@ class Query:
 class Stage:
     """Evaluate ``query`` once and keep its rows as relation ``name`` for the later steps.
 
-    ``small`` promises at most a few thousand rows, so they may be held in memory. ``rows_of`` says
-    that they are new rows of that table, its stored columns in order, and that the ``Append`` of
-    this ``name`` brings just them: they may be kept where they will stay. ``skips`` says whether
-    those of them that were erased are left out; None leaves it to the session.
+    ``small`` promises at most a few thousand rows, so they may be held in memory. ``rows_of``: new
+    rows of that table, its stored columns in order, and the ``Append`` of this ``name`` brings just
+    them, so they may be kept where they will stay; ``skips``: less the erased (None: as SET says).
     """
 
     name: str
@@ -131,7 +130,7 @@ class Guard:
 class Number:
     """Reserve generated numbers and bind the first of them as parameter ``name``.
 
-    As many as ``stage`` has rows, or ``count`` where the number is known beforehand.
+    As many as ``stage`` has rows, or ``count`` where that is known beforehand.
     """
 
     table_id: int
@@ -158,11 +157,10 @@ class SkipNumbers:
 class Append:
     """Rows for a table's journal: its stored columns by name, then the two version columns.
 
-    ``per_change`` says how many journal rows of each kind one changed row makes, where all make the
-    same; the row count of the statement then follows from what was appended. ``stage`` is the
-    relation the rows were staged as. ``single`` promises that at most one row changes, which begins
-    anew if it was there: its journal rows are an open one, then a closing one, then a tombstone, as
-    many as there are.
+    ``per_change``: how many journal rows of each kind one changed row makes, where all make the
+    same; the row count follows from what was appended. ``stage`` is the relation the rows were
+    staged as. ``single``: at most one row changes, which begins anew if it was there: its journal
+    rows are an open one, then a closing one, then a tombstone, as many as there are.
     """
 
     table_id: int

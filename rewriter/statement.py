@@ -104,8 +104,8 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """ERASE FROM t WHERE .. [SCOPE KEY | IDENTIFIER | ALL] [ON DEPENDENTS REPORT | REFUSE | CASCADE]
-    [REASON 'text'].
+    """ERASE FROM t WHERE .. [SCOPE KEY | IDENTIFIER | ALL]
+    [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON 'text'].
     """
 
     table: exp.Table

@@ -40,7 +40,8 @@ INSERT INTO t [(a, b)] SELECT ..
 ALTER TABLE t UNSET POLICY [(RETENTION, ..)]     SHOW POLICY t""",
     "OPTIMIZE": "OPTIMIZE t    (the same as CALL system.compact('t'))",
     "VACUUM": "VACUUM t [RETAIN n DAYS] [DRY RUN]",
-    "ERASE": """ERASE FROM t WHERE .. [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON '..']
+    "ERASE": """ERASE FROM t WHERE .. [SCOPE KEY | IDENTIFIER | ALL]
+  [ON DEPENDENTS REPORT | REFUSE | CASCADE] [REASON '..']
   requests that name people: palimpsest erase submit""",
     "PLACE HOLD": """PLACE HOLD ON t [WHERE ..] REASON '..'
 PLACE HOLD FOR SUBJECT email = '..' REASON '..'     RELEASE HOLD 'id'""",

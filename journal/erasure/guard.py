@@ -78,15 +78,19 @@ def check_onboarded(
     committed: JournalState,
     near: Callable[[Fields, exp.Query], exp.Expr] = lambda _, rows: relation(rows),
 ) -> None:
-    """Raise if a table whose rows carry what was erased gets a descriptor that says so.
+    """Raise if a table whose rows carry what was erased gets a descriptor, or comes back with it.
 
     ``near`` makes rows of these columns a relation that can be compared with the list.
     """
     for _, change in transaction.changes():
         made = change.relation if isinstance(change, PutRelation) else None
-        present = committed.catalog.by_id(made.id) if isinstance(made, Table) else None
-        if not isinstance(made, Table) or present is None:
+        state = committed.tables.get(made.id) if isinstance(made, Table) else None
+        if not isinstance(made, Table) or state is None:
             continue
+        present = committed.catalog.by_id(made.id)
+        if present is None:
+            # It was dropped, so whoever was erased by a condition was not looked for in it.
+            present = replace(state.layouts[-1], properties=())
         found = returned_keys(committed, present, described(present, made), near)
         if found is None:
             continue
@@ -99,8 +103,8 @@ def check_onboarded(
 
 def described(present: Table, made: Table) -> Table:
     """A table with only those identities that a new definition adds."""
-    known = descriptor_of(present)
-    text = ", ".join(str(i) for i in descriptor_of(made) if i not in known)
+    known = {(i.id, i.type) for i in descriptor_of(present)}
+    text = ", ".join(str(i) for i in descriptor_of(made) if (i.id, i.type) not in known)
     return replace(present, properties=((PROPERTY, text),) if text else ())
 
 
@@ -130,8 +134,9 @@ def _onboarding_refused(table: Table, count: int) -> PalimpsestError:
         Code.ERASED,
         f"{count} {'key' if count == 1 else 'keys'} of {table.name} have rows that carry an"
         " identifier that was erased",
-        advice=f"`palimpsest erase returned {table.name} --descriptor ..` hides and erases them, or"
-        " `palimpsest erase readmit` lets the people in; then give the table its descriptor",
+        advice=f"`palimpsest erase returned {table.name} --descriptor ..` hides them before the"
+        " table gets its descriptor; `palimpsest erase submit --subject` finds people in dropped"
+        " tables; `palimpsest erase readmit` lets them in",
     )
 
 

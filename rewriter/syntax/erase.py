@@ -1,4 +1,7 @@
-"""ERASE FROM t WHERE .. [SCOPE KEY] [ON DEPENDENTS CASCADE] [REASON 'text'], by its tokens. Pure."""
+"""ERASE FROM t WHERE .. [SCOPE KEY] [ON DEPENDENTS CASCADE] [REASON 'text'], by its tokens.
+
+Pure.
+"""
 
 from __future__ import annotations
 

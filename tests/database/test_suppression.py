@@ -107,3 +107,7 @@ def test_a_classic_tool_may_leave_an_identifier_as_it_is(con: Connection, admin:
     admin.execute(write.format(", subsequent_version_number", ended.replace(first, "'2100-01-01'")))
     with pytest.raises(psycopg.errors.RestrictViolation, match="was erased"):
         admin.execute(write.format("", "(302, 'g@x.example', 99, 0, '2100-01-02')"))
+
+
+def test_a_dropped_table_does_not_bring_them_back(made: Run) -> None:
+    suppressing.check_undropped(made)

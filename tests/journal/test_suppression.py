@@ -68,3 +68,8 @@ def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -
 def test_a_table_with_somebody_who_was_erased_is_not_onboarded(run: Client) -> None:
     suppressing.make(run)
     suppressing.check_onboarding(run, run.connection)
+
+
+def test_a_dropped_table_does_not_bring_them_back(run: Client) -> None:
+    suppressing.make(run)
+    suppressing.check_undropped(run)

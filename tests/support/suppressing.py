@@ -184,3 +184,14 @@ def check_onboarding(
     refused(run, f"INSERT INTO old VALUES (4, '{MAIL}', 0)")
     refused(run, "INSERT INTO old VALUES (3, 'other', 0)")
     run("UPDATE old SET n = 1")
+
+
+def check_undropped(run: Run) -> None:
+    """A dropped table in which somebody was not looked for does not bring them back."""
+    run("CREATE TABLE gone (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail AS email')")
+    run("INSERT INTO gone VALUES (1, 'f@x.example'), (2, 'fine')")
+    run("DROP TABLE gone")
+    run("UNDROP TABLE gone")
+    run("DROP TABLE gone")
+    run("ERASE FROM p WHERE email = 'f@x.example'")
+    refused(run, "UNDROP TABLE gone")

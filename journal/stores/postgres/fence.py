@@ -1,10 +1,11 @@
 """The fence of an adopted journal: whoever writes to it, what was erased is not written again.
 
 A trigger after each INSERT and UPDATE compares the new rows with the list of what may not come
-back, by the same hashes as the gateway does for its own; where statements have no triggers, each
-row has it, on the segment where it lies, which is why the list lies on every segment. What the row
-before had, of the same key, is not brought back by the next. It stands while the list concerns the
-table, and goes with the gateway's care for it. Runs in the session it is given; commits nothing.
+back, by the same hashes as the gateway does for its own. What the row before had, of the same key,
+is not brought back by the next. Where statements have no triggers, each row has it, on the segment
+where it lies, which is why the list lies on every segment, and what the row before had is not known
+there. It stands while the list concerns the table, and goes with the gateway's care for it. Runs in
+the session it is given; commits nothing.
 """
 
 from __future__ import annotations
@@ -93,25 +94,31 @@ def _check_kind(session: PostgresSession, table: Table, place: str) -> None:
 def _body(table: Table, fence: Fence, *, by_row: bool) -> str:
     """The function of the trigger; it reads the list with the rights of who made it."""
     new = _rows(table, "new", None) if by_row else _rows(table, "n", exp.to_table(_NEW))
-    old = _rows(table, "old", None) if by_row else _rows(table, "o", exp.to_table(_OLD))
-    caught = _text(fence.caught(table, relation(new.copy())).ast)
-    inserted = _text(fence.brought_beside(table, new, _before(table, new)).ast)
-    updated = _text(fence.brought_beside(table, new, _before(table, new), old).ast)
     raising = (
         "RAISE EXCEPTION 'rows for % carry an identifier or a key that was erased',"
         " TG_RELID::regclass USING ERRCODE = '23001', HINT = 'leave them out; if the person came"
         " back, `palimpsest erase readmit` lets them in';"
     )
-    found = (
-        f"IF ({caught}) IS NOT NULL THEN"
-        f" IF TG_OP = 'INSERT' THEN IF ({inserted}) IS NOT NULL THEN {raising} END IF;"
-        f" ELSE IF ({updated}) IS NOT NULL THEN {raising} END IF; END IF; END IF;"
-    )
+    caught = _text(fence.caught(table, relation(new.copy())).ast)
+    # On a segment nothing but the list can be read, so the row before is not looked for there.
+    checks = raising if by_row else _checks(table, fence, new, raising)
+    found = f"IF ({caught}) IS NOT NULL THEN {checks} END IF;"
     assert _QUOTE not in found, "no value stands in a fence"
     return (
         f"CREATE OR REPLACE FUNCTION {_function(table)}() RETURNS trigger LANGUAGE plpgsql"
         f" SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {_QUOTE} BEGIN"
         f" {found} RETURN NULL; END {_QUOTE}"
+    )
+
+
+def _checks(table: Table, fence: Fence, new: exp.Select, raising: str) -> str:
+    """Raise for what the rows before had not; which there are depends on the event."""
+    old = _rows(table, "o", exp.to_table(_OLD))
+    inserted = _text(fence.brought_beside(table, new, _before(table, new)).ast)
+    updated = _text(fence.brought_beside(table, new, _before(table, new), old).ast)
+    return (
+        f"IF TG_OP = 'INSERT' THEN IF ({inserted}) IS NOT NULL THEN {raising} END IF;"
+        f" ELSE IF ({updated}) IS NOT NULL THEN {raising} END IF; END IF;"
     )
 
 
