@@ -293,7 +293,7 @@ class Executor:
         session = statement.session
         match step:
             case Stage():
-                step, bound = self._loaded(statement, step, run, asked.settings)
+                step, bound = self._loaded(statement, step, run, asked)
                 written = statement.stage(step, bound, asked.settings.memory_rows)
                 if written is not None:
                     run.ahead[step.name] = written
@@ -331,11 +331,12 @@ class Executor:
                 raise AssertionError(step)
 
     def _loaded(
-        self, statement: OpenStatement, step: Stage, run: Run, settings: Settings
+        self, statement: OpenStatement, step: Stage, run: Run, asked: Asked
     ) -> tuple[Stage, dict[str, Any]]:
         """A stage, less the new rows that were erased if these are to be skipped."""
+        settings = asked.settings
         skips = settings.suppressed_rows == SKIP if step.skips is None else step.skips
-        if step.rows_of is None or not skips:
+        if step.rows_of is None or asked.batch is not None or not skips:
             return step, run.parameters
         given = (self._journal, statement, step, run.parameters, settings.memory_rows)
         step, bound, skipped = without_suppressed(*given)

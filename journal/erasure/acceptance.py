@@ -226,12 +226,9 @@ def _search_by_condition(
     journal: Journal, sought: _Sought, wanted: Wanted, *, tidies: bool
 ) -> None:
     """What is kept, here and elsewhere; the live part is looked at as a whole in the end."""
-    if sought.table.hidden_key and not wanted.suppressed:
-        sought.warns = "rows without a key can be written again"
     find = wanted.among.get(sought.table.id)
     if find is None:
-        known = f"{sought.warns}; " if sought.warns else ""
-        sought.warns = f"{known}{NOT_LOOKED_AT}"
+        sought.warns = NOT_LOOKED_AT
         return
     given = (journal, sought.table, find, sought.search)
     sought.kept = rows_kept(*given)

@@ -93,14 +93,16 @@ class Shared:
         if target.copy is not None:
             return target
         named = target.table_id in self.wanted.rows
-        told = [self._scope()] if named else []
+        told = [self._scope(target.table_id)] if named else []
         tables = list(self._held) if named else [target.table_id]
         told += [text for i in tables if (text := self._told(i))]
         why = "; ".join(part for part in (target.why, *told) if part)
         return replace(target, why=why)
 
-    def _scope(self) -> str:
+    def _scope(self, table_id: int) -> str:
         """What of a condition may not be written again."""
+        if not self.wanted.suppressed and self._table(table_id).hidden_key:
+            return "rows without a key can be written again"
         if self.wanted.suppression is Suppression.KEY:
             return "only keys are suppressed, as SCOPE KEY says"
         if not self.wanted.suppressed:
@@ -116,11 +118,14 @@ class Shared:
         rows = sum(self._held.get(table_id, {}).values())
         if not rows:
             return ""
-        name = next(str(a.table.name) for a in self.aims if a.table.id == table_id)
+        name = self._table(table_id).name
         kept = "are suppressed all the same, as SCOPE ALL says"
         if self.wanted.suppression is not Suppression.ALL:
             kept = "are not suppressed there; SCOPE ALL suppresses them"
         return f"identifiers that rows outside the request hold ({rows} in {name}) {kept}"
+
+    def _table(self, table_id: int) -> Table:
+        return next(a.table for a in self.aims if a.table.id == table_id)
 
     def _holders(self, name: str, value: str) -> frozenset[int]:
         """The tables with rows that stay and hold an identifier."""
