@@ -10,7 +10,7 @@ from journal.database.keeping import beside
 from journal.database.statement import DatabaseStatement
 from journal.erasure.guard import has_returned
 from journal.errors import Code, PalimpsestError
-from journal.relations import Reader
+from journal.relations import Reader, stored_outputs
 from journal.relations_flat import is_flat
 from journal.row_checks import row_checks
 from journal.schema import Table
@@ -119,9 +119,18 @@ def _problems(
 def _holds_erased(
     journal: DatabaseJournal, statement: DatabaseStatement, table: Table, state: TableState
 ) -> bool:
-    """True if rows that can be seen carry what may not come back."""
-    fence = statement.committed.fence
-    if not fence.concerns(table):
-        return False
-    rows = Reader(table, state.tiers).journal().subquery(copy=False)
-    return has_returned(journal, statement.session, fence, table, rows)
+    """True if rows that can be seen carry what may not come back.
+
+    Identifiers are looked for in current rows: versions before may have one that was erased from
+    other rows alone.
+    """
+    fence, reader = statement.committed.fence, Reader(table, state.tiers)
+    looked = (
+        (fence.of_keys, reader.journal()),
+        (fence.of_people, reader.current(stored_outputs(table))),
+    )
+    return any(
+        part.concerns(table)
+        and has_returned(journal, statement.session, part, table, rows.subquery(copy=False))
+        for part, rows in looked
+    )

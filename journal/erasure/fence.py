@@ -139,6 +139,11 @@ class Fence:
         """What is suppressed besides keys."""
         return Fence(frozenset(k for k in self.kinds if k[0] != KEY_KIND), self.newest)
 
+    @property
+    def of_keys(self) -> Fence:
+        """What is suppressed besides identifiers."""
+        return Fence(self.kinds - self.of_people.kinds, self.newest)
+
     def keys(self, table: Table, rows: exp.Expr) -> exp.Select:
         """The keys of the rows that carry what may not come back, once each."""
         start = table.format.version_column

@@ -111,3 +111,12 @@ def test_a_classic_tool_may_leave_an_identifier_as_it_is(con: Connection, admin:
 
 def test_a_dropped_table_does_not_bring_them_back(made: Run) -> None:
     suppressing.check_undropped(made)
+
+
+def test_what_others_had_before_is_no_damage(made: Run, con: Connection) -> None:
+    made(f"INSERT INTO q VALUES (70, '{suppressing.MAIL}')")
+    made("UPDATE q SET mail = 'changed' WHERE k = 70")
+    told = suppressing.remarks(made(f"ERASE FROM p WHERE email = '{suppressing.MAIL}'"))
+    assert suppressing.HELD not in told
+    suppressing.refused(made, f"UPDATE q SET mail = '{suppressing.MAIL}' WHERE k = 70")
+    assert con.session.executor.sealer.verify().is_clean
