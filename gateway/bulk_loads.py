@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
-from gateway.procedures import hive
+from gateway.running import Asked
 from journal.plan import Query, Stage
 from journal.protocol import OpenJournal, OpenStatement
 from journal.relations import column, ident
@@ -22,26 +22,37 @@ from journal.stores.row_layout import fields_of
 
 if TYPE_CHECKING:
     from journal.erasure.seam import ErasureJournal
-    from journal.hive.session import HiveSession
 
-REFUSE, SKIP = "refuse", "skip"
+SKIP = "skip"
 _ROW = "_row"
 
 
-def without_suppressed(
+def loaded(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    step: Stage,
+    asked: Asked,
+    parameters: Mapping[str, Any],
+) -> tuple[Stage, int]:
+    """A stage, less the new rows that were erased if these are to be skipped; how many they are."""
+    settings = asked.settings
+    skips = settings.suppressed_rows == SKIP if step.skips is None else step.skips
+    if step.rows_of is None or asked.batch is not None or not skips:
+        return step, 0
+    return _without_suppressed(journal, statement, step, parameters, settings.memory_rows)
+
+
+def _without_suppressed(
     journal: OpenJournal,
     statement: OpenStatement,
     step: Stage,
     parameters: Mapping[str, Any],
     rows_max: int,
-) -> tuple[Stage, dict[str, Any], int]:
-    """A stage of the same new rows but for suppressed ones, its parameters, and how many are left
-    out.
-    """
+) -> tuple[Stage, int]:
     table, fence = step.rows_of, statement.committed.fence
     assert table is not None
     if not fence.concerns(table):
-        return step, dict(parameters), 0
+        return step, 0
     from journal.erasure.fence import P_NOW, P_SECRET
 
     known = cast("ErasureJournal", journal)
@@ -56,10 +67,7 @@ def without_suppressed(
     )
     statement.stage(Stage(whole, Query.of(numbered)), parameters, rows_max)
     rows = _as_journal(table, query.named_selects, whole)
-    source: exp.Expr = relation(rows)
-    if hive(journal) is not None:
-        # The list is in the catalog, so the rows come to it.
-        source = cast("HiveSession", session).near((*fields_of(table), (_ROW, "BIGINT")), rows)
+    source = statement.near((*fields_of(table), (_ROW, "BIGINT")), rows)
     session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
     skipped = session.count(caught)
     kept = select(
@@ -69,7 +77,7 @@ def without_suppressed(
     same = exp.EQ(this=column(_ROW, "c"), expression=column(_ROW, "w"))
     gone = exp.alias_(exp.to_table(caught), "c", table=True)
     kept.append("joins", exp.Join(this=gone, kind="ANTI", on=same))
-    return replace(step, query=Query.of(kept)), dict(parameters), skipped
+    return replace(step, query=Query.of(kept)), skipped
 
 
 def _as_journal(table: Table, given: list[str], name: str) -> exp.Select:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.bulk_loads import SKIP, without_suppressed
+from gateway.bulk_loads import loaded
 from gateway.cancellation import Cancellation
 from gateway.config import Settings
 from gateway.copying import exported
@@ -293,8 +293,10 @@ class Executor:
         session = statement.session
         match step:
             case Stage():
-                step, bound = self._loaded(statement, step, run, asked)
-                written = statement.stage(step, bound, asked.settings.memory_rows)
+                given = (self._journal, statement, step, asked, run.parameters)
+                step, skipped = loaded(*given)
+                run.skipped += skipped
+                written = statement.stage(step, run.parameters, asked.settings.memory_rows)
                 if written is not None:
                     run.ahead[step.name] = written
             case Guard():
@@ -329,19 +331,6 @@ class Executor:
                 run.returned = self._held(statement, query, run.parameters)
             case _:
                 raise AssertionError(step)
-
-    def _loaded(
-        self, statement: OpenStatement, step: Stage, run: Run, asked: Asked
-    ) -> tuple[Stage, dict[str, Any]]:
-        """A stage, less the new rows that were erased if these are to be skipped."""
-        settings = asked.settings
-        skips = settings.suppressed_rows == SKIP if step.skips is None else step.skips
-        if step.rows_of is None or asked.batch is not None or not skips:
-            return step, run.parameters
-        given = (self._journal, statement, step, run.parameters, settings.memory_rows)
-        step, bound, skipped = without_suppressed(*given)
-        run.skipped += skipped
-        return step, bound
 
     def _append(
         self, statement: OpenStatement, step: Append, run: Run, settings: Settings, bounded: bool

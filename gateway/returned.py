@@ -7,24 +7,21 @@ back past the gateway. Nobody need know whom they are about.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.procedures import hive, no_table
+from gateway.procedures import no_table
 from gateway.typed_names import table_name
 from journal.errors import Code, PalimpsestError
 from journal.plan import Query
 from journal.schema import Table
-from journal.segment import Fields
-from journal.sql import relation
 from journal.suppression import Suppression
 
 if TYPE_CHECKING:
     from gateway.session import Session
     from journal.erasure.wanted import Wanted
-    from journal.hive.session import HiveSession
 
 
 def returned(session: Session, name: str, descriptor: str | None, reason: str | None) -> Wanted:
@@ -66,18 +63,12 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
-            stay = statement.session
-
-            def near(fields: Fields, rows: exp.Query) -> exp.Expr:
-                if hive(journal) is None:
-                    return relation(rows)
-                return cast("HiveSession", stay).near(fields, rows)
-
-            found = returned_keys(statement.committed, table, described, near)
+            seen = (statement.committed, table, described)
+            found = returned_keys(*seen, statement.near)
             if found is None:
                 found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
-                return stay.arrow(Query.of(found), {})
+                return statement.session.arrow(Query.of(found), {})
             bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-            return stay.arrow(Query.of(found), bound)
+            return statement.session.arrow(Query.of(found), bound)
     finally:
         journal.rollback(transaction)

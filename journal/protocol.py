@@ -15,11 +15,13 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol
 
+from sqlglot import exp
+
 from journal.counters import CounterKey
 from journal.plain_rows import Key, Row
 from journal.plan import Export, Guard, Keyed, Query, Stage
 from journal.schema import Table, TableName
-from journal.segment import RowCounts, Segment, SegmentFile
+from journal.segment import Fields, RowCounts, Segment, SegmentFile
 from journal.state import JournalState
 from journal.stores.base import Parameters, Progress, RowSet, StagedRows, StoreSession
 from journal.transaction import Transaction
@@ -61,6 +63,9 @@ class OpenStatement(Protocol):
 
     def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
         """What a guard asks, less what can be proved of rows that were written already."""
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """Rows of these columns as a relation that can be compared with the suppression list."""
 
     def export(self, export: Export, parameters: Parameters) -> int:
         """Write a query's rows to a file of the client's; how many they were."""

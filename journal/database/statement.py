@@ -18,7 +18,8 @@ from journal.erasure import guard
 from journal.errors import Code, PalimpsestError
 from journal.plan import P_VERSION, Export, Guard, Query, Stage
 from journal.schema import Table, TableName
-from journal.segment import RowCounts
+from journal.segment import Fields, RowCounts
+from journal.sql import relation
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
 from journal.stores.catalog_format import StateRow
@@ -100,6 +101,10 @@ class DatabaseStatement:
     def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
         """All that a guard asks."""
         return guard.query
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """The list is where the rows are."""
+        return relation(rows)
 
     def export(self, export: Export, parameters: Parameters) -> int:
         """Refused: the server would write the file where it runs."""

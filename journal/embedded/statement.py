@@ -11,6 +11,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from journal.embedded.ahead import left_to_ask, may_be_many, write_ahead
 from journal.embedded.appending import append_rows, few_rows
 from journal.embedded.direct import append_direct
@@ -20,7 +22,8 @@ from journal.errors import PalimpsestError
 from journal.plain_rows import JournalRow
 from journal.plan import Export, Guard, Query, Stage, placed
 from journal.schema import Table, TableName
-from journal.segment import RowCounts
+from journal.segment import Fields, RowCounts
+from journal.sql import relation
 from journal.state import JournalState
 from journal.stores.base import Parameters, RowSet, StagedRows
 from journal.stores.duckdb.layout import refresh_tiers
@@ -131,6 +134,10 @@ class Statement:
     def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
         """What a guard asks, less what can be proved of rows that were written already."""
         return left_to_ask(self.session, guard, ahead)
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """The list is where the rows are."""
+        return relation(rows)
 
     def export(self, export: Export, parameters: Parameters) -> int:
         """Write a query's rows to a file of the client's; how many they were."""

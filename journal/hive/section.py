@@ -129,7 +129,7 @@ class _Attempt:
             journal, statement.session, transaction, self._committed, claims.show_whole
         )
         guard.check_onboarded(
-            journal, statement.session, transaction, self._committed, statement.session.near
+            journal, statement.session, transaction, self._committed, statement.near
         )
         writes, floor = transaction.writes, journal.clock.floor
         mapping: dict[Version, Version] = {}

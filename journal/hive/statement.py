@@ -22,7 +22,7 @@ from journal.hive.tiers import SeenTiers
 from journal.plan import Export, Guard, Query, Stage
 from journal.relations import column, ident, union_all
 from journal.schema import Table, TableName
-from journal.segment import RowCounts
+from journal.segment import Fields, RowCounts
 from journal.state import JournalState
 from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
 from journal.stores.duckdb.rows import show_rows
@@ -135,6 +135,10 @@ class HiveStatement:
     def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
         """All that a guard asks, of rows held here where they are few."""
         return self.session.here(guard.query, GUARD_ROWS_MAX) or guard.query
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """The list is in the catalog, so the rows come to it."""
+        return self.session.near(fields, rows)
 
     def export(self, export: Export, parameters: Parameters) -> int:
         """Refused: the server would write the file where it runs."""
