@@ -9,29 +9,61 @@ A closing row and a tombstone carry the values of the row they end, so they go w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from journal.policy import TEXT, Action, Policy
-from journal.relations import Reader, column, union_all, version_value
+from journal.relations import Reader, column, ident, union_all, version_type, version_value
 from journal.schema import Table
 from journal.segment import Tier
 from journal.version import Version, from_datetime
+
+if TYPE_CHECKING:
+    from journal.holds import Holding
 
 ENDED = "ended"
 HELD = "held"
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a text begins with that is a date."""
 _NANOSECOND_YEARS = range(1678, 2262)
+_BY = "_held_by"
+NOTHING = "nothing is past its time"
 
 
 def told(rows: int) -> str:
     """What a report says of the rows that go."""
     return f"{rows:,} journal rows are past their time"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """Journal rows past their time that stay because of holds; ``by`` counts them by hold.
+
+    A row that several holds cover counts once in ``rows``. ``holders`` says who holds, and why.
+    """
+
+    rows: int = 0
+    by: Mapping[str, int] = field(default_factory=dict)
+    holders: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What plans and reports say of them."""
+        if not self.rows:
+            return {}
+        by = {name: {"rows": n, "why": self.holders[name]} for name, n in self.by.items()}
+        return {"held": {"rows": self.rows, "by": by}}
+
+    def told(self, gone: str) -> str:
+        """What a report says goes, or that nothing does, and what stays."""
+        if not self.rows:
+            return gone
+        why = "; ".join(self.holders[name] for name in self.by)
+        return f"{gone}; {self.rows:,} that are stay, under {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +78,7 @@ class Expiry:
     policy: Policy
     now: datetime
     settled: Version
-    holding: exp.Expr | None = None
+    holding: tuple[Holding, ...] = ()
     oldest: Version | None = None
 
     @property
@@ -111,23 +143,55 @@ class Expiry:
         found = exp.select(*[column(n) for n in names]).from_(ranked.subquery("r"))
         return found.where(settled, exp.or_(*rules))
 
-    def held(self, tiers: frozenset[Tier]) -> exp.Query | None:
-        """Keys that a hold covers in any of their versions; None where no hold concerns rows."""
-        if self.holding is None:
+    def held(self, written: Iterable[exp.Query]) -> exp.Query | None:
+        """Keys that a hold covers in any of their versions; None where no hold concerns rows.
+
+        ``written`` are all rows of the journal in present columns, also those that an erasure
+        hides: a hold keeps these, too.
+        """
+        if not self.holding:
             return None
-        rows = exp.select("*").from_(union_all([Reader(self.table, tiers).journal()]).subquery("j"))
-        keys = exp.select(*[column(k) for k in self.table.key]).distinct()
-        return keys.from_(rows.where(self.holding.copy()).subquery("h"))
+        rows = union_all([self._no_rows(), *written])
+        found: list[exp.Query] = []
+        for holding in self.holding:
+            among = exp.select("*").from_(rows.copy().subquery("j")).where(holding.condition.copy())
+            by = exp.alias_(exp.Literal.string(holding.hold.id), _BY)
+            keys = exp.select(*[column(k) for k in self.table.key], by).distinct()
+            found.append(keys.from_(among.subquery("h")))
+        return union_all(found)
+
+    def kept(self, written: exp.Query, ask: Callable[[exp.Select], Sequence[Any]]) -> HeldRows:
+        """The rows past their time that stay because of holds; ``ask`` gives a query's rows.
+
+        Those with HELD, and ENDED where versions go, at hand.
+        """
+        if not self.holding:
+            return HeldRows()
+        rows = exp.select("*").from_(written.copy().subquery("r")).where(self._reasons("r"))
+        same = [exp.EQ(this=column(k, "h"), expression=column(k, "k")) for k in self.table.key]
+        held = exp.select(*[column(k) for k in (*self.table.key, _BY)]).distinct().from_(HELD)
+        by = exp.select(column(_BY, "h"), exp.Count(this=exp.Star())).from_(rows.subquery("k"))
+        by = by.join(held.subquery("h"), on=exp.and_(*same)).group_by(column(_BY, "h"))
+        found = {str(name): int(count) for name, count in ask(by)}
+        if not found:
+            return HeldRows()
+        every = exp.select(exp.Count(this=exp.Star())).from_(rows.copy().subquery("k"))
+        ((total,),) = ask(every.where(self._is_held("k")))
+        holders = {h.hold.id: h.hold.told() for h in self.holding}
+        return HeldRows(int(total), {n: found[n] for n in holders if n in found}, holders)
 
     def goes(self, row: str) -> exp.Expr:
         """The condition under which a row of relation ``row`` goes, for whatever reason."""
+        return self._unless_held(self._reasons(row), row)
+
+    def _reasons(self, row: str) -> exp.Expr:
         reasons: list[exp.Expr] = []
         dated = self.dated(row)
         if dated is not None:
             reasons.append(dated)
         if self.looks_at_history:
             reasons.append(self._is_ended(row))
-        return self._unless_held(exp.or_(*reasons), row)
+        return exp.or_(*reasons)
 
     def archived(self, row: str) -> exp.Expr | None:
         """The condition under which a row goes because of its date."""
@@ -159,11 +223,23 @@ class Expiry:
         return exp.Exists(this=found.where(*same, exp.or_(itself, tombstone)))
 
     def _unless_held(self, condition: exp.Expr, row: str) -> exp.Expr:
-        if self.holding is None:
+        if not self.holding:
             return condition
+        return exp.and_(condition, exp.Not(this=self._is_held(row)))
+
+    def _is_held(self, row: str) -> exp.Expr:
         same = [exp.EQ(this=column(k, "h"), expression=column(k, row)) for k in self.table.key]
         found = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(HELD), "h"))
-        return exp.and_(condition, exp.Not(this=exp.Exists(this=found.where(*same))))
+        return exp.Exists(this=found.where(*same))
+
+    def _no_rows(self) -> exp.Select:
+        kinds = [*((c.physical, c.type) for c in self.table.stored)]
+        kinds += [(name, version_type(self.table)) for name in (self._start, self._end)]
+        nulls = [
+            exp.alias_(exp.cast(exp.Null(), kind, dialect="duckdb"), ident(name))
+            for name, kind in kinds
+        ]
+        return exp.select(*nulls).where(exp.false())
 
     @property
     def _start(self) -> str:

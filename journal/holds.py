@@ -74,6 +74,14 @@ class Hold:
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
 
 
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A hold, and the condition on a row version that makes its key held in one table."""
+
+    hold: Hold
+    condition: exp.Expr
+
+
 def identifies(table: Table, name: str) -> bool:
     """True if a table has a column of that name, or identities of that type."""
     return table.find(name) is not None or any(i.type == fold(name) for i in descriptor_of(table))
@@ -131,6 +139,12 @@ def active(journal: ErasureJournal, table: Table) -> list[Hold]:
 def whole_table(holds: Iterable[Hold]) -> Hold | None:
     """A hold that covers the whole of a table, if there is one."""
     return next((h for h in holds if h.scope is Scope.TABLE), None)
+
+
+def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
+    """What each of some holds covers of a table, as ``covered`` says it."""
+    found = ((hold, covered(journal, table, [hold])) for hold in holds)
+    return tuple(Holding(hold, condition) for hold, condition in found if condition is not None)
 
 
 def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:

@@ -74,9 +74,9 @@ def _open_rows(found: Expiry, tiers: frozenset[Tier]) -> exp.Select:
 
 def show_lists(session: DuckDBSession, journal: Journal, found: Expiry) -> None:
     """Stage the versions and keys that conditions look up."""
-    tiers = journal.state.tables[found.table.id].tiers
+    state = journal.state.tables[found.table.id]
     if found.looks_at_history:
-        session.stage(ENDED, Query.of(found.ended(tiers)), {})
-    held = found.held(tiers)
+        session.stage(ENDED, Query.of(found.ended(state.tiers)), {})
+    held = found.held(layout.written_rows(found.table, state.manifest, journal.root))
     if held is not None:
         session.stage(HELD, Query.of(held), {})

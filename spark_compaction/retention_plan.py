@@ -13,15 +13,16 @@ from typing import Any
 from sqlglot import exp
 
 from journal.catalog import change_to_json
-from journal.dangling import left_by_date, told
+from journal.dangling import left_by_date
+from journal.dangling import told as told_left
 from journal.embedded.journal import Journal
 from journal.embedded.warehouse import ROWS_PER_FILE
-from journal.expiry import ENDED, HELD, Expiry
+from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, told
 from journal.jobs.contract import JobPlan, Json
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
 from journal.plan import PutRelation, Query
-from journal.relations import column
+from journal.relations import column, union_all
 from journal.schema import Table
 from journal.segment import RowCounts, Segment, SegmentFile
 from journal.stores.duckdb import layout
@@ -63,7 +64,8 @@ class Planning:
         for head in self.heads:
             self._head(head)
         table, gone = self.found.table, self.gone
-        details: dict[str, Json] = self.found.details(self._floor(), self.archived)
+        kept = self._kept()
+        details: dict[str, Json] = self.found.details(self._floor(), self.archived) | kept.details
         details["rows"] = asdict(gone)
         left: dict[str, int] = {}
         if gone.total:
@@ -78,7 +80,7 @@ class Planning:
             str(table.name),
             0,
             is_empty=not gone.total,
-            why=self._why(gone.total, left),
+            why=_why(kept.told(told(gone.total) if gone.total else NOTHING), left),
             taken=tuple(self.taken),
             written=Volume(self.written_files, left_rows, size),
             inexact=dict.fromkeys([*_GUESSED, *sorted(self.guessed)], ESTIMATED),
@@ -89,16 +91,22 @@ class Planning:
             details=details,
         )
 
-    def _why(self, gone: int, left: dict[str, int]) -> str:
-        if not gone:
-            return "nothing is past its time"
-        why = f"{gone} journal rows are past their time"
-        return f"{why}; {told(left)}" if left else why
+    def _kept(self) -> HeldRows:
+        """The rows past their time that holds keep, heads included."""
+        manifest = self.journal.state.tables[self.found.table.id].manifest
+        written = layout.written_rows(self.found.table, manifest, self.journal.root)
+        if not written:
+            return HeldRows()
+
+        def ask(query: exp.Select) -> list[tuple[Any, ...]]:
+            return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
+
+        return self.found.kept(union_all(written), ask)
 
     def _lists(self) -> None:
         """Files for what the executors must look up."""
         wanted = [ENDED] if self.found.looks_at_history else []
-        wanted += [HELD] if self.found.holding is not None else []
+        wanted += [HELD] if self.found.holding else []
         if wanted:
             folder = self.journal.warehouse.new_folder(self.found.table)
             self.folders.append(folder)
@@ -217,3 +225,7 @@ class Planning:
         if found is None:
             return 0
         return found if isinstance(found, int) else from_datetime(found)
+
+
+def _why(why: str, left: dict[str, int]) -> str:
+    return f"{why}; {told_left(left)}" if left else why

@@ -25,17 +25,18 @@ from journal.dangling import left_by_date
 from journal.dangling import told as told_left
 from journal.database import as_committed, keeping, pieces, replacing, rewriting
 from journal.database.journal import DatabaseJournal
+from journal.database.searched import tables_of
 from journal.dependents import Dependents
 from journal.errors import Code, PalimpsestError
-from journal.expiry import ENDED, HELD, Expiry, substituted, told
-from journal.holds import active, covered, whole_table
+from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, substituted, told
+from journal.holds import active, conditions, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.policy import Action, policy_of
-from journal.relations import column
+from journal.relations import column, union_all
 from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.segment import Fields, Head, Segment, Tier
@@ -46,7 +47,6 @@ from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 
 _ROUNDS_MAX = 5
-_NOTHING = "nothing is past its time"
 _WHY = "{} of its rows are past their time"
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
@@ -92,8 +92,7 @@ def _expiry(journal: DatabaseJournal, table: Table, now: datetime) -> Expiry | s
         return f"under {whole.told()}"
     if not policy.removes:
         return "no policy removes anything"
-    holding = covered(journal, table, holds)
-    return Expiry(table, policy, now, 0, holding)
+    return Expiry(table, policy, now, 0, conditions(journal, table, holds))
 
 
 def _refuse_adopted(table: Table) -> None:
@@ -107,8 +106,9 @@ def _refuse_adopted(table: Table) -> None:
         )
 
 
-def _nothing(asked: Asked, why: str) -> JobReport:
-    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+def _nothing(asked: Asked, why: str, kept: HeldRows = HeldRows()) -> JobReport:  # noqa: B008
+    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(why))
+    return JobReport(*told_of, details=kept.details)
 
 
 def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport:
@@ -124,13 +124,14 @@ def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport
             goes = partial(_rows, found, go=True)
             work = rewriting.planned(session, found.table, there, goes, _WHY)
             archived = _to_archive(session, found, there, work)
+            kept = _kept(session, found, state)
             details = found.details(_floor(session, found), archived)
             left = left_by_date(session, statement.committed, found) if work.taken else {}
     finally:
         journal.rollback(transaction)
     if not work.taken:
-        return _nothing(asked, _NOTHING)
-    return _report(asked, "planned", work, details, left)
+        return _nothing(asked, NOTHING, kept)
+    return _report(asked, "planned", work, details, left, kept)
 
 
 def _report(
@@ -139,9 +140,11 @@ def _report(
     work: Work,
     details: Mapping[str, Any],
     left: Mapping[str, int],
+    kept: HeldRows,
     **more: Any,
 ) -> JobReport:
-    why = told(work.read.rows - work.written.rows)
+    why = kept.told(told(work.read.rows - work.written.rows))
+    details = {**details, **kept.details}
     if left:
         why, details = f"{why}; {told_left(left)}", {**details, "dangling": left}
     told_of = (asked.job_id, "retain", str(asked.table.name), state, why)
@@ -169,9 +172,23 @@ def _show_lists(session: PostgresSession, found: Expiry, state: TableState) -> N
     tiers = state.tiers | {Tier.HEAD}
     if found.looks_at_history:
         session.stage(ENDED, Query(found.ended(tiers), ()), {})
-    held = found.held(tiers)
+    held = found.held(_written(found.table, state))
     if held is not None:
         session.stage(HELD, Query(held, ()), {})
+
+
+def _written(table: Table, state: TableState) -> list[exp.Query]:
+    """All rows of a journal, also those that an erasure hides."""
+    return [rows_in_layout(table, source, fields) for source, fields in tables_of(table, state)]
+
+
+def _kept(session: PostgresSession, found: Expiry, state: TableState) -> HeldRows:
+    """The rows past their time that stay because of holds."""
+
+    def ask(query: exp.Select) -> list[tuple[Any, ...]]:
+        return session.arrow_rows(session.arrow(Query(query, ()), {}))
+
+    return found.kept(union_all(_written(found.table, state)), ask)
 
 
 def _once(
@@ -207,9 +224,10 @@ def _once(
     naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
     leave_backup = keeping.left_by(session, settled, naming)
     left = left_by_date(session, journal.state, found) if staged.work.taken else {}
+    kept = _kept(session, found, state)
     session.commit()
     if not staged.work.taken:
-        return _nothing(asked, _NOTHING)
+        return _nothing(asked, NOTHING, kept)
 
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
@@ -219,8 +237,8 @@ def _once(
             left_by_date(section, journal.state, found)
         leave_backup(section)
         if archived:
-            kept = backups.archived_by(asked.job_id, by, made_at)
-            keeping.keep_archived(journal, section, kept.backup(table, archived, settled.version))
+            apart = backups.archived_by(asked.job_id, by, made_at)
+            keeping.keep_archived(journal, section, apart.backup(table, archived, settled.version))
         # Who began before may have ended a row that is gone.
         jobs.replaced(section, table.id, following.manifest.epoch, erased=True)
         manifest = following.manifest
@@ -234,7 +252,7 @@ def _once(
     reaped = replacing.reap(journal, table.id)
     details = found.details(floor, sum(s.counts.total for s in archived))
     return _report(
-        *(asked, "done", staged.work, details, left),
+        *(asked, "done", staged.work, details, left, kept),
         retired=tuple(t.name for t in staged.inputs.tables(table)),
         reaped=len(reaped.removed),
         seconds={"retain": round(time.monotonic() - started, 3)},
@@ -271,7 +289,7 @@ def _ended_since(session: PostgresSession, found: Expiry, state: TableState) -> 
     rows = rows_in_layout(table, layout.head_table(table.id, last), last.fields).subquery("r")
     start, end = table.format.version_column, table.format.subsequent_column
     closing = exp.GT(this=column(end, "r"), expression=column(start, "r"))
-    held = found.held(state.tiers | {Tier.HEAD})
+    held = found.held(_written(table, state))
     if held is not None:
         session.stage(HELD, Query(held, ()), {})
     ended = exp.select(exp.Literal.number(1)).from_(rows).where(closing, dated).limit(1)

@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.expiry import ENDED, HELD, Expiry, substituted, told
+from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, substituted, told
 from journal.hive import cleaning, keeping, rewriting, written
 from journal.hive.intact import count_rows
 from journal.hive.journal import HiveJournal
@@ -30,21 +30,21 @@ from journal.hive.queries import in_terms_of
 from journal.hive.rewriting import Why
 from journal.hive.statement import HiveStatement
 from journal.hive.tiers import SeenTiers
-from journal.holds import active, covered, whole_table
+from journal.holds import active, conditions, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
 from journal.jobs.report import JobReport, Work
 from journal.plan import Query
 from journal.policy import policy_of
-from journal.relations import column
+from journal.relations import column, union_all
 from journal.segment import Segment
 from journal.stores.beside import catalog as rows_of
 from journal.stores.hive import layout
 from journal.stores.row_layout import rows_in_layout
 from journal.version import Version, from_datetime, to_datetime
 
-_NOTHING = "nothing is past its time"
+_WRITTEN = "written_rows"
 _WHY = "{} of its rows are past their time"
 _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
@@ -87,11 +87,12 @@ def _expiry(
         return f"under {whole.told()}"
     if not policy.removes:
         return "no policy removes anything"
-    return Expiry(table, policy, now, 0, covered(journal, table, holds))
+    return Expiry(table, policy, now, 0, conditions(journal, table, holds))
 
 
-def _nothing(asked: Asked, why: str) -> JobReport:
-    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+def _nothing(asked: Asked, why: str, kept: HeldRows = HeldRows()) -> JobReport:  # noqa: B008
+    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(why))
+    return JobReport(*told_of, details=kept.details)
 
 
 def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry:
@@ -99,9 +100,13 @@ def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry
     committed, session = statement.committed, statement.session
     oldest = journal.clock.now() - _READ_US
     found = replace(found, settled=committed.version, oldest=oldest)
-    tiers = committed.tables[found.table.id].tiers
+    state = committed.tables[found.table.id]
     find = SeenTiers(journal.names, committed, statement.transaction).in_spark
-    lists = {ENDED: found.ended(tiers) if found.looks_at_history else None, HELD: found.held(tiers)}
+    written = [_written_rows(journal, found, p) for p in pieces(state.manifest.segments)]
+    ended = found.ended(state.tiers) if found.looks_at_history else None
+    lists = {ENDED: ended, HELD: found.held(written)}
+    if found.holding and written:
+        lists[_WRITTEN] = union_all(written)
     for name, rows in lists.items():
         if rows is not None:
             query = in_terms_of(rows, find)
@@ -120,17 +125,42 @@ def _planned(
         work += rewriting.planned(piece, counts, _WHY)
         if counts and (rows := _kept_apart(journal, found, piece)) is not None:
             archived += sum(rewriting.counted(statement.session, rows).values())
+    kept = _kept(statement, found)
     if not work.taken:
-        return _nothing(asked, _NOTHING)
-    return _report(asked, "planned", work, found.details(_floor(statement, found), archived))
+        return _nothing(asked, NOTHING, kept)
+    details = found.details(_floor(statement, found), archived)
+    return _report(asked, "planned", work, details, kept)
 
 
 def _report(
-    asked: Asked, state: str, work: Work, details: Mapping[str, Any], **more: Any
+    asked: Asked,
+    state: str,
+    work: Work,
+    details: Mapping[str, Any],
+    kept: HeldRows,
+    **more: Any,
 ) -> JobReport:
-    gone = work.read.rows - work.written.rows
-    told_of = (asked.job_id, "retain", str(asked.table.name), state, told(gone))
-    return JobReport.of(work, *told_of, details=details, **more)
+    why = kept.told(told(work.read.rows - work.written.rows))
+    told_of = (asked.job_id, "retain", str(asked.table.name), state, why)
+    return JobReport.of(work, *told_of, details={**details, **kept.details}, **more)
+
+
+def _kept(statement: HiveStatement, found: Expiry) -> HeldRows:
+    """The rows past their time that stay because of holds."""
+    session = statement.session
+    if not statement.committed.tables[found.table.id].manifest.segments:
+        return HeldRows()
+
+    def ask(query: exp.Select) -> list[tuple[Any, ...]]:
+        return session.arrow_rows(session.arrow(Query(query, ()), {}))
+
+    return found.kept(exp.select("*").from_(_WRITTEN), ask)
+
+
+def _written_rows(journal: HiveJournal, found: Expiry, piece: Piece) -> exp.Query:
+    """The rows of a piece in present columns, also those that an erasure hides."""
+    source = layout.rows_of(journal.names, piece.paths).subquery()
+    return rows_in_layout(found.table, source, piece.fields)
 
 
 def _rows(journal: HiveJournal, found: Expiry, piece: Piece, *, go: bool) -> exp.Select:
@@ -157,8 +187,9 @@ def _once(
     goes, stays = (partial(_rows, journal, found, go=go) for go in (True, False))
     given = (journal, statement.session, table, state, (goes, stays), made)
     staged = rewriting.rewrite(*given, why=_WHY)
+    kept = _kept(statement, found)
     if not staged.replaced:
-        return _nothing(asked, _NOTHING)
+        return _nothing(asked, NOTHING, kept)
     archived = _archived(journal, found, statement, staged.replaced, made)
     floor = _floor(statement, found)
     following = staged.in_place(state, floor)
@@ -173,8 +204,8 @@ def _once(
         with journal.recording(connection) as session:
             keeping.leave(session, committed, table, naming)
             if archived:
-                kept = backups.archived_by(asked.job_id, by, made_at)
-                backups.add(session, kept.backup(table, archived, committed.version))
+                apart = backups.archived_by(asked.job_id, by, made_at)
+                backups.add(session, apart.backup(table, archived, committed.version))
                 Why(asked.job_id, moment, moment).retire(connection, table, archived)
             session.commit()
         rewriting.swap(connection, row.generation, table, following, staged, why)
@@ -183,7 +214,7 @@ def _once(
     reaped = cleaning.reap(journal, statement.session.connection)
     details = found.details(floor, sum(s.counts.total for s in archived))
     return _report(
-        *(asked, "done", staged.work, details),
+        *(asked, "done", staged.work, details, kept),
         retired=tuple(s.id for s in staged.replaced),
         reaped=len(reaped),
         seconds={"retain": round(time.monotonic() - started, 3)},

@@ -132,6 +132,12 @@ def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root
         _run(session, exp.Drop(tables=[name], kind="VIEW", exists=True))
 
 
+def written_rows(table: Table, manifest: Manifest, root: Path) -> list[exp.Query]:
+    """All rows of a journal in present columns, also those whose keys masks hide."""
+    heads = [head_rows(table, h) for h in manifest.heads]
+    return [*heads, *_segments(table, manifest.segments, root)]
+
+
 def unmasked(table: Table, rows: exp.Query, masks: Sequence[str]) -> exp.Query:
     """Rows in the columns of a table, less those whose keys stand in files of keys."""
     hidden = key_rows(table, masks).subquery("m")
