@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from journal.database.journal import DatabaseJournal
     from journal.erasure.access import Sight
     from journal.erasure.erased import Erased
+    from journal.erasure.held import HoldChange
     from journal.erasure.requests import Request
     from journal.erasure.seam import ErasureJournal
     from journal.erasure.wanted import Wanted
@@ -35,6 +36,8 @@ class Eraser:
     """What can be done about requests to erase.
 
     ``planned`` tells of a table, by its id, what a purge of some requests would find.
+    ``change_holds`` places or releases a hold, given who does it; what it covers of open requests
+    is seen from that commit on, and what no hold covers any more is not.
 
     ``accept`` and ``cancel`` are given who does it; ``purge`` is given what starts the engine that
     rewrites files, who, the ids of requests (None: all) and whom to tell how far it is. A store
@@ -48,6 +51,7 @@ class Eraser:
     purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
     sight: Sight
     planned: Callable[[int, Sequence[Request]], Work]
+    change_holds: Callable[[HoldChange, str], object]
     at_once: bool = False
 
 
@@ -72,7 +76,7 @@ def eraser_of(session: Session) -> Eraser:
 def _embedded(session: Session, journal: Journal) -> Eraser:
     """Files are hidden by masks, then written anew by an engine."""
     from gateway.erasing import ask_again
-    from journal.erasure import acceptance, completion
+    from journal.erasure import acceptance, completion, key_files
     from journal.erasure.access import Sight
     from journal.erasure.ever import show_ever
     from journal.erasure.locate import keys_of
@@ -94,13 +98,14 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
         purge,
         Sight(partial(keys_of, journal.root), partial(show_ever, journal), has_dropped=True),
         partial(planned, journal),
+        lambda change, by: key_files.settle(journal, by, change=change),
     )
 
 
 def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     """The server writes its tables anew by itself, or Spark does through JDBC."""
     from gateway.erasing import ask_again
-    from journal.database import acceptance
+    from journal.database import acceptance, key_tables
     from journal.database.erasing import erase, planned
     from journal.erasure.access import Sight
 
@@ -123,6 +128,7 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
         purge,
         Sight(acceptance.keys_of),
         partial(planned, journal),
+        lambda change, by: key_tables.settle(journal, by, change=change),
         at_once=True,
     )
 
@@ -131,7 +137,7 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
     """Lists of keys hide rows until the partitions that hold them are written anew."""
     from gateway.erasing import ask_again
     from journal.erasure.access import Sight
-    from journal.hive import acceptance, erasing
+    from journal.hive import acceptance, erasing, key_partitions
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -147,5 +153,6 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
         purge,
         Sight(acceptance.keys_of),
         partial(erasing.planned, journal),
+        lambda change, by: key_partitions.settle(journal, by, change=change),
         at_once=True,
     )

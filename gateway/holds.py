@@ -44,7 +44,8 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
     predicate = _predicate(session, table, where) if where is not None and table else None
     scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
-    journal = eraser_of(session).journal
+    eraser = eraser_of(session)
+    journal = eraser.journal
     hashed = None if named is None else holds.subject_hashes(journal, named, value or "")
     hold = Hold(
         id=uuid.uuid4().hex[:12],
@@ -57,7 +58,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
         placed_by=session.user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    holds.place(journal, hold)
+    eraser.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
     return _row(session, "hold", hold, table)
 
 
@@ -65,8 +66,12 @@ def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     """``system.release(hold)``: what it covered."""
     given = take("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
-    journal = eraser_of(session).journal
-    found = holds.release(journal, str(given.get("hold")), session.user, at)
+    eraser = eraser_of(session)
+    found = holds.find(eraser.journal, str(given.get("hold")))
+    eraser.change_holds(
+        lambda records: holds.release(records, found, session.user, at),
+        session.user or "somebody",
+    )
     table = session.journal.state.catalog.by_id(found.table_id or 0)
     return _row(session, "released", found, table)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -22,21 +22,28 @@ from journal.schema import Table
 from journal.segment import Tier
 from journal.version import Version, from_datetime
 
-if TYPE_CHECKING:
-    from journal.holds import Holding
-
 ENDED = "ended"
 HELD = "held"
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a text begins with that is a date."""
 _NANOSECOND_YEARS = range(1678, 2262)
 _BY = "_held_by"
+_KEPT = "kept_row"
 NOTHING = "nothing is past its time"
 
 
 def told(rows: int) -> str:
     """What a report says of the rows that go."""
     return f"{rows:,} journal rows are past their time"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A hold by its id, who holds and why, and the condition that makes a row's key held."""
+
+    id: str
+    told: str
+    condition: exp.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,13 @@ class HeldRows:
         by = {name: {"rows": n, "why": self.holders[name]} for name, n in self.by.items()}
         return {"held": {"rows": self.rows, "by": by}}
 
-    def told(self, gone: str) -> str:
-        """What a report says goes, or that nothing does, and what stays."""
-        if not self.rows:
-            return gone
+    def told(self, gone: int) -> str:
+        """What a report says: how many rows go, and how many stay because of whom."""
         why = "; ".join(self.holders[name] for name in self.by)
-        return f"{gone}; {self.rows:,} that are stay, under {why}"
+        if not gone:
+            return f"all {self.rows:,} rows past their time stay: {why}" if self.rows else NOTHING
+        more = f"; {self.rows:,} more stay: {why}" if self.rows else ""
+        return f"{told(gone)}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ class Expiry:
         found: list[exp.Query] = []
         for holding in self.holding:
             among = exp.select("*").from_(rows.copy().subquery("j")).where(holding.condition.copy())
-            by = exp.alias_(exp.Literal.string(holding.hold.id), _BY)
+            by = exp.alias_(exp.Literal.string(holding.id), ident(_BY))
             keys = exp.select(*[column(k) for k in self.table.key], by).distinct()
             found.append(keys.from_(among.subquery("h")))
         return union_all(found)
@@ -168,16 +176,16 @@ class Expiry:
         if not self.holding:
             return HeldRows()
         rows = exp.select("*").from_(written.copy().subquery("r")).where(self._reasons("r"))
-        same = [exp.EQ(this=column(k, "h"), expression=column(k, "k")) for k in self.table.key]
+        same = [exp.EQ(this=column(k, "h"), expression=column(k, _KEPT)) for k in self.table.key]
         held = exp.select(*[column(k) for k in (*self.table.key, _BY)]).distinct().from_(HELD)
-        by = exp.select(column(_BY, "h"), exp.Count(this=exp.Star())).from_(rows.subquery("k"))
+        by = exp.select(column(_BY, "h"), exp.Count(this=exp.Star())).from_(rows.subquery(_KEPT))
         by = by.join(held.subquery("h"), on=exp.and_(*same)).group_by(column(_BY, "h"))
         found = {str(name): int(count) for name, count in ask(by)}
         if not found:
             return HeldRows()
-        every = exp.select(exp.Count(this=exp.Star())).from_(rows.copy().subquery("k"))
-        ((total,),) = ask(every.where(self._is_held("k")))
-        holders = {h.hold.id: h.hold.told() for h in self.holding}
+        every = exp.select(exp.Count(this=exp.Star())).from_(rows.copy().subquery(_KEPT))
+        ((total,),) = ask(every.where(self._is_held(_KEPT)))
+        holders = {h.id: h.told for h in self.holding}
         return HeldRows(int(total), {n: found[n] for n in holders if n in found}, holders)
 
     def goes(self, row: str) -> exp.Expr:

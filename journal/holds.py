@@ -25,8 +25,10 @@ from journal.erasure.paths import values_sql
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.errors import Code, PalimpsestError
+from journal.expiry import Holding
 from journal.relations import column, ident
 from journal.schema import Table, fold
+from journal.stores.base import StoreSession
 from journal.stores.duckdb import maintenance as rows_of
 
 
@@ -74,14 +76,6 @@ class Hold:
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """A hold, and the condition on a row version that makes its key held in one table."""
-
-    hold: Hold
-    condition: exp.Expr
-
-
 def identifies(table: Table, name: str) -> bool:
     """True if a table has a column of that name, or identities of that type."""
     return table.find(name) is not None or any(i.type == fold(name) for i in descriptor_of(table))
@@ -103,32 +97,50 @@ def _kind(subject_column: str, *, lower: bool = False) -> str:
     return f"hold:{fold(subject_column)}" + (" lower" if lower else "")
 
 
-def place(journal: ErasureJournal, hold: Hold) -> None:
-    """Put a hold on record; from now on nothing it covers is removed."""
-    with journal.exclusive_session() as session:
-        rows_of.add_hold(session, {name: getattr(hold, name) for name in rows_of.HOLD})
-        session.commit()
+def place(session: StoreSession, hold: Hold) -> None:
+    """Put a hold on record: from the commit on nothing it covers is removed."""
+    rows_of.add_hold(session, {name: getattr(hold, name) for name in rows_of.HOLD})
 
 
-def release(journal: ErasureJournal, hold_id: str, by: str | None, at: datetime) -> Hold:
-    """End a hold and give it as it was; what waited for it may run again."""
-    with journal.exclusive_session() as session:
-        found = next((h for h in _read(rows_of.holds(session)) if h.id == hold_id), None)
-        if found is None or not found.is_active:
-            raise PalimpsestError(
-                Code.HELD,
-                f"there is no active hold {hold_id}",
-                advice="SELECT * FROM system.holds WHERE released_at IS NULL lists them",
-            )
-        rows_of.release_hold(session, hold_id, by, at)
-        session.commit()
+def release(session: StoreSession, hold: Hold, by: str | None, at: datetime) -> None:
+    """End a hold; what waited for it may run again. Raises HELD if somebody was faster."""
+    current = next((h for h in held_in(session) if h.id == hold.id), None)
+    if current is None or not current.is_active:
+        raise no_hold(hold.id)
+    rows_of.release_hold(session, hold.id, by, at)
+
+
+def find(journal: ErasureJournal, hold_id: str) -> Hold:
+    """The active hold of that id; raises HELD if there is none."""
+    found = next((h for h in all_holds(journal) if h.id == hold_id), None)
+    if found is None or not found.is_active:
+        raise no_hold(hold_id)
     return found
+
+
+def no_hold(hold_id: str) -> PalimpsestError:
+    """The error of a hold that is not there, or not any more."""
+    return PalimpsestError(
+        Code.HELD,
+        f"there is no active hold {hold_id}",
+        advice="SELECT * FROM system.holds WHERE released_at IS NULL lists them",
+    )
 
 
 def all_holds(journal: ErasureJournal) -> list[Hold]:
     """Every hold, released ones too, oldest first."""
     with journal.reading_session() as session:
-        return _read(rows_of.holds(session))
+        return held_in(session)
+
+
+def active_in(session: StoreSession) -> list[Hold]:
+    """The holds in force as a session's transaction sees them."""
+    return [h for h in held_in(session) if h.is_active]
+
+
+def held_in(session: StoreSession) -> list[Hold]:
+    """Every hold as a session's transaction sees them."""
+    return _read(rows_of.holds(session))
 
 
 def active(journal: ErasureJournal, table: Table) -> list[Hold]:
@@ -144,7 +156,20 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
 def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
     """What each of some holds covers of a table, as ``covered`` says it."""
     found = ((hold, covered(journal, table, [hold])) for hold in holds)
-    return tuple(Holding(hold, condition) for hold, condition in found if condition is not None)
+    return tuple(
+        Holding(h.id, h.told(), condition) for h, condition in found if condition is not None
+    )
+
+
+def are_as_judged(
+    journal: ErasureJournal, session: StoreSession, table: Table, judged: Iterable[Holding]
+) -> bool:
+    """True if no hold on a table was placed or released since a job judged its rows."""
+    now = [h for h in active_in(session) if h.concerns(table)]
+    if whole_table(now) is not None:
+        return False
+    ids = {h.id for h in conditions(journal, table, now)}
+    return ids == {h.id for h in judged}
 
 
 def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:

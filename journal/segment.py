@@ -139,7 +139,8 @@ class Manifest:
     """The live heads and segments of one journal.
 
     ``masks`` are lists of keys (files, relative to the warehouse) whose rows nobody may see: they
-    are being erased. States before version ``floor`` cannot be told any more: versions that ended
+    are being erased. ``spared`` are those that would be masks, were they not under a legal hold:
+    they hide nothing. States before version ``floor`` cannot be told any more: versions that ended
     by then were removed. A store whose views of tiers are shared names them by ``epoch``, which
     rises with each replacement, so that whoever reads an earlier manifest finds its views.
     """
@@ -150,6 +151,12 @@ class Manifest:
     masks: tuple[str, ...] = ()
     floor: Version = 0
     epoch: int = 0
+    spared: tuple[str, ...] = ()
+
+    @property
+    def key_lists(self) -> tuple[str, ...]:
+        """All lists of keys that something still needs."""
+        return (*self.masks, *self.spared)
 
     def in_tier(self, tier: Tier) -> tuple[Segment, ...]:
         """The segments of one tier, oldest first."""
@@ -172,14 +179,19 @@ class Manifest:
         listed = (*self.segments, *segments)
         return replace(self, generation=self.generation + 1, heads=kept, segments=listed)
 
-    def with_mask(self, mask: str) -> Manifest:
-        """A manifest that hides the rows of more keys."""
-        return replace(self, generation=self.generation + 1, masks=(*self.masks, mask))
+    def with_keys(self, mask: str | None, spared: str | None) -> Manifest:
+        """A manifest that hides the rows of more keys, and names those that a hold spares."""
+        masks = self.masks if mask is None else (*self.masks, mask)
+        left = self.spared if spared is None else (*self.spared, spared)
+        return replace(self, generation=self.generation + 1, masks=masks, spared=left)
 
-    def without_masks(self, masks: Iterable[str]) -> Manifest:
-        """A manifest that hides fewer: the rows are gone, or may be seen again."""
-        kept = tuple(m for m in self.masks if m not in set(masks))
-        return replace(self, generation=self.generation + 1, masks=kept)
+    def without_keys(self, lists: Iterable[str]) -> Manifest:
+        """A manifest without some lists of keys: the rows are gone, or may be seen again."""
+        gone = set(lists)
+        masks, spared = (
+            tuple(name for name in names if name not in gone) for names in (self.masks, self.spared)
+        )
+        return replace(self, generation=self.generation + 1, masks=masks, spared=spared)
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for the catalog; ``from_json`` reads it back."""
@@ -193,8 +205,8 @@ class Manifest:
         heads = tuple(Head(h["generation"], _fields(h["fields"])) for h in data["heads"])
         segments = tuple(_segment(s) for s in data["segments"])
         masks, floor = tuple(data.get("masks", ())), data.get("floor", 0)
-        epoch = data.get("epoch", 0)
-        return Manifest(data["generation"], heads, segments, masks, floor, epoch)
+        epoch, spared = data.get("epoch", 0), tuple(data.get("spared", ()))
+        return Manifest(data["generation"], heads, segments, masks, floor, epoch, spared)
 
 
 def _fields(raw: list[list[str]]) -> Fields:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -23,7 +23,9 @@ from journal.erasure import late_files
 from journal.erasure.completion import WAIT_S, finish, purged
 from journal.erasure.copied import Removed
 from journal.erasure.erased import Erased
+from journal.erasure.held import check_hidden, free_masks, open_requests
 from journal.erasure.holdings import Held, Holdings, counts_by_mask, holdings
+from journal.erasure.key_files import settle
 from journal.erasure.late import AskAgain, search_each
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.wanted import requests
@@ -35,9 +37,9 @@ from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import ESTIMATED, JobReport, Skipped, Work
 from journal.jobs.unsealed import unsealed
 from journal.segment import Manifest, RowCounts, Segment
+from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.duckdb.store import DuckDBSession
-from spark_compaction.held import is_free, settle_holds
 from spark_compaction.purge import (
     NONE_FOUND,
     PurgeJob,
@@ -76,7 +78,9 @@ def erase(
     wanted = None if only is None else set(only)
     pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
     pending, run.failures = search_each(late_files.side(journal), pending, by, ask_again)
-    accepted = [r for r in settle_holds(journal, pending, by) if r.state is State.ACCEPTED]
+    chosen = {r.id for r in pending}
+    settle(journal, by, chosen)
+    accepted = [r for r in requests(journal) if r.id in chosen and r.state is State.ACCEPTED]
     receipts: dict[int, dict[str, Target]] = {}
     for table_id in sorted({t.table_id for r in accepted for t in r.targets if t.mask}):
         masks = {
@@ -90,9 +94,8 @@ def erase(
             run.failures[str(definition(journal, table_id).name)] = error
     settled = [_with_receipts(r, receipts) for r in accepted]
     done = [r for r in settled if not r.unsearched and all(_is_over(t) for t in r.targets)]
-    if done:
-        purged(journal, done, by)
-    _keep_receipts(journal, [r for r in settled if r not in done and r not in accepted])
+    ended = {r.id for r in purged(journal, done, by)} if done else set()
+    _keep_receipts(journal, {r.id for r in settled} - ended, receipts)
     finish(journal, by, wait_s)
     after = {r.id: r for r in requests(journal)}
     run.requests = [after[r.id] for r in pending]
@@ -103,15 +106,18 @@ def _is_over(target: Target) -> bool:
     return target.mask is None or target.outcome is Outcome.ERASED
 
 
-def _keep_receipts(journal: Journal, found: Sequence[Request]) -> None:
-    """Record how far requests are that are not purged everywhere; their rows stay unseen."""
-    if not found:
+def _keep_receipts(
+    journal: Journal, left: Collection[str], receipts: dict[int, dict[str, Target]]
+) -> None:
+    """Record how far requests are that are not purged everywhere; their rows stay unseen.
+
+    Also of those that a hold keeps back by now: what was removed of them is gone.
+    """
+    if not left or not receipts:
         return
     with journal.exclusive_session() as session:
-        now = {r.id for r in requests(journal) if r.state is State.ACCEPTED}
-        for request in found:
-            if request.id in now:
-                rows_of.put_erasure(session, request.to_row())
+        for request in open_requests(session, left):
+            rows_of.put_erasure(session, _with_receipts(request, receipts).to_row())
         session.commit()
 
 
@@ -120,8 +126,7 @@ def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Work:
 
     Rows in copies elsewhere are not counted.
     """
-    free = [r for r in found if is_free(journal, r)]
-    masks = [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
+    masks = free_masks(found, table_id)
     if not masks:
         return Work()
     table, root = definition(journal, table_id), journal.root
@@ -161,6 +166,11 @@ def _purge_table(
     """Remove the keys of some masks from all a table has; the receipt of each mask."""
     names = tuple(masks)
     table = definition(journal, table_id)
+
+    def check(state: JournalState) -> tuple[Segment, ...]:
+        check_hidden(state.tables[table_id].manifest, names, table)
+        return ()
+
     before = journal.state.tables[table_id].manifest
     found = _holdings(journal, table_id, names)
     with journal.reading_session() as session:
@@ -169,7 +179,10 @@ def _purge_table(
     for _ in range(_ROUNDS_MAX):
         options = RunOptions(grace_us=0, wait_s=60.0)
         report = run_job(
-            journal, PurgeJob(names), table_id, engine, options=options, progress=progress
+            *(journal, PurgeJob(names), table_id, engine),
+            options=options,
+            progress=progress,
+            check=check,
         )
         run.reports.append(report)
         if report.state == "done":
@@ -265,6 +278,7 @@ def _purge_retired(
         merge_sidecars(journal.root / folder)
         done = {u["path"] for u in units}
         with journal.exclusive_session() as session:
+            check_hidden(journal.state.tables[table_id].manifest, masks, table)
             for entry in retired.load(session, table_id):
                 if not done & {f.path for f in entry.segment.files}:
                     continue

@@ -21,7 +21,7 @@ from journal.embedded.journal import Journal
 from journal.embedded.removals import Removal
 from journal.errors import Code, PalimpsestError
 from journal.expiry import Expiry
-from journal.holds import active, conditions, whole_table
+from journal.holds import active, are_as_judged, conditions, whole_table
 from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 from journal.jobs.report import Volume
 from journal.jobs.swap import Replan
@@ -76,7 +76,12 @@ class Retention:
             return replace(empty, why=f"under {whole.told()}", details={"held": whole.id})
         now = self.now or to_datetime(journal.clock.now())
         self.found = Expiry(
-            table, policy, now, settled, conditions(journal, table, holds), journal.oldest_snapshot()
+            table,
+            policy,
+            now,
+            settled,
+            conditions(journal, table, holds),
+            journal.oldest_snapshot(),
         )
         with journal.reading_session() as session:
             heads = unsealed(session, state, settled)
@@ -173,6 +178,9 @@ class Retention:
         assert found is not None
         if state.catalog.by_id(table_id) != found.table:
             raise Replan("the table's definition was changed meanwhile")
+        with journal.reading_session() as session:
+            if not are_as_judged(journal, session, found.table, found.holding):
+                raise Replan("a legal hold was placed or released meanwhile")
         condition = found.expired()
         if condition is None:
             return ()

@@ -17,7 +17,7 @@ from journal.dangling import left_by_date
 from journal.dangling import told as told_left
 from journal.embedded.journal import Journal
 from journal.embedded.warehouse import ROWS_PER_FILE
-from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, told
+from journal.expiry import ENDED, HELD, Expiry, HeldRows
 from journal.jobs.contract import JobPlan, Json
 from journal.jobs.report import ESTIMATED, Skipped, Taken, Volume, volume_of
 from journal.jobs.unsealed import Unsealed
@@ -80,7 +80,7 @@ class Planning:
             str(table.name),
             0,
             is_empty=not gone.total,
-            why=_why(kept.told(told(gone.total) if gone.total else NOTHING), left),
+            why=_why(kept.told(gone.total), left),
             taken=tuple(self.taken),
             written=Volume(self.written_files, left_rows, size),
             inexact=dict.fromkeys([*_GUESSED, *sorted(self.guessed)], ESTIMATED),

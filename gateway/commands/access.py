@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from gateway.commands.connecting import Access, connected, upkeep_options
-from gateway.commands.failure import failing
+from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
+from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.places import LocalFolder, Place
 from gateway.wording import counted
 from journal.modes import OWNER, make_folder, write_private
@@ -62,11 +64,21 @@ def command() -> None:
     help="How long it can be opened.",
 )
 @_passphrase(twice=True)
+@JSON_OPTION
 @upkeep_options
-def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, access: Access) -> None:
+def create(
+    file: str,
+    subject: tuple[str, ...],
+    days: int,
+    passphrase: str,
+    as_json: bool,
+    access: Access,
+) -> None:
     """Write a package of JSON and Parquet to FILE, all versions of all rows that name somebody.
 
-    FILE may be a URL of any file system that fsspec knows: s3://bucket/ada.package.
+    FILE may be a URL of any file system that fsspec knows: s3://bucket/ada.package. What a legal
+    hold keeps from being erased is in the package. What waits to be erased is not: the exit code is
+    1 then, and each table says how many keys wait, for which request.
 
     \b
     Examples:
@@ -76,8 +88,8 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
     from gateway.erasing import subjects_of
     from journal.erasure.access import collect
 
-    with connected(access, "access") as connection:
-        with failing():
+    with connected(access, "access", as_json=as_json) as connection:
+        with failing(as_json=as_json):
             expires = datetime.now(UTC) + timedelta(days=days)
             eraser = eraser_of(connection.session)
             data, told = collect(
@@ -89,9 +101,16 @@ def create(file: str, subject: tuple[str, ...], days: int, passphrase: str, acce
                 connection.session.user or "somebody",
             )
             write_file(file, data)
-    for found in told:
-        click.echo(f"  {found.table}: {found.why or f'{found.rows} row versions'}")
-    click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
+    if as_json:
+        tables = [asdict(found) for found in told]
+        size = {"file": file, "bytes": len(data), "expires": expires.isoformat()}
+        click.echo(json.dumps({**size, "tables": tables}, ensure_ascii=False))
+    else:
+        for found in told:
+            click.echo(f"  {found.table}: {found.told}")
+        click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
+    if any(found.hidden for found in told):
+        sys.exit(STATEMENT)
 
 
 @command.command("open")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from gateway.erasing import subjects_of
 from gateway.jobs.arguments import Arguments, wrong
@@ -16,6 +17,9 @@ from journal.embedded.journal import Journal
 from journal.errors import Code, PalimpsestError
 from journal.jobs.report import JobReport, Volume
 from journal.stores.elsewhere import below, is_elsewhere, local_path, read_file, write_file
+
+if TYPE_CHECKING:
+    from journal.erasure.access import Found
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 _DAYS = 30
@@ -30,9 +34,9 @@ def _run(context: JobContext) -> JobReport:
     subjects = _subjects(context)
     files, (told,) = gather(journal, sight, subjects, [context.table.id])
     if told.why or not told.rows:
-        return _report(context, "nothing", told.why or "no row names them")
+        return _report(context, "nothing", told, told.why or "no row that is seen names them")
     if context.dry_run:
-        return _report(context, "planned", "", Volume(len(files), told.rows))
+        return _report(context, "planned", told, "", Volume(len(files), told.rows))
     target = below(_folder(context), f"{told.table}-{context.job_id}.package")
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
@@ -47,7 +51,7 @@ def _run(context: JobContext) -> JobReport:
         [context.table.id],
     )
     write_file(target, data)
-    return _report(context, "done", "", Volume(1, told.rows, len(data)), target)
+    return _report(context, "done", told, "", Volume(1, told.rows, len(data)), target)
 
 
 def _subjects(context: JobContext) -> dict[str, list[str]]:
@@ -81,6 +85,7 @@ def _unusable(message: str) -> PalimpsestError:
 def _report(
     context: JobContext,
     state: str,
+    told: Found,
     why: str,
     written: Volume = Volume(),  # noqa: B008 - a frozen value
     package: str | None = None,
@@ -90,9 +95,14 @@ def _report(
         kind="access",
         table=str(context.table.name),
         state=state,
-        why=why,
+        why="; ".join(part for part in (why, told.remark) if part),
         written=written,
-        details={"package": package},
+        details={
+            "package": package,
+            "held": told.held,
+            "hidden": told.hidden,
+            "requests": list(told.requests),
+        },
     )
 
 

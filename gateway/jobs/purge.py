@@ -61,7 +61,7 @@ def _concerned(context: JobContext) -> list[Request]:
     found = []
     for request in requests(eraser_of(context.session).journal):
         tables = {t.table_id for t in request.targets}
-        dropped = {t.table_id for t in request.targets if t.mask is not None} - there
+        dropped = {t.table_id for t in request.targets if t.lists} - there
         if request.state in waiting and (context.table.id in tables or dropped):
             found.append(request)
     return found
@@ -72,7 +72,7 @@ def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
     from gateway.erasers import eraser_of
 
     plan = eraser_of(context.session).planned
-    tables = sorted({t.table_id for r in concerned for t in r.targets if t.mask})
+    tables = sorted({t.table_id for r in concerned for t in r.targets if t.lists})
     return JobReport.of(
         sum((plan(table_id, concerned) for table_id in tables), Work()),
         *(context.job_id, "purge", str(context.table.name), "planned"),

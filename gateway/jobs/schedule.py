@@ -172,7 +172,7 @@ class Wanted:
         waiting: set[int] = set()
         on_hold: set[int] = set()
         for request in found:
-            masked = {t.table_id for t in request.targets if t.mask is not None}
+            masked = {t.table_id for t in request.targets if t.lists}
             erased = {t.table_id for t in request.targets if t.outcome is Outcome.ERASED}
             if request.state is State.ACCEPTED:
                 waiting |= masked

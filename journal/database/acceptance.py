@@ -14,17 +14,20 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
+from journal import holds
 from journal.database import copied, keeping, masks, pieces, searched
 from journal.database.ground import DatabaseGround
 from journal.database.journal import DatabaseJournal
+from journal.database.key_tables import KeyTables
 from journal.database.replacing import WAIT, Changed, publish
 from journal.database.statement import DatabaseStatement
 from journal.dependents import Dependents, dependents_of
-from journal.erasure import audit
+from journal.erasure import audit, held
 from journal.erasure.copied import NOT_LOOKED_AT, Copied
 from journal.erasure.depending import Followed, Follower, too_fast
 from journal.erasure.guard import load_fence
@@ -44,7 +47,6 @@ from journal.schema import Table
 from journal.segment import Segment
 from journal.state import JournalState, TableState
 from journal.stores import erasure_rows as rows_of
-from journal.stores.postgres import layout
 from journal.stores.postgres import sought as postgres_sought
 from journal.stores.postgres.fence import hold_writers
 from journal.stores.postgres.store import PostgresSession
@@ -187,9 +189,9 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
         if current.unsearched:
             postgres_sought.forget(session, current.id)
         states = {
-            t.table_id: masks.unmasked(journal, session, committed.tables[t.table_id], [t.mask])
+            t.table_id: masks.unmasked(journal, session, committed.tables[t.table_id], t.lists)
             for t in current.targets
-            if t.mask is not None
+            if t.lists
         }
         return Changed(states, load_fence(session))
 
@@ -363,17 +365,22 @@ def _write(
     request_id, now, wanted = uuid.uuid4().hex[:12], journal.clock.next(), shared.wanted
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
+    lists, active = KeyTables(journal, session, committed), holds.active_in(session)
     states: dict[int, TableState] = {}
+    holders: list[str] = []
     each = []
     for sought in found:
         target = _target(sought)
         keys = sought.found
         if keys is not None:
-            mask = f"t{sought.table.id}_mask_{request_id}"
-            state = committed.tables[sought.table.id]
-            states[target.table_id] = masks.hidden(session, sought.table, state, keys, mask)
-            entries.keys(sought.table, layout.masked_keys(sought.table, [mask]))
-            target = replace(target, mask=mask, keys=keys.num_rows)
+            table, covered = sought.table, partial(lists.covered, sought.table)
+            split = held.split_keys(journal, table, keys, active, covered)
+            held.suppress(entries, table, split)
+            holders += [] if split.holder is None else [split.holder]
+            target = replace(target, keys=keys.num_rows)
+            target = held.written(lists, table, request_id, target, split)
+            state = committed.tables[table.id]
+            states[table.id] = masks.listed(session, table, state, target.mask, target.spared)
         each += [target, *sought.copied.unsearched(sought.table)]
     shared.enter(entries)
     targets = shared.remarked(each)
@@ -383,6 +390,6 @@ def _write(
     )
     if request.unsearched:
         postgres_sought.keep(session, request_id, json.dumps(to_keep(wanted)))
-    rows_of.put_erasure(session, request.to_row())
     audit.accepted(journal, session, request)
+    request = held.accepted(journal, session, request, holders, by)
     return request, Changed(states, committed.fence.extended(entries.kinds, now))

@@ -25,6 +25,7 @@ from journal.database import (
     copied,
     flat_jobs,
     keeping,
+    key_tables,
     late,
     pieces,
     replacing,
@@ -45,8 +46,6 @@ from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
 from journal.jobs.contract import Engine, Progress, silent
 from journal.jobs.report import JobReport, Work
-from journal.plan import Query
-from journal.relations import union_all
 from journal.relations_flat import is_flat
 from journal.schema import Table
 from journal.scratch import sweep_scratch
@@ -55,7 +54,6 @@ from journal.state import TableState
 from journal.stores import erasure_rows as rows_of
 from journal.stores.postgres import layout
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.row_layout import rows_in_layout
 
 _ROUNDS_MAX = 5
 _WAITS = "a transaction of the server is open that began before"
@@ -81,7 +79,7 @@ def erase(
     return Purging(
         late.side(journal),
         partial(_definition, journal),
-        partial(_covers, journal),
+        partial(key_tables.settle, journal, by),
         lambda table, accepted: _purge(journal, table, accepted, engine),
         lambda request: _purged(journal, request, by),
         lambda request: complete(journal, request, by),
@@ -93,8 +91,7 @@ def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -
 
     Rows in copies elsewhere are not counted.
     """
-    given = (partial(_definition, journal), partial(_covers, journal))
-    masks = held.free_masks(journal, found, table_id, *given)
+    masks = held.free_masks(found, table_id)
     table = _definition(journal, table_id)
     if not masks:
         return Work()
@@ -117,29 +114,6 @@ def _erased(table: Table, keys: exp.Table, source: exp.Table, fields: Fields) ->
 
 def _definition(journal: DatabaseJournal, table_id: int) -> Table:
     return replacing.definition(journal.state, table_id)
-
-
-def _covers(journal: DatabaseJournal, table: Table, mask: str, condition: exp.Expr) -> bool:
-    """True if any version of the mask's rows meets a condition over physical columns."""
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            state = statement.committed.tables[table.id]
-            keys = layout.masked_keys(table, [mask]).subquery("m")
-            everything = keeping.with_backups(statement.session, table, state)
-            rows = [
-                rows_in_layout(table, source, fields)
-                for source, fields in searched.rows_written(table, everything)
-            ]
-            among = pieces.erased_rows(table, union_all(rows).subquery("p"), _fields(table), keys)
-            query = exp.select(exp.Count(this=exp.Star())).from_(among.subquery("r"))
-            return bool(statement.session.row(Query(query.where(condition), ()), {})[0])
-    finally:
-        journal.rollback(transaction)
-
-
-def _fields(table: Table) -> Fields:
-    return tuple((c.physical, c.type) for c in table.stored)
 
 
 def _purge(
@@ -188,6 +162,9 @@ def _once(
     settled = replacing.settle(journal, table)
     table, state = settled.table, settled.state
     masks = _masks(journal, table, accepted)
+    if not masks:
+        why = "the requests were cancelled, or a legal hold keeps them back"
+        return JobReport("", "purge", str(table.name), "nothing", why)
     session.begin()
     as_committed.check_heads(session, table)
     erased, removed = pieces.show_keys(session, table, masks), _count(session, table, state, masks)
@@ -217,10 +194,12 @@ def _rewrite_adopted(
 ) -> JobReport:
     """Write an adopted journal anew, under its name."""
     started = time.monotonic()
-    masks = _masks(journal, table, accepted)
     purged: list[_Swapping] = []
 
     def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
+        masks = _masks(journal, table, accepted)
+        if not masks:
+            raise held.kept_back(table)
         erased = pieces.show_keys(session, now, masks)
         removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
@@ -263,7 +242,7 @@ class _Swapping:
     def record(self, section: PostgresSession, following: TableState) -> TableState:
         """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
-            raise replacing.Replan("a request was cancelled")
+            raise replacing.Replan("a request was cancelled, or a hold was placed")
         done = Purged(self.before.manifest, following.manifest, self.work, self.away)
         done.record(section, self.masks, self.removed)
         moved = {**self.moved, **self.moved_beside}

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from journal import holds
 from journal.database import copied, masks, replacing
 from journal.database.journal import DatabaseJournal
+from journal.database.key_tables import KeyTables
 from journal.database.replacing import Changed, publish
+from journal.erasure import held
 from journal.erasure.late import Late, Settled
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Request, looked_for
@@ -19,7 +22,6 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.state import JournalState
 from journal.stores import erasure_rows as rows_of
-from journal.stores.postgres import layout
 from journal.stores.postgres import sought as postgres_sought
 from journal.stores.postgres.store import PostgresSession
 
@@ -61,13 +63,15 @@ def _hide(journal: DatabaseJournal, settled: Settled) -> Request:
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         request, target = settled.request, settled.target
         table = replacing.definition(committed, target.table_id)
-        now = journal.clock.next()
-        mask = f"t{table.id}_mask_{request.id}_{now}"
-        state = masks.hidden(session, table, committed.tables[table.id], keys, mask)
-        secret = lasting_secret(journal, session)
+        now, secret = journal.clock.next(), lasting_secret(journal, session)
         entries = Suppressor(session, request.id, now, request.expires, secret)
-        entries.keys(table, layout.masked_keys(table, [mask]))
-        done = replace(settled.done, mask=mask, keys=keys.num_rows)
+        lists, active = KeyTables(journal, session, committed), holds.active_in(session)
+        split = held.split_keys(journal, table, keys, active, partial(lists.covered, table))
+        held.suppress(entries, table, split)
+        done = replace(settled.done, keys=keys.num_rows)
+        done = held.written(lists, table, request.id, done, split)
+        state = committed.tables[table.id]
+        state = masks.listed(session, table, state, done.mask, done.spared)
         found[:] = [settled.record(journal, session, done, journal.clock.now())]
         return Changed({table.id: state}, committed.fence.extended(entries.kinds, now))
 

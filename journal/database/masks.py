@@ -22,21 +22,27 @@ from journal.stores.postgres.store import PostgresSession
 _FOUND = "keys_found"
 
 
-def hidden(
-    session: PostgresSession, table: Table, state: TableState, keys: pa.Table, mask: str
+def write(session: PostgresSession, table: Table, keys: pa.Table, request: str, number: int) -> str:
+    """Write keys of a request to a table of their own, which ``number`` tells from others."""
+    name = f"t{table.id}_mask_{request}_{number}"
+    _write_keys(session, table, keys, name)
+    return name
+
+
+def listed(
+    session: PostgresSession, table: Table, state: TableState, mask: str | None, spared: str | None
 ) -> TableState:
-    """Write a mask of some keys; the state that hides their rows."""
-    _write_mask(session, table, keys, mask)
-    masked = state.manifest.with_mask(mask)
-    masked = replace(masked, epoch=masked.epoch + 1)
+    """The state that hides the rows of a mask, and names the keys that a hold spares."""
+    manifest = state.manifest.with_keys(mask, spared)
+    manifest = replace(manifest, epoch=state.manifest.epoch + 1)
     # Who began before may have read them, and may write what it read anywhere.
-    jobs.replaced(session, table.id, masked.epoch, erased=True)
-    return replace(state, manifest=masked)
+    jobs.replaced(session, table.id, manifest.epoch, erased=True)
+    return replace(state, manifest=manifest)
 
 
-def _write_mask(session: PostgresSession, table: Table, keys: pa.Table, mask: str) -> None:
+def _write_keys(session: PostgresSession, table: Table, keys: pa.Table, mask: str) -> None:
     """Keep keys as a table of the types that they have now."""
-    shown = f"{_FOUND}_{table.id}"
+    shown = f"{_FOUND}_{mask}"
     session.show_arrow(shown, keys)
     body = shown_keys(table, shown)
     session.run(exp.Create(this=layout.mask_table(mask), kind="TABLE", expression=body))
@@ -55,5 +61,5 @@ def unmasked(
     for mask in masks:
         retired = jobs.Retired(mask, table_id, state.manifest.epoch, now, now)
         jobs.retire(session, retired, "", "purge", 0)
-    bare = state.manifest.without_masks(masks)
+    bare = state.manifest.without_keys(masks)
     return replace(state, manifest=replace(bare, epoch=state.manifest.epoch + 1))

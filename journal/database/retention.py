@@ -28,8 +28,8 @@ from journal.database.journal import DatabaseJournal
 from journal.database.searched import tables_of
 from journal.dependents import Dependents
 from journal.errors import Code, PalimpsestError
-from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, substituted, told
-from journal.holds import active, conditions, whole_table
+from journal.expiry import ENDED, HELD, Expiry, HeldRows, substituted
+from journal.holds import active, are_as_judged, conditions, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
@@ -106,8 +106,13 @@ def _refuse_adopted(table: Table) -> None:
         )
 
 
-def _nothing(asked: Asked, why: str, kept: HeldRows = HeldRows()) -> JobReport:  # noqa: B008
-    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(why))
+def _nothing(asked: Asked, why: str) -> JobReport:
+    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+
+
+def _kept_all(asked: Asked, kept: HeldRows) -> JobReport:
+    """Nothing goes: nothing is past its time, or holds keep all that is."""
+    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(0))
     return JobReport(*told_of, details=kept.details)
 
 
@@ -130,7 +135,7 @@ def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport
     finally:
         journal.rollback(transaction)
     if not work.taken:
-        return _nothing(asked, NOTHING, kept)
+        return _kept_all(asked, kept)
     return _report(asked, "planned", work, details, left, kept)
 
 
@@ -143,7 +148,7 @@ def _report(
     kept: HeldRows,
     **more: Any,
 ) -> JobReport:
-    why = kept.told(told(work.read.rows - work.written.rows))
+    why = kept.told(work.read.rows - work.written.rows)
     details = {**details, **kept.details}
     if left:
         why, details = f"{why}; {told_left(left)}", {**details, "dangling": left}
@@ -227,11 +232,13 @@ def _once(
     kept = _kept(session, found, state)
     session.commit()
     if not staged.work.taken:
-        return _nothing(asked, NOTHING, kept)
+        return _kept_all(asked, kept)
 
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
             raise replacing.Replan("a row that goes was ended meanwhile")
+        if not are_as_judged(journal, section, found.table, found.holding):
+            raise replacing.Replan("a legal hold was placed or released meanwhile")
         if found.policy.dependents is Dependents.REFUSE:
             # In the section this is the state that is committed.
             left_by_date(section, journal.state, found)

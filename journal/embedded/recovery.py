@@ -51,7 +51,7 @@ def _remove_remains_of_erasures(journal: Journal) -> None:
     """Lists of keys that hide nothing, and a copy of the database that took no place."""
     from journal.erasure.wanted import requests
 
-    listed = {mask for t in journal.state.tables.values() for mask in t.manifest.masks}
+    listed = {name for t in journal.state.tables.values() for name in t.manifest.key_lists}
     private = journal.root / PRIVATE
     for path in [*private.glob("erasure/*.keys"), *private.glob("dry-*.keys")]:
         if str(path.relative_to(journal.root)) not in listed:

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 
+from journal import holds
 from journal.dependents import Dependents, dependents_of
 from journal.embedded.journal import Journal
 from journal.embedded.statement import Statement
-from journal.erasure import audit
+from journal.erasure import audit, held
 from journal.erasure.copied import NOT_LOOKED_AT
 from journal.erasure.depending import Followed, Follower, together, too_fast
 from journal.erasure.ground import WarehouseGround
 from journal.erasure.holdings import holdings
 from journal.erasure.kept import rows_copied, rows_kept, search_copies, search_kept
+from journal.erasure.key_files import KeyFiles
 from journal.erasure.late import to_keep
 from journal.erasure.left_behind import left_behind
 from journal.erasure.locate import Locator, Search, unseen
@@ -35,11 +38,10 @@ from journal.erasure.shared import Shared
 from journal.erasure.sought import forget, keep
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, aims
+from journal.holds import Hold
 from journal.jobs import retired
 from journal.schema import Table
 from journal.state import TableState
-from journal.stores import erasure_rows as rows_of
-from journal.stores.duckdb import layout
 from journal.stores.duckdb.keys import write_keys
 from journal.stores.duckdb.store import DuckDBSession
 
@@ -120,7 +122,7 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
         _look_for_references(journal, session, found, wanted)
         shared.look(session, journal.state, _going(found))
         for sought in found:
-            target = _target(sought, None)
+            target = _target(sought)
             if sought.why_not is None and sought.keys:
                 keys = write_keys(session, sought.table, sought.keys, journal.root / draft)
                 manifest = journal.state.tables[sought.table.id].manifest
@@ -131,7 +133,7 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                     )
                 (journal.root / draft).unlink()
                 target = replace(
-                    _target(sought, None),
+                    target,
                     keys=keys,
                     versions_removed=held.counts.total,
                     files_rewritten=len(held.held),
@@ -277,7 +279,7 @@ def _look_for_references(
         sought.dangling = left.get(sought.table.id, {})
 
 
-def _target(sought: _Sought, mask: str | None) -> Target:
+def _target(sought: _Sought) -> Target:
     name = str(sought.table.name)
     if sought.why_not is not None:
         return Target(sought.table.id, name, Outcome.NOT_SEARCHED, sought.why_not)
@@ -287,7 +289,6 @@ def _target(sought: _Sought, mask: str | None) -> Target:
         name,
         Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
         "; ".join(part for part in (sought.depends, sought.warns) if part),
-        mask=mask,
         files_searched=live.read,
         files_skipped=live.skipped,
         bytes_searched=live.bytes_read + kept.bytes_read + copied.bytes_read,
@@ -312,7 +313,7 @@ def _write(
     now = journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
-    writer = _Writer(journal, session, entries)
+    writer = _Writer(KeyFiles(journal, session), entries, holds.active_in(session))
     try:
         each = [t for s in found for t in (writer.target(s), *receipts(s.table, s.left))]
         targets = shared.remarked(each)
@@ -323,49 +324,43 @@ def _write(
         )
         if request.unsearched:
             keep(journal.root, request_id, to_keep(wanted))
-        rows_of.put_erasure(session, request.to_row())
         audit.accepted(journal, session, request)
-        masks = {t.table_id: t.mask for t in targets if t.mask is not None}
+        request = held.accepted(journal, session, request, writer.holders, by)
+        changes = {t.table_id: _listing(t) for t in targets if t.lists}
         fence = journal.state.fence.extended(entries.kinds, now)
-        journal.swap_all(session, {i: _masked(m) for i, m in masks.items()}, fenced=fence)
+        journal.swap_all(session, changes, fenced=fence)
     except BaseException:
-        writer.undo()
+        writer.files.undo()
         forget(journal.root, request_id)
         raise
     return request
 
 
-def _masked(mask: str) -> Callable[[TableState], TableState]:
-    def masked(state: TableState) -> TableState:
-        return replace(state, manifest=state.manifest.with_mask(mask))
+def _listing(target: Target) -> Callable[[TableState], TableState]:
+    def listing(state: TableState) -> TableState:
+        return replace(state, manifest=state.manifest.with_keys(target.mask, target.spared))
 
-    return masked
+    return listing
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes what hides and fences one request's rows."""
+    """Writes what hides and fences one request's rows, but those under a hold."""
 
-    journal: Journal
-    session: DuckDBSession
+    files: KeyFiles
     entries: Suppressor
-    written: list[str] = field(default_factory=list)
+    active: Sequence[Hold]
+    holders: list[str] = field(default_factory=list)
 
     def target(self, sought: _Sought) -> Target:
         """Write the keys found in a table; its receipt so far."""
         if not sought.keys:
-            return _target(sought, None)
-        mask = f"{PRIVATE}/erasure/{self.entries.request}_t{sought.table.id}.keys"
-        path = self.journal.root / mask
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        self.written.append(mask)
-        keys = write_keys(self.session, sought.table, sought.keys, path)
-        self.entries.keys(sought.table, layout.key_rows(sought.table, [str(path)]))
-        return replace(_target(sought, mask), keys=keys)
-
-    def undo(self) -> None:
-        """Remove the files that nothing lists; the next start does it after a breakdown."""
-        if self.journal.store.broke_down:
-            return
-        for mask in self.written:
-            (self.journal.root / mask).unlink(missing_ok=True)
+            return _target(sought)
+        table, files = sought.table, self.files
+        keys = files.typed(table, sought.keys)
+        covered = partial(files.covered, table)
+        split = held.split_keys(files.journal, table, keys, self.active, covered)
+        held.suppress(self.entries, table, split)
+        self.holders += [] if split.holder is None else [split.holder]
+        target = replace(_target(sought), keys=keys.num_rows)
+        return held.written(files, table, self.entries.request, target, split)

@@ -8,8 +8,8 @@ that nothing of it lies on the disk in plain text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from io import BytesIO
 
@@ -17,9 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from journal.erasure import audit
+from journal.erasure import audit, held
 from journal.erasure.descriptor import ever_described
+from journal.erasure.fence import KEY_KIND, SPARED_KIND
+from journal.erasure.matching import distinct_keys
 from journal.erasure.package import seal_package
+from journal.erasure.requests import OPEN, Request
 from journal.erasure.scope import load_scope
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.wanted import Aim, Subjects
@@ -29,6 +32,7 @@ from journal.protocol import OpenStatement
 from journal.relations import Output, Reader, column, ident
 from journal.schema import CatalogSnapshot, Table
 from journal.state import JournalState
+from journal.stores import erasure_rows as rows_of
 from journal.version import VersionType
 
 _ROWS_MAX = 2_000_000
@@ -57,11 +61,39 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a table holds about somebody; ``why`` says why it was not searched."""
+    """What a table holds about somebody; ``why`` says why it was not searched.
+
+    ``held`` counts keys of theirs that open requests are about and a legal hold covers: these are
+    in the package. ``hidden`` counts those that wait to be erased, which are not in it;
+    ``requests`` are the requests that either waits for.
+    """
 
     table: str
     rows: int = 0
     why: str = ""
+    held: int = 0
+    hidden: int = 0
+    requests: tuple[str, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """What whoever asks should know besides the rows; empty if nothing waits."""
+        parts = []
+        if self.held:
+            parts.append(f"{_keys(self.held)} held against an erasure, and in the package")
+        if self.hidden:
+            parts.append(f"{_keys(self.hidden)} waiting to be erased, and not in the package")
+        return f"{'; '.join(parts)} (request {', '.join(self.requests)})" if parts else ""
+
+    @property
+    def told(self) -> str:
+        """What was found, in words."""
+        told = self.why or f"{self.rows} row versions"
+        return f"{told}; {self.remark}" if self.remark else told
+
+
+def _keys(number: int) -> str:
+    return "1 key is" if number == 1 else f"{number:,} keys are"
 
 
 def gather(
@@ -73,6 +105,7 @@ def gather(
     """The files of a package, and what is in it by table; of all tables, or ``only`` some."""
     files: dict[str, bytes] = {}
     told: list[Found] = []
+    keys: list[tuple[Table, pa.Table] | None] = []
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
@@ -80,16 +113,47 @@ def gather(
             for name, table in _tables(transaction.catalog, committed, sight, only):
                 why = scope.why_not(table.name)
                 aim = Aim(table, ever_described(committed.tables[table.id].layouts), why)
-                rows = None if why else _versions(statement, sight, aim, subjects)
-                if rows is None:
+                found = None if why else _versions(statement, sight, aim, subjects)
+                if found is None:
                     told.append(Found(name, why=why or "not onboarded for these"))
+                    keys.append(None)
                     continue
+                rows, named = found
                 told.append(Found(name, rows.num_rows))
+                keys.append(None if named is None else (table, named))
                 if rows.num_rows:
                     files |= _files(name, rows)
     finally:
         journal.rollback(transaction)
-    return files, told
+    return files, _with_what_waits(journal, told, keys)
+
+
+def _with_what_waits(
+    journal: ErasureJournal,
+    told: Sequence[Found],
+    keys: Sequence[tuple[Table, pa.Table] | None],
+) -> list[Found]:
+    """What was found, and how many of the keys open requests are about."""
+    with journal.reading_session() as session:
+        if not any(r.state in OPEN for r in map(Request.of_row, rows_of.load_erasures(session))):
+            return list(told)
+    asked = {i: given for i, given in enumerate(keys) if given is not None}
+    found = list(told)
+    # A session in which keys can be shown beside the records of every store; nothing is written.
+    with journal.exclusive_session() as session:
+        waiting = {r.id for r in held.open_requests(session, None)}
+        for place, (table, named) in asked.items():
+            known = held.suppressed(journal, session, table, named, f"{_SHOWN}_{place}")
+            its = {kind: {h for h, r in among if r in waiting} for kind, among in known.items()}
+            who = {r for among in known.values() for _, r in among if r in waiting}
+            spared, hidden = its[SPARED_KIND], its[KEY_KIND]
+            found[place] = replace(
+                found[place],
+                held=len(spared - hidden),
+                hidden=len(hidden),
+                requests=tuple(sorted(who)),
+            )
+    return found
 
 
 def collect(
@@ -113,7 +177,11 @@ def collect(
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
     made = datetime.now(expires.tzinfo)
-    summary = {"made": made.isoformat(), "tables": {f.table: f.why or f.rows for f in told}}
+    summary = {
+        "made": made.isoformat(),
+        "tables": {f.table: f.why or f.rows for f in told},
+        "waiting": {f.table: f.remark for f in told if f.remark},
+    }
     files["contents.json"] = json.dumps(summary, indent=1).encode()
     data = seal_package(files, passphrase, made, expires)
     with journal.exclusive_session() as session:
@@ -121,6 +189,8 @@ def collect(
             "types": {t: len(v) for t, v in subjects.items()},
             "rows": sum(f.rows for f in told),
         }
+        if hidden := sum(f.hidden for f in told):
+            detail["hidden"] = hidden
         audit.record(journal, session, by, "access.create", "", detail)
         session.commit()
     return data, told
@@ -141,8 +211,11 @@ def _tables(
 
 def _versions(
     statement: OpenStatement, sight: Sight, aim: Aim, subjects: Subjects
-) -> pa.Table | None:
-    """All versions of the rows of a table that name somebody; None if it names nobody so."""
+) -> tuple[pa.Table, pa.Table | None] | None:
+    """All versions of the rows of a table that name somebody; None if it names nobody so.
+
+    And the keys of those rows, also of rows that nobody sees any more; None if there are none.
+    """
     if not any(i.type in subjects for i in aim.identities):
         return None
     table, session = aim.table, statement.session
@@ -177,7 +250,7 @@ def _versions(
             f"{table.name} holds more than {_ROWS_MAX:,} row versions of these people",
             advice="ask for fewer people at a time",
         )
-    return found
+    return found, distinct_keys(found_keys)
 
 
 def _moment(table: Table, version: exp.Expr) -> exp.Expr:

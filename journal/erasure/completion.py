@@ -15,6 +15,7 @@ from journal.embedded import commit as section
 from journal.embedded.journal import Journal
 from journal.embedded.recovery import is_staged, unlisted_files
 from journal.erasure import audit
+from journal.erasure.guard import load_fence
 from journal.erasure.requests import Request, State
 from journal.erasure.secret import PRIVATE
 from journal.erasure.sought import forget_stale
@@ -72,7 +73,7 @@ def _leftovers(journal: Journal) -> list[Path]:
 
 
 def _stale_keys(journal: Journal) -> list[Path]:
-    listed = {mask for t in journal.state.tables.values() for mask in t.manifest.masks}
+    listed = {name for t in journal.state.tables.values() for name in t.manifest.key_lists}
     folder = journal.root / PRIVATE
     found = [*folder.glob("erasure/*.keys"), *folder.glob("dry-*.keys")]
     return [p for p in found if str(p.relative_to(journal.root)) not in listed]
@@ -113,10 +114,20 @@ def _closed(journal: Journal, request: Request, by: str, waits: str | None) -> R
 
 
 def purged(journal: Journal, found: Sequence[Request], by: str) -> list[Request]:
-    """Take the masks of purged requests away, and record their receipts."""
+    """Take the masks of purged requests away, and record their receipts.
+
+    Gives those that are purged: one that a hold keeps back by now, or whose keys were split anew,
+    is left for the next run.
+    """
     with journal.exclusive_session() as session:
         now = journal.clock.now()
         rows_of.drop_expired(session, now)
+        lists = {
+            r.id: [t.lists for t in r.targets]
+            for r in requests(journal)
+            if r.state is State.ACCEPTED
+        }
+        found = [r for r in found if lists.get(r.id) == [t.lists for t in r.targets]]
         done = []
         for request in found:
             bare = tuple(replace(t, mask=None) for t in request.targets)
@@ -142,13 +153,13 @@ def cancel(journal: Journal, request: Request, by: str) -> Request:
 
 
 def unmask(journal: Journal, session: DuckDBSession, found: Iterable[Request]) -> None:
-    """Publish manifests without the masks of some requests; commits the session."""
-    masks: dict[int, list[str]] = {}
+    """Publish manifests without the lists of keys of some requests; commits the session."""
+    lists: dict[int, list[str]] = {}
     for target in (t for request in found for t in request.targets):
-        if target.mask is not None:
-            masks.setdefault(target.table_id, []).append(target.mask)
+        lists.setdefault(target.table_id, []).extend(target.lists)
 
     def bare(gone: list[str]) -> Callable[[TableState], TableState]:
-        return lambda state: replace(state, manifest=state.manifest.without_masks(gone))
+        return lambda state: replace(state, manifest=state.manifest.without_keys(gone))
 
-    journal.swap_all(session, {table_id: bare(gone) for table_id, gone in masks.items()})
+    changes = {table_id: bare(gone) for table_id, gone in lists.items() if gone}
+    journal.swap_all(session, changes, fenced=load_fence(session))

@@ -26,13 +26,17 @@ from journal.sql import relation, select
 from journal.version import Version
 
 KEY_KIND = "key"
-HELD_KIND = "held"
-"""Of a hash that rows of a table held already when it was suppressed, as somebody had asked."""
+PRESENT_KIND = "present"
+"""Of a hash that rows of a table had already when it was suppressed, as somebody had asked."""
+SPARED_KIND = "spared"
+"""Keys that a request leaves alone as long as a legal hold covers them."""
 P_SECRET = "p_secret"
 P_NOW = "p_now"
 _SEPARATOR = 31
 _OF, _AT = "_of", "_at"
 """Columns beside hashes: the text of a row's key, and what marks the row."""
+_SPARED = "_spared"
+"""Beside them, the hash by which a legal hold lets the row's key be written."""
 FOR, ENDS = "_for", "_ends"
 _ZEROED = (exp.DType.FLOAT, exp.DType.DOUBLE)
 _INSTANTS = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
@@ -117,21 +121,27 @@ class Fence:
 
     def caught(self, table: Table, rows: exp.Expr) -> Query:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
-        branches = [_hashes(table, rows, *found) for found in self._columns(table)]
-        return Query.of(_newest(table, union_all(branches)))
+        spares = self._spares(table)
+        branches = [_hashes(table, rows, *found, spares=spares) for found in self._columns(table)]
+        return Query.of(_newest(table, union_all(branches), spares=spares))
+
+    def _spares(self, table: Table) -> bool:
+        """True if a legal hold lets keys of the table be written for the time being."""
+        return (SPARED_KIND, table.id) in self.kinds
 
     def returned(self, table: Table, rows: exp.Expr) -> Query:
         """The same, but for identifiers that rows of the table held when they were suppressed."""
         newest = self.caught(table, rows).ast
         assert isinstance(newest, exp.Select)
-        return Query.of(self._spared(newest, table))
+        return Query.of(self._brought_back(newest, table))
 
-    def _spared(self, found: exp.Select, table: Table) -> exp.Select:
-        """Entries less those for which rows of the table may stay."""
-        held = exp.select(column("hash")).from_(exp.table_("suppressions", db=STORE_SCHEMA))
+    def _brought_back(self, found: exp.Select, table: Table) -> exp.Select:
+        """Entries less those that rows of the table had before they were suppressed."""
+        before = exp.select(column("hash")).from_(exp.table_("suppressions", db=STORE_SCHEMA))
         of = exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
-        held = held.where(exp.EQ(this=column("kind"), expression=exp.Literal.string(HELD_KIND)), of)
-        among = exp.In(this=column("hash", "s"), query=held.subquery(copy=False))
+        is_present = exp.EQ(this=column("kind"), expression=exp.Literal.string(PRESENT_KIND))
+        before = before.where(is_present, of)
+        among = exp.In(this=column("hash", "s"), query=before.subquery(copy=False))
         return found.where(exp.not_(among))
 
     @property
@@ -142,13 +152,17 @@ class Fence:
     @property
     def of_keys(self) -> Fence:
         """What is suppressed besides identifiers."""
-        return Fence(self.kinds - self.of_people.kinds, self.newest)
+        kept = {KEY_KIND, SPARED_KIND}
+        return Fence(frozenset(k for k in self.kinds if k[0] in kept), self.newest)
 
     def keys(self, table: Table, rows: exp.Expr) -> exp.Select:
         """The keys of the rows that carry what may not come back, once each."""
-        start = table.format.version_column
-        branches = [_hashes(table, rows, *found, start) for found in self._columns(table)]
-        caught = self._spared(_found(table, union_all(branches), column(_OF, "h")), table)
+        start, spares = table.format.version_column, self._spares(table)
+        branches = [
+            _hashes(table, rows, *found, start, spares=spares) for found in self._columns(table)
+        ]
+        found = _found(table, union_all(branches), column(_OF, "h"), spares=spares)
+        caught = self._brought_back(found, table)
         among = exp.In(this=key_text(table, "k"), query=caught.subquery(copy=False))
         source = exp.alias_(rows.copy(), "k", table=True)
         return select([column(k, "k") for k in table.key], source, among).distinct()
@@ -161,15 +175,17 @@ class Fence:
         """
         begun, ended = _begun(table, rows), _ended(table, rows)
         start, end = table.format.version_column, table.format.subsequent_column
+        spares = self._spares(table)
         branches: list[exp.Query] = []
         for kind, identity in self._columns(table):
             if identity is None:
-                branches.append(_hashes(table, begun, kind, None))
+                branches.append(_hashes(table, begun, kind, None, spares=spares))
                 continue
             old = _hashes(table, ended, kind, identity, end)
-            new = _hashes(table, begun, kind, identity, start)
-            branches.append(_without(new, [(old, (_OF,)), (old.copy(), (_AT,))]))
-        return Query.of(_newest(table, union_all(branches)))
+            new = _hashes(table, begun, kind, identity, start, spares=spares)
+            had = [(old, (_OF,)), (old.copy(), (_AT,))]
+            branches.append(_without(new, had, spares=spares))
+        return Query.of(_newest(table, union_all(branches), spares=spares))
 
     def brought_beside(
         self,
@@ -186,25 +202,28 @@ class Fence:
         start = table.format.version_column.casefold()
         ended = exp.not_(exp.Is(this=column(ENDS, "d"), expression=exp.Null()))
         dead = select([_all_of("d")], relation(before.copy(), "d"), ended)
+        spares = self._spares(table)
         branches: list[exp.Query] = []
         for kind, identity in self._columns(table):
             if identity is None:
-                branches.append(_hashes(table, relation(new.copy()), kind, None))
+                branches.append(_hashes(table, relation(new.copy()), kind, None, spares=spares))
                 continue
             had = [(relation(before.copy()), FOR, (_OF, _AT)), (relation(dead), FOR, (_AT,))]
             if changed is not None:
                 had.append((relation(changed.copy()), start, (_OF,)))
             old = [(_hashes(table, rows, kind, identity, mark), on) for rows, mark, on in had]
-            fresh = _hashes(table, relation(new.copy()), kind, identity, start)
-            branches.append(_without(fresh, old))
-        return Query.of(_newest(table, union_all(branches)))
+            fresh = _hashes(table, relation(new.copy()), kind, identity, start, spares=spares)
+            branches.append(_without(fresh, old, spares=spares))
+        return Query.of(_newest(table, union_all(branches), spares=spares))
 
     def entries(self, table: Table, rows: exp.Expr, mark: str) -> exp.Select:
         """The values of column ``mark`` of the rows that run into a suppression, once each."""
-        branches = [_hashes(table, rows, *found, mark) for found in self._columns(table)]
-        return _found(
-            table, union_all(branches), exp.alias_(column(_AT, "h"), ident(mark))
-        ).distinct()
+        spares = self._spares(table)
+        branches = [
+            _hashes(table, rows, *found, mark, spares=spares) for found in self._columns(table)
+        ]
+        marked = exp.alias_(column(_AT, "h"), ident(mark))
+        return _found(table, union_all(branches), marked, spares=spares).distinct()
 
 
 OPEN_FENCE = Fence()
@@ -226,12 +245,13 @@ def kind_of_leaf(table: Table, identity: Identity) -> str:
     return kind_of_numbers(identity.type)
 
 
-def _newest(table: Table, hashes: exp.Query) -> exp.Select:
+def _newest(table: Table, hashes: exp.Query, *, spares: bool) -> exp.Select:
     """When the newest entry was made that one of the hashes is in."""
-    return _found(table, hashes, exp.Max(this=column("since", "s")))
+    return _found(table, hashes, exp.Max(this=column("since", "s")), spares=spares)
 
 
-def _found(table: Table, hashes: exp.Query, output: exp.Expr) -> exp.Select:
+def _found(table: Table, hashes: exp.Query, output: exp.Expr, *, spares: bool) -> exp.Select:
+    """The entries in force that the hashes are in, less those of requests that spare the key."""
     listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
     here = exp.or_(
         exp.Is(this=column("table_id", "s"), expression=exp.Null()),
@@ -243,12 +263,27 @@ def _found(table: Table, hashes: exp.Query, output: exp.Expr) -> exp.Select:
     )
     same = [exp.EQ(this=column(n, "s"), expression=column(n, "h")) for n in ("kind", "hash")]
     found = exp.select(output).from_(listed)
-    return found.join(hashes.subquery("h"), on=exp.and_(*same)).where(here, live)
+    found = found.join(hashes.subquery("h"), on=exp.and_(*same)).where(here, live)
+    if not spares:
+        return found
+    # Under a hold a row may be written, whatever the requests that spare its key suppress.
+    spared = exp.table_("suppressions", db=STORE_SCHEMA, alias="p")
+    its = [
+        exp.EQ(this=column("kind", "p"), expression=exp.Literal.string(SPARED_KIND)),
+        exp.EQ(this=column("table_id", "p"), expression=exp.Literal.number(table.id)),
+        exp.EQ(this=column("request", "p"), expression=column("request", "s")),
+        exp.EQ(this=column("hash", "p"), expression=column(_SPARED, "h")),
+    ]
+    found = found.join(spared, on=exp.and_(*its), join_type="left")
+    return found.where(exp.Is(this=column("hash", "p"), expression=exp.Null()))
 
 
-def _without(new: exp.Select, had: Sequence[tuple[exp.Select, Sequence[str]]]) -> exp.Select:
+def _without(
+    new: exp.Select, had: Sequence[tuple[exp.Select, Sequence[str]]], *, spares: bool
+) -> exp.Select:
     """The hashes of new rows that no row before had; each of those says what makes them its."""
-    fresh = exp.select(column("kind", "n"), column("hash", "n")).from_(relation(new, "n"))
+    shown = ["kind", "hash", *([_SPARED] if spares else [])]
+    fresh = exp.select(*[column(name, "n") for name in shown]).from_(relation(new, "n"))
     for place, (old, names) in enumerate(had):
         of = f"o{place}"
         same = [exp.EQ(this=column(n, of), expression=column(n, "n")) for n in ("hash", *names)]
@@ -281,15 +316,25 @@ def _all_of(alias: str) -> exp.Column:
 
 
 def _hashes(
-    table: Table, rows: exp.Expr, kind: str, identity: Identity | None, mark: str | None = None
+    table: Table,
+    rows: exp.Expr,
+    kind: str,
+    identity: Identity | None,
+    mark: str | None = None,
+    *,
+    spares: bool = False,
 ) -> exp.Select:
-    """What of the rows is compared with the list; with a ``mark``, of which key, and that column
-    of the row.
+    """What of the rows is compared with the list.
+
+    With a ``mark``, of which key, and that column of the row; where the table ``spares`` keys, the
+    hash by which the row's is spared.
     """
     source = exp.alias_(rows.copy(), "r", table=True)
     of: list[exp.Expr] = []
     if mark is not None:
         of = [exp.alias_(key_text(table, "r"), _OF), exp.alias_(column(mark, "r"), _AT)]
+    if spares:
+        of.append(exp.alias_(digest(SPARED_KIND, key_text(table, "r")), _SPARED))
     if identity is None:
         return _hashed(kind, key_text(table, "r")).select(*of).from_(source)
     value = values_sql(identity.path, "r")
@@ -297,7 +342,7 @@ def _hashes(
         value = _call("unnest", value)
     values = exp.select(exp.alias_(value, ident("v")), *of).from_(source)
     text = normal(column("v", "x"), lower=identity.lower)
-    kept = [column(name, "x") for name in (_OF, _AT)] if of else []
+    kept = [column(name.alias, "x") for name in of]
     return _hashed(kind, text).select(*kept).from_(values.subquery("x"))
 
 

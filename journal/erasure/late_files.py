@@ -6,27 +6,23 @@ nothing about which copies are searched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-import pyarrow as pa
-
+from journal import holds
 from journal.embedded.journal import Journal
-from journal.erasure import sought
+from journal.erasure import held, sought
 from journal.erasure.copied import Copied
 from journal.erasure.kept import rows_of_copy, search_copy
+from journal.erasure.key_files import KeyFiles
 from journal.erasure.late import Late, Settled
 from journal.erasure.locate import Locator, Search
-from journal.erasure.requests import Request, Target
-from journal.erasure.secret import PRIVATE, lasting_secret
+from journal.erasure.requests import Request
+from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.wanted import Aim, Wanted, requests
 from journal.jobs.backups import Backup
 from journal.state import TableState
-from journal.stores.duckdb import layout
-from journal.stores.duckdb.keys import write_keys
-from journal.stores.duckdb.store import DuckDBSession
 
 
 def side(journal: Journal) -> Late:
@@ -64,32 +60,23 @@ def _hide(journal: Journal, settled: Settled) -> Request:
     with journal.exclusive_session() as session:
         now, secret = journal.clock.next(), lasting_secret(journal, session)
         entries = Suppressor(session, request.id, now, request.expires, secret)
-        mask, keys = _mask(journal, session, request, target, settled.keys, entries)
-        done = replace(settled.done, mask=mask, keys=keys)
-        moved = settled.record(journal, session, done, now)
+        files = KeyFiles(journal, session)
+        try:
+            table = files.definition(target.table_id)
+            keys = files.typed(table, settled.keys)
+            active, covered = holds.active_in(session), partial(files.covered, table)
+            split = held.split_keys(journal, table, keys, active, covered)
+            held.suppress(entries, table, split)
+            done = replace(settled.done, keys=keys.num_rows)
+            done = held.written(files, table, request.id, done, split)
+            moved = settled.record(journal, session, done, now)
 
-        def masked(state: TableState) -> TableState:
-            return replace(state, manifest=state.manifest.with_mask(mask))
+            def listing(state: TableState) -> TableState:
+                return replace(state, manifest=state.manifest.with_keys(done.mask, done.spared))
 
-        fence = journal.state.fence.extended(entries.kinds, now)
-        journal.swap_all(session, {target.table_id: masked}, fenced=fence)
+            fence = journal.state.fence.extended(entries.kinds, now)
+            journal.swap_all(session, {target.table_id: listing}, fenced=fence)
+        except BaseException:
+            files.undo()
+            raise
     return moved
-
-
-def _mask(
-    journal: Journal,
-    session: DuckDBSession,
-    request: Request,
-    target: Target,
-    found: Sequence[pa.Table],
-    entries: Suppressor,
-) -> tuple[str, int]:
-    """Write and fence the keys that were found: the mask, and how many they are."""
-    state = journal.state.tables[target.table_id]
-    table = journal.state.catalog.by_id(target.table_id) or state.layouts[-1]
-    mask = f"{PRIVATE}/erasure/{request.id}_t{table.id}_{len(request.masks)}.keys"
-    path = journal.root / mask
-    path.unlink(missing_ok=True)
-    keys = write_keys(session, table, found, path)
-    entries.keys(table, layout.key_rows(table, [str(path)]))
-    return mask, keys

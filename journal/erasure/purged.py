@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from journal.erasure.copied import Away
-from journal.erasure.requests import Outcome, Request, Target
+from journal.erasure.requests import Outcome, Request, State, Target
 from journal.jobs.report import Work
 from journal.segment import Manifest
 from journal.stores import erasure_rows as rows_of
@@ -22,11 +22,14 @@ from journal.stores.base import StoreSession
 def targets_by_mask(
     found: Iterable[Request], accepted: Collection[str], table_id: int
 ) -> dict[str, Target]:
-    """What the ``accepted`` of some requests are about in a table, by the masks of their keys."""
+    """What the ``accepted`` of some requests are about in a table, by the masks of their keys.
+
+    Those that a hold keeps back by now are none of them.
+    """
     return {
         target.mask: target
         for request in found
-        if request.id in accepted
+        if request.id in accepted and request.state is State.ACCEPTED
         for target in request.targets
         if target.mask is not None and target.table_id == table_id
     }

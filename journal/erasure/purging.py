@@ -10,11 +10,10 @@ What a table's purge does, and when a request is complete, is the store's affair
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from journal.erasure.erased import Erased
-from journal.erasure.held import Covers, settle_holds
 from journal.erasure.late import AskAgain, Late, search_each
 from journal.erasure.requests import Request, State
 from journal.erasure.wanted import requests
@@ -29,14 +28,15 @@ from journal.schema import Table
 class Purging:
     """What a store does for a run.
 
-    ``late`` searches copies; ``definition`` gives a table as it is now, or was last; ``covers``
-    says what a hold concerns; ``purge`` removes from a table the keys of all accepted requests;
-    ``purged`` gives a request none of whose rows are left in that state; ``complete`` ends it.
+    ``late`` searches copies; ``definition`` gives a table as it is now, or was last; ``settle``
+    has holds spare what they cover of some requests; ``purge`` removes from a table the keys of all
+    accepted requests; ``purged`` gives a request none of whose rows are left in that state;
+    ``complete`` ends it.
     """
 
     late: Late
     definition: Callable[[int], Table]
-    covers: Covers
+    settle: Callable[[Collection[str]], object]
     purge: Callable[[Table, set[str]], JobReport]
     purged: Callable[[Request], Request]
     complete: Callable[[Request], object]
@@ -52,9 +52,11 @@ class Purging:
         wanted = None if only is None else set(only)
         pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
         pending, run.failures = search_each(self.late, pending, by, ask_again)
-        settled = settle_holds(journal, pending, by, self.definition, self.covers)
-        accepted = {r.id for r in settled if r.state is State.ACCEPTED}
-        tables = {t.table_id for r in settled if r.id in accepted for t in r.targets if t.mask}
+        chosen = {r.id for r in pending}
+        self.settle(chosen)
+        settled = [r for r in requests(journal) if r.id in chosen and r.state is State.ACCEPTED]
+        accepted = {r.id for r in settled}
+        tables = {t.table_id for r in settled for t in r.targets if t.mask}
         for done, table_id in enumerate(sorted(tables)):
             table = self.definition(table_id)
             try:
@@ -64,8 +66,9 @@ class Purging:
                 run.failures.setdefault(str(table.name), error)
             progress("purge", done + 1, len(tables))
         for request in requests(journal):
-            if request.id in accepted and not request.masks and not request.unsearched:
-                self.complete(self.purged(request))
+            if request.id in accepted and request.state is State.ACCEPTED:
+                if not request.masks and not request.unsearched:
+                    self.complete(self.purged(request))
             elif request.state is State.PURGED and (wanted is None or request.id in wanted):
                 self.complete(request)
         after = {r.id: r for r in requests(journal)}

@@ -4,9 +4,10 @@
     ACCEPTED --hold placed--> ON_HOLD --released--> ACCEPTED
     ACCEPTED | ON_HOLD --cancel--> CANCELLED
 
-From ACCEPTED on, nobody sees the rows; PURGED means that no segment and no head holds them, while a
-statement that still runs may keep an old file open. Requests hold counts and names of tables, never
-an identifier. Pure.
+A request that a hold covers when it is accepted is ON_HOLD from the beginning. In ACCEPTED nobody
+sees the rows, in ON_HOLD nobody sees those that no hold covers; PURGED means that no segment and no
+head holds them, while a statement that still runs may keep an old file open. Requests hold counts
+and names of tables, never an identifier. Pure.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Target:
     besides: rows by kind and a sum over them, which were equal before and after. ``copy`` names the
     backup elsewhere that this is the receipt of: it could not be searched with the others.
     ``dangling`` counts by foreign key the current rows that stay and refer to rows that go.
+    ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
     """
 
     table_id: int
@@ -90,6 +92,12 @@ class Target:
     copies_removed: int = 0
     copy: str | None = None
     dangling: Mapping[str, int] = field(default_factory=dict)
+    spared: str | None = None
+
+    @property
+    def lists(self) -> list[str]:
+        """The lists of its keys, as long as they are not purged."""
+        return [name for name in (self.mask, self.spared) if name is not None]
 
     @property
     def remarks(self) -> str:
@@ -131,7 +139,7 @@ class Request:
                 f"rows of request {self.id} are purged already",
                 advice="a request can be cancelled until its rows are purged",
             )
-        bare = tuple(replace(t, mask=None) for t in self.targets)
+        bare = tuple(replace(t, mask=None, spared=None) for t in self.targets)
         return self.moved(State.CANCELLED, now, targets=bare)
 
     @property

@@ -79,7 +79,7 @@ class Shared:
         entries.identifiers(free, reached)
         for holders, subjects in shared.items():
             if self.wanted.suppression is Suppression.ALL:
-                entries.held(subjects, sorted(holders))
+                entries.present(subjects, sorted(holders))
                 continue
             for name, values in subjects.items():
                 others = [t.id for t in self._describing({name}) if t.id not in holders]

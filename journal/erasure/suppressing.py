@@ -13,9 +13,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.fence import (
-    HELD_KIND,
     KEY_KIND,
     P_SECRET,
+    PRESENT_KIND,
+    SPARED_KIND,
     key_text,
     kind_of_numbers,
     kind_of_type,
@@ -43,13 +44,25 @@ class Suppressor:
     kinds: set[tuple[str, int | None]] = field(default_factory=set)
     _shown: int = 0
 
+    def new_name(self) -> str:
+        """A name for a relation to show to the session, which no other has in its transaction."""
+        self._shown += 1
+        return f"{_SHOWN}_{self.request}_{self._shown}"
+
+    def spared(self, table: Table, source: exp.Query) -> None:
+        """Let rows of a table with the keys that a query gives be written as before.
+
+        That outlasts what the request suppresses: a hold has no date on which it ends.
+        """
+        self._add(SPARED_KIND, key_text(table, "k"), source.subquery("k"), table.id, None)
+
     def keys(self, table: Table, source: exp.Query) -> None:
         """Fence the keys of a table that a query gives."""
-        self._add(KEY_KIND, key_text(table, "k"), source.subquery("k"), table.id)
+        self._add(KEY_KIND, key_text(table, "k"), source.subquery("k"), table.id, self.expires)
 
-    def held(self, subjects: Subjects, tables: Iterable[int]) -> None:
+    def present(self, subjects: Subjects, tables: Iterable[int]) -> None:
         """Note that rows of these tables hold identifiers, which are suppressed all the same."""
-        self.identifiers(subjects, tables, HELD_KIND)
+        self.identifiers(subjects, tables, PRESENT_KIND)
 
     def identifiers(
         self, subjects: Subjects, tables: Iterable[int | None], label: str | None = None
@@ -57,12 +70,11 @@ class Suppressor:
         """Fence identifiers themselves, in tables of these ids; None stands for all."""
         tables = list(tables)
         for kind, texts in forms_of(subjects):
-            self._shown += 1
-            shown = f"{_SHOWN}_{self._shown}"
+            shown = self.new_name()
             self.session.show_arrow(shown, pa.table({"v": pa.array(texts, pa.string())}))
             for table_id in tables:
                 source = exp.alias_(exp.to_table(shown), "v", table=True)
-                self._add(kind, column("v", "v"), source, table_id, label)
+                self._add(kind, column("v", "v"), source, table_id, self.expires, label)
 
     def _add(
         self,
@@ -70,10 +82,11 @@ class Suppressor:
         text: exp.Expr,
         source: exp.Expr,
         table: int | None,
+        expires: Version | None,
         label: str | None = None,
     ) -> None:
         number = exp.null() if table is None else exp.Literal.number(table)
-        end = exp.null() if self.expires is None else exp.Literal.number(self.expires)
+        end = exp.null() if expires is None else exp.Literal.number(expires)
         values = (number, exp.Literal.string(self.request), exp.Literal.number(self.now), end)
         query = suppress_query(kind, text, source, values, label)
         self.session.execute(query, {P_SECRET: self.secret})

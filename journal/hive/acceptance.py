@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure import audit
+from journal import holds
+from journal.erasure import audit, held
 from journal.erasure.copied import NOT_LOOKED_AT, Copied
 from journal.erasure.guard import load_fence
+from journal.erasure.held import Split
 from journal.erasure.late import to_keep
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Outcome, Request, State, Target
@@ -31,11 +35,13 @@ from journal.erasure.wanted import Aim, Subjects, Wanted, aims
 from journal.hive import copied, keeping, masks
 from journal.hive.erased_rows import ERASED, keys_among, rows_with
 from journal.hive.journal import HiveJournal
+from journal.hive.key_partitions import KeyPartitions, check_holds
 from journal.hive.leases import Held
 from journal.hive.pieces import pieces
 from journal.hive.rewriting import staging
 from journal.hive.session import HiveSession
 from journal.hive.statement import INLINE_ROWS_MAX, HiveStatement
+from journal.holds import Hold
 from journal.protocol import OpenStatement
 from journal.state import TableState
 from journal.stores import erasure_rows
@@ -43,8 +49,6 @@ from journal.stores.beside import catalog as rows_of
 from journal.stores.beside import sought as sql_sought
 from journal.stores.duckdb.store import DuckDBSession
 from journal.version import Version
-
-_KEYS = "erase_keys"
 
 
 @dataclass(slots=True)
@@ -56,11 +60,22 @@ class _Sought:
     keys: pa.Table | None = None
     copied: Copied = field(default_factory=Copied)
     target: Target = field(init=False)
+    parts: Split | None = None
+    """The keys that are hidden, and those that a hold spares."""
 
     def __post_init__(self) -> None:
         table, why = self.aim.table, self.aim.why_not
         outcome = Outcome.PENDING if why is None else Outcome.NOT_SEARCHED
         self.target = Target(table.id, str(table.name), outcome, why or "")
+
+    def split(self, lists: KeyPartitions, active: Sequence[Hold]) -> None:
+        """Write lists of the keys that were found: those to hide, and those that a hold spares."""
+        if self.keys is None:
+            return
+        table, covered = self.aim.table, partial(lists.covered, self.aim.table)
+        self.parts = held.split_keys(lists.journal, table, self.keys, active, covered)
+        target = replace(self.target, keys=self.keys.num_rows)
+        self.target = held.written(lists, table, "", target, self.parts)
 
     @property
     def targets(self) -> list[Target]:
@@ -74,17 +89,14 @@ def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
     """
     wanted.check()
     names = [f"table:{a.table.id}" for a in _aims(journal, wanted) if a.why_not is None]
-    with journal.leases.holding(names) as held, staging(journal) as made:
+    with journal.leases.holding(names) as turn, staging(journal) as made:
         with journal.statement(journal.begin(read_only=True)) as statement:
             found, shared = _search(journal, statement, wanted, tidies=True)
+            active = holds.active_in(statement.session)
+            lists = KeyPartitions(journal, statement, made)
             for sought in found:
-                if sought.keys is not None:
-                    mask = masks.write(
-                        *(journal, statement.session, sought.aim.table, sought.keys, made)
-                    )
-                    keys = sought.keys.num_rows
-                    sought.target = replace(sought.target, mask=mask, keys=keys)
-        request = _write(journal, held, found, shared, by)
+                sought.split(lists, active)
+        request = _write(journal, turn, found, shared, by, {h.id for h in active})
     show(journal)
     return request
 
@@ -130,10 +142,10 @@ def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
         states = {
             t.table_id: masks.shown(
                 *(journal, connection, following.generation, t.table_id),
-                *(committed.tables[t.table_id], [t.mask]),
+                *(committed.tables[t.table_id], t.lists),
             )
             for t in current.targets
-            if t.mask is not None
+            if t.lists
         }
         rows_of.put_state(connection, following)
     journal.keep(following, committed.with_tables(states, fence))
@@ -210,22 +222,28 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
 
 
 def _write(
-    journal: HiveJournal, held: Held, found: list[_Sought], shared: Shared, by: str
+    journal: HiveJournal,
+    turn: Held,
+    found: list[_Sought],
+    shared: Shared,
+    by: str,
+    judged: Collection[str],
 ) -> Request:
     """Name the lists in all manifests; record suppressions, the request and its audit entry."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
-        held.check(connection)
+        turn.check(connection)
         row, committed = journal.look_in(connection)
         following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
         states: dict[int, TableState] = {}
         for sought in found:
-            if sought.target.mask is not None:
+            if sought.target.lists:
                 table_id = sought.aim.table.id
-                states[table_id] = masks.hidden(
+                states[table_id] = masks.listed(
                     *(connection, following.generation, table_id),
-                    *(committed.tables[table_id], sought.target.mask),
+                    *(committed.tables[table_id], sought.target),
                 )
         with journal.recording(connection) as session:
+            check_holds(session, judged)
             since = journal.clock.next()
             request = _recorded(journal, session, found, shared, by, since)
             if request.unsearched:
@@ -249,10 +267,8 @@ def _recorded(
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     for sought in found:
-        if sought.keys is not None:
-            shown = f"{_KEYS}_{sought.aim.table.id}"
-            session.show_arrow(shown, sought.keys)
-            entries.keys(sought.aim.table, exp.select("*").from_(shown))
+        if sought.parts is not None:
+            held.suppress(entries, sought.aim.table, sought.parts)
     shared.enter(entries)
     targets = shared.remarked(t for s in found for t in s.targets)
     accepted = Request(
@@ -260,5 +276,5 @@ def _recorded(
         expires=expires,
     )
     audit.accepted(journal, session, accepted)
-    erasure_rows.put_erasure(session, accepted.to_row())
-    return accepted
+    holders = [s.parts.holder for s in found if s.parts is not None and s.parts.holder is not None]
+    return held.accepted(journal, session, accepted, holders, by)

@@ -117,7 +117,7 @@ def forsaken(
         known = {r.path for r in sql_retired.load_retired(reading)}
     for state_of in state.tables.values():
         known |= {s.files[0].path for s in state_of.manifest.segments}
-        known |= set(state_of.manifest.masks)
+        known |= set(state_of.manifest.key_lists)
     own = journal.names.own
     found = [
         name

@@ -290,7 +290,7 @@ def _compared(run: _Run, state: JournalState) -> list[Fingerprinted]:
     """What readers see: the current rows, and all versions in every layout."""
     table, found = run.asked.table, state.tables[run.asked.table.id]
     # What is hidden may be shown again, so it is compared as well.
-    bare = replace(found, manifest=found.manifest.without_masks(found.manifest.masks))
+    bare = replace(found, manifest=found.manifest.without_keys(found.manifest.masks))
     state = state.with_tables({table.id: bare})
     layouts = {t.layout: t for t in (*found.layouts, table)}
     del layouts[table.layout]

@@ -17,8 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sqlglot import exp
-
 from journal.erasure import audit, held
 from journal.erasure.copied import Away
 from journal.erasure.erased import Erased
@@ -28,7 +26,7 @@ from journal.erasure.purging import Purging
 from journal.erasure.requests import Request, State, Target
 from journal.erasure.wanted import requests
 from journal.errors import Code, PalimpsestError
-from journal.hive import cleaning, copied, keeping, late, masks, rewriting
+from journal.hive import cleaning, copied, keeping, key_partitions, late, masks, rewriting
 from journal.hive.erased_rows import ERASED, count, rows_with
 from journal.hive.journal import HiveJournal
 from journal.hive.pieces import pieces
@@ -46,7 +44,6 @@ from journal.stores.beside.engine import CatalogConnection
 from journal.stores.duckdb.store import DuckDBSession
 from journal.stores.hive import layout
 from journal.stores.hive.store import HiveConnection
-from journal.stores.row_layout import rows_in_layout
 
 
 def erase(
@@ -64,7 +61,7 @@ def erase(
     return Purging(
         late.side(journal),
         partial(_definition, journal),
-        partial(_covers, journal),
+        partial(key_partitions.settle, journal, by),
         partial(_purge, journal),
         lambda request: _purged(journal, request, by),
         lambda request: _complete(journal, request, by),
@@ -79,14 +76,13 @@ def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Wo
 
     Rows in copies elsewhere are not counted.
     """
-    given = (partial(_definition, journal), partial(_covers, journal))
-    masks = held.free_masks(journal, found, table_id, *given)
+    lists = held.free_masks(found, table_id)
     table = _definition(journal, table_id)
-    if not masks:
+    if not lists:
         return Work()
     with journal.statement(journal.begin(read_only=True)) as statement:
         session = statement.session
-        session.put_remote(ERASED, layout.masked_keys(journal.names, table, masks))
+        session.put_remote(ERASED, layout.masked_keys(journal.names, table, lists))
         state = keeping.with_backups(session, table, statement.committed.tables[table_id])
         work = Work()
         for piece in pieces(state.manifest.segments):
@@ -98,21 +94,6 @@ def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Wo
 def _definition(journal: HiveJournal, table_id: int) -> Table:
     _, state = journal.look()
     return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
-
-
-def _covers(journal: HiveJournal, table: Table, mask: str, condition: exp.Expr) -> bool:
-    """True if any version of the mask's rows meets a condition over physical columns."""
-    with journal.statement(journal.begin(read_only=True)) as statement:
-        session, state = statement.session, statement.committed.tables[table.id]
-        session.put_remote(ERASED, layout.masked_keys(journal.names, table, [mask]))
-        searched = keeping.with_backups(session, table, state)
-        for piece in pieces(searched.manifest.segments):
-            written = rows_with(journal, table, piece, "SEMI").subquery("h")
-            rows = rows_in_layout(table, written, piece.fields).subquery("r")
-            query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(condition.copy())
-            if int(session.connection.run(session.in_spark(query))[0][0]):
-                return True
-    return False
 
 
 def _purge(journal: HiveJournal, table: Table, accepted: set[str]) -> JobReport:
@@ -138,7 +119,7 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
         session, state = statement.session, statement.committed.tables[table.id]
         targets = _targets(journal, table, accepted)
         if not targets:
-            why = "the requests were cancelled"
+            why = "the requests were cancelled, or a legal hold keeps them back"
             return JobReport("", "purge", str(table.name), "nothing", why)
         session.put_remote(ERASED, layout.masked_keys(journal.names, table, targets))
 

@@ -6,13 +6,14 @@ looks any more. Decides nothing about which copies are searched.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
-import pyarrow as pa
-from sqlglot import exp
-
+from journal import holds
+from journal.erasure import held
 from journal.erasure.guard import load_fence
+from journal.erasure.held import Split
 from journal.erasure.late import Late, Settled
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import Request, looked_for
@@ -20,14 +21,13 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.hive import acceptance, copied, masks
 from journal.hive.journal import HiveJournal
+from journal.hive.key_partitions import KeyPartitions, check_holds
 from journal.hive.leases import Held
 from journal.hive.rewriting import staging
 from journal.schema import Table
 from journal.stores import erasure_rows
 from journal.stores.beside import catalog as rows_of
 from journal.stores.beside import sought as sql_sought
-
-_KEYS = "late_keys"
 
 
 def side(journal: HiveJournal) -> Late:
@@ -65,37 +65,45 @@ def _hide(journal: HiveJournal, settled: Settled) -> Request:
     assert keys is not None
     table_id = settled.target.table_id
     with (
-        journal.leases.holding([f"table:{table_id}"]) as held,
+        journal.leases.holding([f"table:{table_id}"]) as turn,
         staging(journal) as made,
         journal.statement(journal.begin(read_only=True)) as statement,
     ):
         committed = statement.committed
         table = committed.catalog.by_id(table_id) or committed.tables[table_id].layouts[-1]
-        mask = masks.write(journal, statement.session, table, keys, made)
-        done = replace(settled.done, mask=mask, keys=keys.num_rows)
-        moved = _hidden(journal, held, table, keys, replace(settled, done=done))
+        lists, active = KeyPartitions(journal, statement, made), holds.active_in(statement.session)
+        split = held.split_keys(journal, table, keys, active, partial(lists.covered, table))
+        done = replace(settled.done, keys=keys.num_rows)
+        done = held.written(lists, table, settled.request.id, done, split)
+        judged = {h.id for h in active}
+        moved = _hidden(journal, turn, table, split, replace(settled, done=done), judged)
     acceptance.show(journal)
     return moved
 
 
 def _hidden(
-    journal: HiveJournal, held: Held, table: Table, keys: pa.Table, settled: Settled
+    journal: HiveJournal,
+    turn: Held,
+    table: Table,
+    split: Split,
+    settled: Settled,
+    judged: Collection[str],
 ) -> Request:
-    """Name the list of keys in the manifest, with suppressions and the receipt."""
-    request, mask = settled.request, settled.done.mask
-    assert mask is not None
+    """Name the lists of keys in the manifest, with suppressions and the receipt."""
+    request = settled.request
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
-        held.check(connection)
+        turn.check(connection)
         row, committed = journal.look_in(connection)
         following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
-        state = masks.hidden(
-            *(connection, following.generation, table.id, committed.tables[table.id], mask)
+        state = masks.listed(
+            *(connection, following.generation, table.id),
+            *(committed.tables[table.id], settled.done),
         )
         with journal.recording(connection) as session:
+            check_holds(session, judged)
             secret = lasting_secret(journal, session)
             entries = Suppressor(session, request.id, journal.clock.next(), request.expires, secret)
-            session.show_arrow(_KEYS, keys)
-            entries.keys(table, exp.select("*").from_(_KEYS))
+            held.suppress(entries, table, split)
             moved = settled.record(journal, session, settled.done, journal.clock.now())
             fence = load_fence(session)
             session.commit()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from journal.erasure.requests import Target
 from journal.hive.journal import HiveJournal
 from journal.hive.session import HiveSession
 from journal.hive.statement import write_held
@@ -39,11 +40,30 @@ def write(
     return path
 
 
-def hidden(
-    connection: CatalogConnection, generation: int, table_id: int, state: TableState, mask: str
+def listed(
+    connection: CatalogConnection,
+    generation: int,
+    table_id: int,
+    state: TableState,
+    target: Target,
 ) -> TableState:
-    """Hide the rows of a list, also from transactions that began before."""
-    return _listed(connection, generation, table_id, state, state.manifest.with_mask(mask))
+    """Hide the rows of a receipt's mask, also from those who began before; name what is spared."""
+    manifest = state.manifest.with_keys(target.mask, target.spared)
+    return _listed(connection, generation, table_id, state, manifest)
+
+
+def relisted(
+    journal: HiveJournal,
+    connection: CatalogConnection,
+    generation: int,
+    table_id: int,
+    state: TableState,
+    before: Target,
+    after: Target,
+) -> TableState:
+    """Let the lists of a receipt take the places of those it had, which go."""
+    bare = shown(journal, connection, generation, table_id, state, before.lists)
+    return listed(connection, generation, table_id, bare, after)
 
 
 def shown(
@@ -55,9 +75,9 @@ def shown(
     masks: Iterable[str],
 ) -> TableState:
     """Show the rows of lists again, if they are there still; the lists go."""
-    listed, now = list(masks), journal.now()
-    sql_retired.retire(connection, [Retired(m, table_id, now, now, "") for m in listed])
-    return _listed(connection, generation, table_id, state, state.manifest.without_masks(listed))
+    gone, now = list(masks), journal.now()
+    sql_retired.retire(connection, [Retired(m, table_id, now, now, "") for m in gone])
+    return _listed(connection, generation, table_id, state, state.manifest.without_keys(gone))
 
 
 def _listed(

@@ -154,7 +154,8 @@ class Presence:
         journal = self._journal
         known = set(journal.staged)
         for state in journal.look()[1].tables.values():
-            known |= {s.files[0].path for s in state.manifest.segments} | set(state.manifest.masks)
+            known |= {s.files[0].path for s in state.manifest.segments}
+            known |= set(state.manifest.key_lists)
         left = [path for path in paths if path not in known]
         if not left:
             return

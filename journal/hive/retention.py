@@ -20,7 +20,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.expiry import ENDED, HELD, NOTHING, Expiry, HeldRows, substituted, told
+from journal.errors import Code, PalimpsestError
+from journal.expiry import ENDED, HELD, Expiry, HeldRows, substituted
 from journal.hive import cleaning, keeping, rewriting, written
 from journal.hive.intact import count_rows
 from journal.hive.journal import HiveJournal
@@ -30,7 +31,7 @@ from journal.hive.queries import in_terms_of
 from journal.hive.rewriting import Why
 from journal.hive.statement import HiveStatement
 from journal.hive.tiers import SeenTiers
-from journal.holds import active, conditions, whole_table
+from journal.holds import active, are_as_judged, conditions, whole_table
 from journal.jobs import backups
 from journal.jobs.backups import BackupKind, Naming
 from journal.jobs.contract import Asked
@@ -90,8 +91,13 @@ def _expiry(
     return Expiry(table, policy, now, 0, conditions(journal, table, holds))
 
 
-def _nothing(asked: Asked, why: str, kept: HeldRows = HeldRows()) -> JobReport:  # noqa: B008
-    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(why))
+def _nothing(asked: Asked, why: str) -> JobReport:
+    return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
+
+
+def _kept_all(asked: Asked, kept: HeldRows) -> JobReport:
+    """Nothing goes: nothing is past its time, or holds keep all that is."""
+    told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(0))
     return JobReport(*told_of, details=kept.details)
 
 
@@ -127,7 +133,7 @@ def _planned(
             archived += sum(rewriting.counted(statement.session, rows).values())
     kept = _kept(statement, found)
     if not work.taken:
-        return _nothing(asked, NOTHING, kept)
+        return _kept_all(asked, kept)
     details = found.details(_floor(statement, found), archived)
     return _report(asked, "planned", work, details, kept)
 
@@ -140,7 +146,7 @@ def _report(
     kept: HeldRows,
     **more: Any,
 ) -> JobReport:
-    why = kept.told(told(work.read.rows - work.written.rows))
+    why = kept.told(work.read.rows - work.written.rows)
     told_of = (asked.job_id, "retain", str(asked.table.name), state, why)
     return JobReport.of(work, *told_of, details={**details, **kept.details}, **more)
 
@@ -189,7 +195,7 @@ def _once(
     staged = rewriting.rewrite(*given, why=_WHY)
     kept = _kept(statement, found)
     if not staged.replaced:
-        return _nothing(asked, NOTHING, kept)
+        return _kept_all(asked, kept)
     archived = _archived(journal, found, statement, staged.replaced, made)
     floor = _floor(statement, found)
     following = staged.in_place(state, floor)
@@ -202,6 +208,8 @@ def _once(
         row, committed = journal.look_in(connection)
         row = replace(row, generation=row.generation + 1)
         with journal.recording(connection) as session:
+            if not are_as_judged(journal, session, table, found.holding):
+                raise _judged_otherwise(found)
             keeping.leave(session, committed, table, naming)
             if archived:
                 apart = backups.archived_by(asked.job_id, by, made_at)
@@ -218,6 +226,14 @@ def _once(
         retired=tuple(s.id for s in staged.replaced),
         reaped=len(reaped),
         seconds={"retain": round(time.monotonic() - started, 3)},
+    )
+
+
+def _judged_otherwise(found: Expiry) -> PalimpsestError:
+    return PalimpsestError(
+        Code.JOB_BUSY,
+        f"a legal hold on rows of {found.table.name} was placed or released meanwhile",
+        advice="run it again; nothing was changed",
     )
 
 

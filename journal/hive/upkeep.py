@@ -72,7 +72,7 @@ class HiveUpkeep:
                     found.append(Problem("count", name, told))
             report.segments += self._check_backups(statement, table, state, found)
             report.files += report.segments - before
-            for mask in state.manifest.masks:
+            for mask in state.manifest.key_lists:
                 keys = layout.masked_keys(self._journal.names, table, [mask]).limit(1)
                 if not statement.session.connection.run(keys):
                     found.append(Problem("mask", name, f"the list of hidden keys {mask} is empty"))

@@ -87,6 +87,14 @@ def drop_suppressions(session: StoreSession, request: str) -> int:
     return int(counted[0])
 
 
+def drop_keys(session: StoreSession, request: str) -> None:
+    """Forget which keys a request suppresses, and which it spares; its identifiers stay."""
+    session.text(
+        "DELETE FROM _palimpsest.suppressions WHERE request = ? AND kind IN ('key', 'spared')",
+        [request],
+    )
+
+
 def drop_hashes(session: StoreSession, hashes: Iterable[str]) -> int:
     """Let values of these hashes be written again; how many entries there were."""
     dropped = 0

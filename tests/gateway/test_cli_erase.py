@@ -104,6 +104,38 @@ def test_a_person_gets_all_versions_and_nobody_else_can_read_them(
     assert _json(there, "audit", "list")[0]["action"] == "access.create"
 
 
+def test_access_says_what_is_held_and_what_waits(there: Path, tmp_path: Path) -> None:
+    package = str(tmp_path / "both.package")
+    who = ("--subject", "email=ada@x.example", "--subject", "email=bob@x.example")
+    made = _run(there, "access", "create", *who, package)
+    assert made.exit_code == 0
+    assert "main.people: 3 row versions\n" in made.stdout
+    placed = _json(there, "hold", "place", "people", "--where", "id = 1", "--reason", "matter 7")
+    hold = placed[0]["hold"]
+    (accepted,) = _json(there, "erase", "submit", *who)
+    assert accepted["state"] == "ON_HOLD"
+    assert "matter 7" in accepted["waits_for"]
+    made = _run(there, "access", "create", *who, package)
+    told = (
+        "main.people: 2 row versions; 1 key is held against an erasure, and in the package;"
+        f" 1 key is waiting to be erased, and not in the package (request {accepted['id']})\n"
+    )
+    assert (made.exit_code, told in made.stdout) == (1, True), made.stdout
+    found = open_package(Path(package).read_bytes(), PASSPHRASE, datetime.now(UTC))
+    assert b"ada@x.example" in found.files["main.people.jsonl"]
+    assert b"bob" not in found.files["main.people.jsonl"]
+    assert accepted["id"] in json.loads(found.files["contents.json"])["waiting"]["main.people"]
+    made = _run(there, "access", "create", *who, package, "--json")
+    (table,) = json.loads(made.stdout)["tables"]
+    assert (made.exit_code, table["rows"], table["held"], table["hidden"]) == (1, 2, 1, 1)
+    assert table["requests"] == [accepted["id"]]
+    only = _json(there, "access", "create", *who[:2], package)
+    assert [only["tables"][0][n] for n in ("rows", "held", "hidden")] == [2, 1, 0]
+    _run(there, "hold", "release", hold)
+    made = _run(there, "access", "create", *who[:2], package)
+    assert (made.exit_code, "0 row versions; 1 key is waiting" in made.stdout) == (1, True)
+
+
 def test_a_package_holds_what_was_dropped_and_what_had_another_type(
     there: Path, tmp_path: Path
 ) -> None:
