@@ -21,11 +21,11 @@ from bench.current_view import CASES, PARQUET
 from bench.measure import OURS, Promise, Report, Run
 from bench.options import Options, read_options
 from bench.peers import Peer, peer
-from journal.embedded.journal import Journal
-from journal.jobs.contract import silent
-from journal.jobs.report import JobReport
-from spark_compaction.client import SparkEngine, SparkOptions
-from spark_compaction.compaction import CompactJob
+from journal.records.report import JobReport
+from journal.stores.embedded.journal import Journal
+from spark_compaction.contract import silent
+from spark_compaction.engines.client import SparkEngine, SparkOptions
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 
 SPARK_COPY = "spark copy"

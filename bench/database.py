@@ -24,8 +24,8 @@ import gateway
 from bench.measure import OURS, Promise, Report, Run
 from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
-from gateway.running import Asked
-from journal.plan import Fetch
+from gateway.session.request import Asked
+from journal.model.plan import Fetch
 from journal.stores.postgres.cursor import ChunkCursor
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.text import render

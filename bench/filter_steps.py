@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from journal.embedded import finishing, warehouse
-from journal.filters import sidecar as filters
+from journal.files.filters import sidecar as filters
+from journal.stores.embedded import finishing, warehouse
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ from bench import visits
 from bench.contenders import Gateway
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
-from journal.filters.key_filters import KeyFilters
-from journal.schema import Table
+from journal.files.filters.key_filters import KeyFilters
+from journal.model.schema import Table
 
 WITHOUT = "all files"
 _ASK = "SELECT k, price, url FROM visits WHERE visitor = ?"

@@ -19,13 +19,14 @@ from bench.contenders import Gateway, fresh_gateway
 from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
-from gateway.procedures import embedded
-from journal.embedded.warehouse import SIDECAR, Warehouse
-from journal.erasure.descriptor import PROPERTY
-from journal.filters import compiled
-from journal.plan import Query
-from journal.schema import Table
-from journal.stores.duckdb.store import DuckDBSession
+from gateway.procedures.procedures import embedded
+from journal.files.filters import jit
+from journal.identity.descriptor import PROPERTY
+from journal.local_engine.session import DuckDBSession
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.segment import SIDECAR
+from journal.stores.embedded.warehouse import Warehouse
 
 WITHOUT = "without filters"
 NUMPY = "in numpy"
@@ -44,7 +45,7 @@ def measure(options: Options) -> Report:
     count = _QUICK_ROWS if options.quick else _ROWS
     report = Report("building filters", count)
     loading = time.process_time()
-    is_compiled = compiled.load()
+    is_compiled = jit.load()
     report.facts["loops of this process"] = (
         f"compiled, loaded in {time.process_time() - loading:.2f} s of processor time"
         if is_compiled
@@ -87,7 +88,7 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
         def write(name: str) -> float:
             nonlocal sizes
             began = time.process_time(), time.perf_counter()
-            with compiled.left_to_numpy() if name == NUMPY else nullcontext(), watched() as steps:
+            with jit.left_to_numpy() if name == NUMPY else nullcontext(), watched() as steps:
                 written = warehouse.write_segment(session, tables[name], rows, {})
             cpu, wall = time.process_time() - began[0], time.perf_counter() - began[1]
             writes[name].append(_Write(cpu, wall, steps))

@@ -18,11 +18,11 @@ from typing import Any
 import psycopg
 from sqlglot import exp
 
-from journal.relations import column
-from journal.relations_flat import FlatReader, FlatShape
-from journal.schema import Column, JournalFormat, Table, TableName
+from journal.model.schema import Column, JournalFormat, Table, TableName
+from journal.model.version import VersionType
+from journal.sql.relations import column
+from journal.sql.relations_flat import FlatReader, FlatShape
 from journal.stores.postgres.text import rendered
-from journal.version import VersionType
 from tests.support.postgres import Cluster
 
 _SHAPES = ("window", "distinct-on", "anti-join", "lateral")

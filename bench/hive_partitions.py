@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import gateway
-from gateway.adopting import adopt
-from journal.hive.journal import HiveJournal
+from gateway.procedures.adopting import adopt
+from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import shared
 
 _NAMES = ("_journal", "version_number", "subsequent_version_number")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
-from journal.embedded.journal import Journal
-from journal.erasure.descriptor import descriptor_of
-from journal.erasure.locate import Locator
-from journal.jobs.contract import silent
-from spark_compaction.client import SparkEngine, SparkOptions
+from journal.identity.descriptor import descriptor_of
+from journal.stores.embedded.journal import Journal
+from spark_compaction.contract import silent
+from spark_compaction.engines.client import SparkEngine, SparkOptions
+from spark_compaction.erasure.locate import Locator
 
 SCAN, PRUNED = "spark scan", "spark, pruned files"
 _FIND = "bench.spark_files:find"

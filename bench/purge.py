@@ -16,13 +16,13 @@ from pathlib import Path
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
-from journal.erasure.acceptance import accept
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import State
-from journal.erasure.wanted import Wanted
-from journal.jobs.contract import silent
-from spark_compaction import purge as purging
-from spark_compaction.client import SparkEngine, SparkOptions
-from spark_compaction.erasing import erase
+from spark_compaction.contract import silent
+from spark_compaction.engines.client import SparkEngine, SparkOptions
+from spark_compaction.erasure import purge as purging
+from spark_compaction.erasure.acceptance import accept
+from spark_compaction.erasure.erasing import erase
 
 REWRITE = "spark rewrites the table"
 SUBMIT = "accept alone"

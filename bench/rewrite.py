@@ -14,10 +14,10 @@ from bench.contenders import fresh_gateway
 from bench.measure import OURS, Promise, Report, timed
 from bench.options import Options, read_options
 from gateway.config import Settings
-from gateway.plan_cache import CachedPlan, PlanCache
-from journal.plan import PointRequest, StatementPlan
-from journal.stores.duckdb.store import render
-from journal.transaction import Transaction
+from gateway.session.plan_cache import CachedPlan, PlanCache
+from journal.local_engine.session import render
+from journal.model.plan import PointRequest, StatementPlan
+from journal.transactions.transaction import Transaction
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement

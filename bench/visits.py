@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.contenders import Gateway, fresh_gateway
-from gateway.procedures import embedded
-from journal.embedded import warehouse
-from journal.embedded.journal import Journal
+from gateway.procedures.procedures import embedded
+from journal.stores.embedded import warehouse
+from journal.stores.embedded.journal import Journal
 
 FILES = 400
 _VECTOR = 2048

@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from gateway.search_path import schemas_of
-from journal.errors import Code, PalimpsestError
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
+from gateway.session.search_path import schemas_of
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
 from rewriter.limits import Limits
 from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from journal.errors import Code, PalimpsestError, Position
-from journal.failures import failures
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.failures import failures
 
 
 class Warning(Exception):  # noqa: A001 - the name PEP 249 demands

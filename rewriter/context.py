@@ -11,11 +11,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import PointRequest
-from journal.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
-from journal.segment import Tier
-from journal.version import Version
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import PointRequest
+from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
+from journal.model.segment import Tier
+from journal.model.version import Version
 from rewriter.limits import DEFAULT_LIMITS, Limits
 
 

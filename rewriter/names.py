@@ -10,9 +10,9 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError, Position
-from journal.plan import STORE_SCHEMA
-from journal.schema import (
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import (
     DATABASE,
     DEFAULT_SCHEMA,
     OWN_SCHEMA,
@@ -23,7 +23,7 @@ from journal.schema import (
     View,
     fold,
 )
-from journal.version import Version, to_datetime
+from journal.model.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
 
 INTERNAL = "_palimpsest_"

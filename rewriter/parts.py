@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Count, Query, Stage, StatementPlan, Step
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Count, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
 from rewriter.reading.reads import Reads
 from rewriter.rules.delete import write_delete
@@ -21,7 +21,7 @@ from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
 from rewriter.writing.changes import BEGINS
-from rewriter.writing.written import Part, Written, plan_of, staged
+from rewriter.writing.statement_part import Part, Written, plan_of, staged
 
 Writer = Callable[[Any, Reads, Part], Written]
 

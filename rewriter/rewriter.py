@@ -12,16 +12,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import StatementPlan
-from journal.trees import copied
-from rewriter.allowed import check_allowed
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import StatementPlan
+from journal.model.trees import copied
+from rewriter.checks.allowed import check_allowed
+from rewriter.checks.invariants import check_plan
+from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
-from rewriter.invariants import check_plan
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
-from rewriter.plain import plain_form, plain_insert
-from rewriter.refusals import advice_for
+from rewriter.point_plans import plain_form, plain_insert
 from rewriter.rules import (
     alter,
     comment,

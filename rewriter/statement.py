@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.dependents import Dependents
-from journal.segment import Tier
-from journal.suppression import Suppression
+from journal.model.dependents import Dependents
+from journal.model.segment import Tier
+from journal.model.suppression import Suppression
 
 
 @dataclass(frozen=True, slots=True)

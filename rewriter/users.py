@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.plan import P_USER
-from journal.schema import fold
-from journal.sql import cast, expression
-from journal.trees import Nodes
+from journal.model.plan import P_USER
+from journal.model.schema import fold
+from journal.model.trees import Nodes
+from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS
 

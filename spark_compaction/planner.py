@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from journal.limits import Slo
-from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
-from journal.version import Version
+from journal.model.limits import Slo
+from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.model.version import Version
 
 CHANGE_WEIGHT = 2.2
 FILE_WEIGHT = 0.001

@@ -15,16 +15,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from journal.embedded.integrity import damage_named
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.jobs import retired
-from journal.jobs.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
-from journal.jobs.report import JobReport, Work
-from journal.jobs.swap import Check, Replan, settled_version, swap
-from journal.jobs.turns import job_turn
-from journal.staging import close_folder, open_folders, remove_folder, sweep
-from journal.stores.duckdb import catalog as rows_of
+from journal.files.staging import close_folder, open_folders, remove_folder
+from journal.model.errors import Code, PalimpsestError
+from journal.records import retired
+from journal.records.report import JobReport, Work
+from journal.stores.embedded import catalog_tables as rows_of
+from journal.stores.embedded import retired_files
+from journal.stores.embedded.integrity import damage_named
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.scratch_folders import sweep
+from journal.stores.embedded.table_lock import job_turn
+from spark_compaction.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
+from spark_compaction.programs.swap import Check, Replan, settled_version, swap
 
 _LOG = logging.getLogger("palimpsest.jobs")
 _REPLANS_MAX = 5
@@ -114,7 +116,7 @@ def _run(
             except Replan:
                 continue
         with times.step("retire"):
-            reaped = retired.reap(journal, journal.clock.now(), table_id)
+            reaped = retired_files.reap(journal, journal.clock.now(), table_id)
         details = {**plan.details, **staged.details, **verified}
         found = _report(options, plan, "done", times, staged, replans=attempt)
         return replace(found, retired=ids, reaped=len(reaped.removed), details=details)
@@ -136,7 +138,7 @@ def _merge_filters(root: Path, plan: JobPlan) -> None:
     """Make one sidecar of what the units have written into each folder."""
     for folder in plan.folders:
         if any((root / folder).glob("filters*.bloom")):
-            from journal.filters.sidecar import merge_sidecars
+            from journal.files.filters.sidecar import merge_sidecars
 
             merge_sidecars(root / folder)
 
@@ -209,7 +211,7 @@ def _tidy(root: Path, folder: str, listed: set[str]) -> None:
     for path in stray:
         path.unlink(missing_ok=True)
     if stray and any(found.glob("filters*.bloom")):
-        from journal.filters.sidecar import drop_from_sidecar
+        from journal.files.filters.sidecar import drop_from_sidecar
 
         drop_from_sidecar(found, [p.name for p in stray])
 

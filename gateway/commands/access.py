@@ -16,8 +16,8 @@ from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_o
 from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.places import LocalFolder, Place
 from gateway.wording import counted
-from journal.modes import OWNER, make_folder, write_private
-from journal.stores.elsewhere import read_file, write_file
+from journal.files.object_storage import read_file, write_file
+from journal.local_engine.file_modes import OWNER, make_folder, write_private
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,9 +84,9 @@ def create(
     Examples:
       palimpsest access create --subject email=ada@example.org --days 14 ada.package
     """
-    from gateway.erasers import eraser_of
-    from gateway.erasing import subjects_of
-    from journal.erasure.access import collect
+    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasing import subjects_of
+    from spark_compaction.erasure.access import collect
 
     with connected(access, "access", as_json=as_json) as connection:
         with failing(as_json=as_json):

@@ -9,10 +9,10 @@ import click
 from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
 from gateway.commands.failure import failing
 from gateway.errors import mapping
-from gateway.procedures import hive
+from gateway.procedures.procedures import hive
+from gateway.session.typed_names import column_names
 from gateway.shell.leaving import adopt_files
-from gateway.typed_names import column_names
-from journal.stores.elsewhere import local_folder
+from journal.model.places import local_folder
 
 
 @click.command("adopt")
@@ -80,7 +80,7 @@ def command(
             if source is not None and hive(session.journal) is None:
                 steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)
             else:
-                from gateway.adopting import adopt
+                from gateway.procedures.adopting import adopt
 
                 steps = adopt(
                     *(session, table, keys, names),

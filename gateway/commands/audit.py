@@ -38,7 +38,7 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
       palimpsest audit verify
       palimpsest audit verify --head 1f0c...
     """
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
     from journal.erasure import audit
 
     with connected(access, "audit", as_json=as_json) as connection:
@@ -60,9 +60,9 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
 @upkeep_options
 def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
-    from gateway.erasers import eraser_of
-    from journal.stores.erasure_rows import load_audit
-    from journal.version import to_datetime
+    from gateway.procedures.erasers import eraser_of
+    from journal.model.version import to_datetime
+    from journal.records.erasure_rows import load_audit
 
     with connected(access, "audit", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():

@@ -15,11 +15,11 @@ import click
 import gateway
 from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
-from gateway.databases import PREFIX, is_database
 from gateway.dbapi.connection import Connection
-from gateway.warehouses import parse_url
-from journal.embedded.warehouse import DATABASE_FILE
-from journal.errors import Code, PalimpsestError
+from gateway.opening.databases import PREFIX, is_database
+from gateway.opening.warehouses import parse_url
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.embedded.warehouse import DATABASE_FILE
 from rewriter.syntax.parsing import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])

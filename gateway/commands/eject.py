@@ -42,7 +42,7 @@ def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, acces
             if folder is not None:
                 steps = eject_files(connection, table, folder, run=not dry_run)
             else:
-                from gateway.adopting import eject
+                from gateway.procedures.adopting import eject
 
                 steps = eject(connection.session, table, run=not dry_run)
     tell(steps, dry_run=dry_run, as_json=as_json)

@@ -99,11 +99,11 @@ def submit(
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
       palimpsest erase submit --subject customer=17 --dependents cascade --dry-run
     """
-    from gateway.erasers import eraser_of
-    from gateway.erasing import names_of, read_subjects, subjects_of
-    from journal.dependents import read_dependents
-    from journal.erasure.wanted import Wanted
-    from journal.suppression import read_suppression
+    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasing import names_of, read_subjects, subjects_of
+    from journal.erasure.erasure_spec import Wanted
+    from journal.model.dependents import read_dependents
+    from journal.model.suppression import read_suppression
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
@@ -148,8 +148,8 @@ def returned(
       palimpsest erase returned hr.old --descriptor "email LOWER" --dry-run
       palimpsest erase returned hr.people
     """
-    from gateway.erasers import eraser_of
-    from gateway.returned import returned as wanted_of
+    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.returned_rows import returned as wanted_of
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
@@ -165,7 +165,7 @@ def returned(
 @upkeep_options
 def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and how far they are."""
-    from journal.erasure.wanted import requests
+    from journal.erasure.erasure_spec import requests
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
@@ -183,7 +183,7 @@ def list_requests(as_json: bool, access: Access) -> None:
 @upkeep_options
 def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
-    from journal.erasure.wanted import find_request
+    from journal.erasure.erasure_spec import find_request
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
@@ -197,8 +197,8 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @upkeep_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
     """Take a request back; possible until its rows are purged."""
-    from gateway.erasers import eraser_of
-    from journal.erasure.wanted import find_request
+    from gateway.procedures.erasers import eraser_of
+    from journal.erasure.erasure_spec import find_request
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
@@ -220,9 +220,9 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
       palimpsest erase run
       palimpsest erase run 47207f83 --engine local --json
     """
-    from gateway.erasers import eraser_of
-    from journal.erasure.wanted import find_request
-    from journal.jobs.contract import silent
+    from gateway.procedures.erasers import eraser_of
+    from journal.erasure.erasure_spec import find_request
+    from spark_compaction.contract import silent
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("purging", quiet=as_json):
@@ -248,9 +248,9 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     Examples:
       palimpsest erase readmit --subject email=ada@example.org
     """
-    from gateway.erasing import subjects_of
-    from journal.erasure import readmission
-    from journal.erasure.wanted import find_request
+    from gateway.procedures.erasing import subjects_of
+    from journal.erasure.erasure_spec import find_request
+    from spark_compaction.erasure import readmission
 
     if bool(subject) == (request is not None):
         raise click.UsageError("name somebody by --subject, or give --request")
@@ -303,16 +303,16 @@ def open_engine(name: str) -> Any:
     from contextlib import closing, nullcontext
 
     if name == "local":
-        from spark_compaction.local import LocalEngine
+        from spark_compaction.engines.local import LocalEngine
 
         return nullcontext(LocalEngine())
-    from spark_compaction.client import SparkEngine
+    from spark_compaction.engines.client import SparkEngine
 
     return closing(SparkEngine())
 
 
 def _journal(connection: Connection) -> ErasureJournal:
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
 
     return eraser_of(connection.session).journal
 

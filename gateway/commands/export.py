@@ -16,7 +16,7 @@ from gateway.errors import mapping
 from gateway.shell.files import WRITERS, export_rows
 from gateway.shell.splitting import split
 from gateway.wording import counted
-from journal.stores.elsewhere import written
+from journal.files.object_storage import written
 
 
 @click.command("export")

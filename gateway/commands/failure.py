@@ -15,10 +15,10 @@ from typing import NoReturn
 import click
 
 from gateway import errors
-from gateway.shell.complaint import complaint
+from gateway.shell.render_error import complaint
 from gateway.shell.splitting import Piece
 from gateway.shell.table import screen_width
-from journal.failures import file_error
+from journal.model.failures import file_error
 
 STATEMENT, USAGE, CONNECTION, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 130
 _BY_STATE = {"40001": CONFLICT, "57014": INTERRUPTED}

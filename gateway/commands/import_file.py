@@ -13,10 +13,10 @@ from gateway.commands.failure import failing
 from gateway.commands.places import Place
 from gateway.commands.progress import working
 from gateway.errors import mapping
+from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, import_file
-from gateway.typed_names import column_names
 from gateway.wording import counted
-from journal.stores.elsewhere import fetched
+from journal.files.object_storage import fetched
 
 
 @click.command("import")

@@ -15,10 +15,10 @@ from gateway.commands.connecting import (
     fail_to_connect,
     url_of,
 )
-from gateway.databases import is_database
-from gateway.url_secrets import without_password
-from gateway.warehouses import parse_url
-from journal.embedded.warehouse import DATABASE_FILE
+from gateway.opening.databases import is_database
+from gateway.opening.url_secrets import without_password
+from gateway.opening.warehouses import parse_url
+from journal.stores.embedded.warehouse import DATABASE_FILE
 
 
 @click.command("init")

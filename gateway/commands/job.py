@@ -14,9 +14,9 @@ from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import Request, Run, run_all
-from gateway.procedures import find_tables
+from gateway.procedures.procedures import find_tables
 from gateway.wording import counted
-from journal.jobs.report import JobReport
+from journal.records.report import JobReport
 
 
 @click.command("job")

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from journal.errors import PalimpsestError
-from journal.stores.elsewhere import is_elsewhere, local_folder, local_path
+from journal.model.errors import PalimpsestError
+from journal.model.places import is_elsewhere, local_folder, local_path
 
 
 class Place(click.ParamType[str]):

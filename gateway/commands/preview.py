@@ -21,16 +21,16 @@ from gateway.commands.query import statement_text
 from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
 from gateway.shell.splitting import Piece, split
-from journal.relations_flat import FlatShape
-from journal.schema import CatalogSnapshot
+from journal.model.schema import CatalogSnapshot
+from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview import (
+from rewriter.preview.preview import (
     Assumptions,
     Preview,
     parse_one,
     without_store,
 )
-from rewriter.supposed import catalog_of, keyed_catalog
+from rewriter.preview.synthetic_catalog import catalog_of, keyed_catalog
 from rewriter.syntax.parsing import DIALECTS, parse
 
 

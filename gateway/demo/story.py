@@ -20,9 +20,9 @@ from gateway.demo.telling import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import Column
-from journal.embedded.warehouse import DATABASE_FILE
-from journal.errors import Code, PalimpsestError
-from journal.modes import OWNER, configured, make_folder
+from journal.local_engine.file_modes import OWNER, configured, make_folder
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.embedded.warehouse import DATABASE_FILE
 
 MARK = ".palimpsest-demo"
 """File that says a warehouse was made here, so that the next run may replace it."""

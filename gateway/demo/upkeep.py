@@ -16,8 +16,8 @@ from gateway.demo import looking, statements
 from gateway.demo.forgetting import forget
 from gateway.demo.telling import Teller
 from gateway.shell.result import Column
-from journal.errors import PalimpsestError
-from journal.segment import Tier
+from journal.model.errors import PalimpsestError
+from journal.model.segment import Tier
 
 TODAY = "2014-01-01"
 POLICY = "ALTER TABLE flights SET POLICY (RETENTION = 6 MONTHS ON COLUMN day, BACKUP = 30 DAYS)"
@@ -66,7 +66,7 @@ def choose_engine(connection: Connection) -> str:
     """Spark where it can run, else this process."""
     from importlib.util import find_spec
 
-    from spark_compaction.client import check_java
+    from spark_compaction.engines.client import check_java
 
     engine = "spark" if find_spec("pyspark") is not None else "local"
     try:

@@ -10,24 +10,25 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gateway.erasing import subjects_of
 from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.jobs.report import JobReport, Volume
-from journal.stores.elsewhere import below, is_elsewhere, local_path, read_file, write_file
+from gateway.procedures.erasing import subjects_of
+from journal.files.object_storage import read_file, write_file
+from journal.model.errors import Code, PalimpsestError
+from journal.model.places import below, is_elsewhere, local_path
+from journal.records.report import JobReport, Volume
+from journal.stores.embedded.journal import Journal
 
 if TYPE_CHECKING:
-    from journal.erasure.access import Found
+    from spark_compaction.erasure.access import Found
 
 _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 _DAYS = 30
 
 
 def _run(context: JobContext) -> JobReport:
-    from gateway.erasers import eraser_of
-    from journal.erasure.access import collect, gather
+    from gateway.procedures.erasers import eraser_of
+    from spark_compaction.erasure.access import collect, gather
 
     eraser = eraser_of(context.session)
     journal, sight = eraser.journal, eraser.sight

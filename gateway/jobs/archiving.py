@@ -13,10 +13,12 @@ from dataclasses import replace
 
 from gateway.jobs.backup import outside, put_copy
 from gateway.jobs.context import JobContext
-from journal.erasure.late import check_searched
-from journal.jobs import backups, copies, retired
-from journal.jobs.backups import Backup
-from journal.jobs.turns import job_turn
+from journal.records import backups, retired
+from journal.records.backups import Backup
+from journal.stores.embedded import retired_files
+from journal.stores.embedded.table_lock import job_turn
+from spark_compaction.erasure.deferred_search import check_searched
+from spark_compaction.programs import copies
 
 ARCHIVE = "archive"
 """The name under which archived rows are restored."""
@@ -47,7 +49,7 @@ def move(context: JobContext, place: str) -> Backup | None:
         with journal.exclusive_session() as session:
             retired.keep_until(session, [r.id for r in here], journal.clock.now())
             session.commit()
-    retired.reap(journal, journal.clock.now(), table.id)
+    retired_files.reap(journal, journal.clock.now(), table.id)
     return copied
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from journal.duration import Duration
-from journal.errors import Code, PalimpsestError
+from journal.model.duration import Duration
+from journal.model.errors import Code, PalimpsestError
 
 _ON = frozenset({"true", "1", "yes", "on"})
 _OFF = frozenset({"false", "0", "no", "off"})

@@ -14,17 +14,19 @@ from pathlib import Path
 
 from gateway.jobs.arguments import Arguments, wrong
 from gateway.jobs.context import JobContext, JobKind
-from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, copies, retired
-from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.report import ESTIMATED, JobReport, Volume
-from journal.jobs.retired import RetiredSegment
-from journal.jobs.swap import settled_version
-from journal.jobs.turns import job_turn
-from journal.jobs.unsealed import unsealed
-from journal.stores.duckdb import maintenance as rows_of
-from journal.stores.elsewhere import is_elsewhere, local_path
-from journal.version import Version
+from journal.model.errors import Code, PalimpsestError
+from journal.model.places import is_elsewhere, local_path
+from journal.model.version import Version
+from journal.records import backups, retired
+from journal.records import maintenance as rows_of
+from journal.records.backups import Backup, BackupKind
+from journal.records.report import ESTIMATED, JobReport, Volume
+from journal.records.retired import RetiredSegment
+from journal.stores.embedded import retired_files
+from journal.stores.embedded.table_lock import job_turn
+from spark_compaction.programs import copies
+from spark_compaction.programs.swap import settled_version
+from spark_compaction.programs.unsealed import unsealed
 
 _ROUNDS_MAX = 5
 
@@ -149,7 +151,7 @@ def _let_go(context: JobContext, found: Sequence[RetiredSegment]) -> None:
     with journal.exclusive_session() as session:
         retired.keep_until(session, [r.id for r in found], journal.clock.now())
         session.commit()
-    retired.reap(journal, journal.clock.now(), context.table.id)
+    retired_files.reap(journal, journal.clock.now(), context.table.id)
 
 
 def refuse_hidden_rows(context: JobContext) -> None:

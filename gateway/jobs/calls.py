@@ -11,13 +11,13 @@ import pyarrow as pa
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.runs import Request, Run, run_all
-from gateway.procedures import named_tables, take
-from gateway.results import Outcome
-from journal.errors import Code, PalimpsestError
-from journal.jobs.report import NUMBERS
+from gateway.procedures.procedures import named_tables, take
+from gateway.session.results import Outcome
+from journal.model.errors import Code, PalimpsestError
+from journal.records.report import NUMBERS
 
 if TYPE_CHECKING:
-    from gateway.session import Session
+    from gateway.session.session import Session
 
 _COLUMNS = [
     *((name, pa.string()) for name in ("job", "kind", "table", "state")),

@@ -11,22 +11,22 @@ from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.segments import run_segments
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import GRACE_US, Asked
-from journal.jobs.report import JobReport
-from journal.limits import Slo
+from journal.model.errors import Code, PalimpsestError
+from journal.model.limits import Slo
+from journal.records.report import JobReport
 from spark_compaction import planner
+from spark_compaction.contract import GRACE_US, Asked
 
 
 def _run(context: JobContext) -> JobReport:
-    from spark_compaction.compaction import CompactJob
+    from spark_compaction.programs.compaction import CompactJob
 
     return run_segments(context, CompactJob(mode=context.text("mode") or "major"))
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    from journal.database.compaction import compact
-    from journal.database.spark_filling import Fill, by_server, by_spark
+    from spark_compaction.backends.postgres.compaction import compact
+    from spark_compaction.backends.postgres.spark_filling import Fill, by_server, by_spark
 
     mode, table = context.text("mode") or "major", context.table
     if mode not in {"major", "auto"}:

@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
-from gateway.procedures import committed_now, database, embedded, hive
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Engine, Progress
-from journal.jobs.report import JobReport
-from journal.policy import Policy, policy_of
-from journal.protocol import OpenJournal
-from journal.schema import Table
-from journal.version import from_datetime, to_datetime
+from gateway.procedures.procedures import committed_now, database, embedded, hive
+from journal.model.errors import Code, PalimpsestError
+from journal.model.policy import Policy, policy_of
+from journal.model.schema import Table
+from journal.model.version import from_datetime, to_datetime
+from journal.records.report import JobReport
+from journal.stores.embedded.journal import Journal
+from journal.transactions.protocol import OpenJournal
+from spark_compaction.contract import Engine, Progress
 
 if TYPE_CHECKING:
-    from gateway.session import Session
-    from journal.database.journal import DatabaseJournal
+    from gateway.session.session import Session
+    from journal.stores.postgres.journal import DatabaseJournal
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""When a cron line is due: the library's triggers, made from what ``journal.cron`` has read.
+"""When a cron line is due: the library's triggers, made from what ``journal.model.cron`` has read.
 
 The library would number weekdays from Monday, and ask for day and weekday both.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from journal.cron import WEEKDAYS, parse_cron
+from journal.model.cron import WEEKDAYS, parse_cron
 
 if TYPE_CHECKING:
     from apscheduler.triggers.base import BaseTrigger

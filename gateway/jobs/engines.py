@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.config import Settings
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Engine
+from journal.model.errors import Code, PalimpsestError
+from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:
-    from spark_compaction.client import SparkEngine
+    from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
 """Names the jar of the JDBC driver that Spark reads a database with."""
@@ -43,7 +43,7 @@ class Engines:
                 advice="SET job_engine to spark, local or auto",
             )
         if wanted == "local" or (wanted == "auto" and size <= SMALL_BYTES):
-            from spark_compaction.local import LocalEngine
+            from spark_compaction.engines.local import LocalEngine
 
             return LocalEngine()
         return self.spark(settings.spark_master)
@@ -70,7 +70,7 @@ class Engines:
                 "this job runs on Spark, and pyspark is not installed",
                 advice="pip install 'palimpsest-gateway[spark]', or SET job_engine = 'local'",
             )
-        from spark_compaction.client import SparkEngine, SparkOptions
+        from spark_compaction.engines.client import SparkEngine, SparkOptions
 
         with self._lock:
             key = f"{master} {jar or ''}"

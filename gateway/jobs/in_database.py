@@ -10,14 +10,15 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from gateway.jobs import away, in_store, restoring
+from gateway.jobs import in_store, offsite_backups, restoring
 from gateway.jobs.context import JobContext
-from journal.database import keeping, replacing
-from journal.database.carrying import DatabaseCarrier
-from journal.jobs import backups
-from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.report import JobReport, Volume
+from journal.records import backups
+from journal.records.backups import Backup, BackupKind, Naming
+from journal.records.report import JobReport, Volume
+from journal.stores.postgres import backup_segments
 from journal.stores.postgres.jobs import retired
+from spark_compaction.backends.postgres import segment_swap, table_backups
+from spark_compaction.backends.postgres.backup_transport import DatabaseCarrier
 
 
 def keeper(context: JobContext) -> in_store.Keeper:
@@ -25,28 +26,30 @@ def keeper(context: JobContext) -> in_store.Keeper:
     journal, table = context.database, context.table
     return in_store.Keeper(
         DatabaseCarrier(journal, table),
-        lambda naming: keeping.make(journal, table, naming),
-        lambda naming: keeping.planned(journal, table, naming),
-        lambda: replacing.reap(journal, table.id),
+        lambda naming: table_backups.make(journal, table, naming),
+        lambda naming: table_backups.planned(journal, table, naming),
+        lambda: segment_swap.reap(journal, table.id),
     )
 
 
 def backup(context: JobContext) -> JobReport:
     """Give what the table consists of a name, or take the name away, or copy it elsewhere."""
-    return away.backup(context, keeper(context))
+    return offsite_backups.backup(context, keeper(context))
 
 
 def restore(context: JobContext) -> JobReport:
     """Write the difference to a backup; what it replaces is kept as a backup first."""
     where = restoring.condition(context)
-    with away.named(context, DatabaseCarrier(context.database, context.table)) as brought:
+    with offsite_backups.named(
+        context, DatabaseCarrier(context.database, context.table)
+    ) as brought:
         chosen = brought or _chosen(context)
         trash = None
         if not context.dry_run:
             expires, user = restoring.trash_expiry(context), context.session.user
             name = f"trash-{context.job_id}"
             naming = Naming(name, BackupKind.TRASH, user, context.moment, expires)
-            trash = keeping.make(context.database, context.table, naming)
+            trash = table_backups.make(context.database, context.table, naming)
         rows = restoring.retried(
             context, lambda: _write_once(context, brought or _as_it_is(context, chosen), where)
         )
@@ -61,8 +64,8 @@ def _chosen(context: JobContext) -> Backup:
         found = backups.load(statement.session, table.id)
         there = {r.name for r in retired(statement.session, table.id)}
         state = statement.committed.tables[table.id]
-        live = keeping.live_names(table, state.manifest)
-        filled = keeping.filled_names(statement.session, table, state)
+        live = backup_segments.live_names(table, state.manifest)
+        filled = table_backups.filled_names(statement.session, table, state)
     if name is not None:
         return backups.named(found, name, str(table.name))
     return restoring.best(context, [b for b in found if b.paths <= there | live], filled)
@@ -80,27 +83,30 @@ def _write_once(context: JobContext, wanted: Backup, where: exp.Expr | None) -> 
     keep = not context.dry_run
     with restoring.transaction(context, wanted, keep=keep, explicit=True) as begun:
         masks = begun.snapshot.tables[table.id].manifest.masks
-        shown, manifest = keeping.shown(table, journal.new_table_id(), wanted, masks)
+        shown, manifest = table_backups.shown(table, journal.new_table_id(), wanted, masks)
         return restoring.write(context, begun, restoring.Difference(wanted, shown, manifest, where))
 
 
 def vacuum(context: JobContext) -> JobReport:
     """Forget backups past their time, and drop the tables that nothing needs."""
     journal, table = context.database, context.table
-    expired = [*in_store.expire(context), *away.expire(context, DatabaseCarrier(journal, table))]
+    expired = [
+        *in_store.expire(context),
+        *offsite_backups.expire(context, DatabaseCarrier(journal, table)),
+    ]
     chosen = _due(context)
     details: Mapping[str, list[str]] = {"backups_forgotten": expired}
     if context.dry_run:
-        due = replacing.retired(journal, table.id, chosen, ignored=frozenset(expired))
+        due = segment_swap.retired(journal, table.id, chosen, ignored=frozenset(expired))
         planned = Volume(len(due), 0, sum(r.bytes for r in due))
         return in_store.vacuumed(context, planned, details, "rows")
-    reaped = replacing.reap(journal, table.id, chosen)
+    reaped = segment_swap.reap(journal, table.id, chosen)
     removed = Volume(len(reaped.removed), 0, reaped.bytes)
     told = {**details, "in_use": list(reaped.in_use)}
     return in_store.vacuumed(context, removed, told, "rows")
 
 
-def _due(context: JobContext) -> replacing.Chosen | None:
+def _due(context: JobContext) -> segment_swap.Chosen | None:
     """By age and by count, if either was given; else those whose grace has ended."""
     wanted = in_store.due(context)
     return None if wanted is None else lambda found: in_store.chosen(found, wanted)

@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext
-from gateway.procedures import hive
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import GRACE_US, Asked
-from journal.jobs.report import JobReport
-from journal.limits import Slo
-from journal.verification import Verification
+from gateway.procedures.procedures import hive
+from journal.model.errors import Code, PalimpsestError
+from journal.model.limits import Slo
+from journal.model.verification import Verification
+from journal.records.report import JobReport
 from spark_compaction import planner
+from spark_compaction.contract import GRACE_US, Asked
 
 if TYPE_CHECKING:
-    from journal.hive.journal import HiveJournal
+    from journal.stores.hive.journal import HiveJournal
 
 
 def journal_of(context: JobContext) -> HiveJournal:
@@ -28,7 +28,7 @@ def journal_of(context: JobContext) -> HiveJournal:
 
 def compact(context: JobContext) -> JobReport:
     """Work changes into the base; ``auto`` does it when the table's limits ask for it."""
-    from journal.hive.compaction import compact as compact_table
+    from spark_compaction.backends.hive.compaction import compact as compact_table
 
     mode, table, journal = context.text("mode") or "major", context.table, journal_of(context)
     if mode not in {"minor", "major", "auto"}:
@@ -54,14 +54,14 @@ def compact(context: JobContext) -> JobReport:
 
 def verified(context: JobContext) -> Verification:
     """What is wrong with a table's journal."""
-    from journal.hive.upkeep import HiveUpkeep
+    from journal.stores.hive.upkeep import HiveUpkeep
 
     return HiveUpkeep(journal_of(context)).verify(only={context.table.id})
 
 
 def retain(context: JobContext, now: datetime) -> JobReport:
     """Apply the table's policy at a moment."""
-    from journal.hive.retention import retain as retain_table
+    from spark_compaction.backends.hive.retention import retain as retain_table
 
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)

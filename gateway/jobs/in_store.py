@@ -12,12 +12,13 @@ from typing import Protocol, TypeVar
 
 from gateway.jobs.backup import expiry, report
 from gateway.jobs.context import JobContext
-from journal.jobs import backups, copies
-from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.carried import Carrier
-from journal.jobs.report import UNKNOWN, JobReport, Volume
-from journal.stores.duckdb import maintenance as rows_of
-from journal.version import Version, from_datetime
+from journal.model.version import Version, from_datetime
+from journal.records import backups
+from journal.records import maintenance as rows_of
+from journal.records.backups import Backup, BackupKind, Naming
+from journal.records.report import UNKNOWN, JobReport, Volume
+from spark_compaction.programs import copies
+from spark_compaction.programs.backup_transport import Carrier
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from gateway.jobs import away, in_store, restoring
+from gateway.jobs import in_store, offsite_backups, restoring
 from gateway.jobs.context import JobContext
 from gateway.jobs.in_spark import journal_of
-from journal.hive import cleaning, keeping
-from journal.hive.carrying import HiveCarrier
-from journal.jobs import backups
-from journal.jobs.backups import Backup, BackupKind, Naming
-from journal.jobs.report import UNKNOWN, JobReport, Volume
-from journal.stores.beside import retired as sql_retired
+from journal.records import backups
+from journal.records.backups import Backup, BackupKind, Naming
+from journal.records.report import UNKNOWN, JobReport, Volume
+from journal.stores.hive import backup_segments
+from journal.stores.hive.catalog_db import retired as sql_retired
+from spark_compaction.backends.hive import cleaning, partition_backups
+from spark_compaction.backends.hive.backup_transport import HiveCarrier
 
 _READ_MAX = timedelta(days=1)
 """How long a backup that is being restored is kept if the process ends meanwhile."""
@@ -31,8 +32,8 @@ def keeper(context: JobContext) -> in_store.Keeper:
     journal, table = journal_of(context), context.table
     return in_store.Keeper(
         HiveCarrier(journal, table),
-        lambda naming: keeping.make(journal, table, naming),
-        lambda naming: keeping.planned(journal, table, naming),
+        lambda naming: partition_backups.make(journal, table, naming),
+        lambda naming: partition_backups.planned(journal, table, naming),
         lambda: _reap(context, None),
     )
 
@@ -45,7 +46,7 @@ def _reap(context: JobContext, chosen: cleaning.Chosen | None) -> list[str]:
 
 def backup(context: JobContext) -> JobReport:
     """Give what the table consists of a name, or take the name away, or copy it elsewhere."""
-    report = away.backup(context, keeper(context))
+    report = offsite_backups.backup(context, keeper(context))
     if report.details["place"] is not None:
         return report
     return replace(report, inexact={"details.holds.bytes": UNKNOWN})
@@ -56,17 +57,17 @@ def restore(context: JobContext) -> JobReport:
     journal, table = journal_of(context), context.table
     where = restoring.condition(context)
     with ExitStack() as stack:
-        found = stack.enter_context(away.named(context, HiveCarrier(journal, table)))
+        found = stack.enter_context(offsite_backups.named(context, HiveCarrier(journal, table)))
         if found is None:
             chosen = _chosen(context)
             pin = _naming(context, backups.reading(context.job_id), context.moment + _READ_MAX)
             connection = stack.enter_context(journal.store.connection())
             given = (journal, connection, table, chosen, pin)
-            found = stack.enter_context(keeping.reading(*given))
+            found = stack.enter_context(partition_backups.reading(*given))
         trash = None
         if not context.dry_run:
             naming = _naming(context, f"trash-{context.job_id}", restoring.trash_expiry(context))
-            trash = keeping.make(journal, table, naming)
+            trash = partition_backups.make(journal, table, naming)
         rows = restoring.retried(context, partial(_write_once, context, found, where))
     trash = in_store.kept_trash(context, trash, rows)
     return restoring.report(context, found, rows, trash)
@@ -84,7 +85,7 @@ def _chosen(context: JobContext) -> Backup:
     if name is not None:
         return backups.named(found, name, str(table.name))
     _, committed = journal.look()
-    live = keeping.live_paths(committed.tables[table.id].manifest)
+    live = backup_segments.live_paths(committed.tables[table.id].manifest)
     with journal.catalog.reading() as reading:
         there = {r.path for r in sql_retired.load_retired(reading, table.id)}
     return restoring.best(context, [b for b in found if b.paths <= there | live], live)
@@ -94,7 +95,7 @@ def _write_once(context: JobContext, found: Backup, where: exp.Expr | None) -> i
     journal, table = journal_of(context), context.table
     with restoring.transaction(context, found, keep=not context.dry_run, explicit=True) as begun:
         masks = begun.snapshot.tables[table.id].manifest.masks
-        shown, manifest = keeping.shown(table, journal.new_table_id(), found, masks)
+        shown, manifest = partition_backups.shown(table, journal.new_table_id(), found, masks)
         return restoring.write(context, begun, restoring.Difference(found, shown, manifest, where))
 
 
@@ -107,7 +108,7 @@ def vacuum(context: JobContext) -> JobReport:
     wanted = in_store.due(context)
     chosen = None if wanted is None else lambda found: in_store.chosen(found, wanted)
     carrier = HiveCarrier(journal, context.table)
-    expired = [*in_store.expire(context), *away.expire(context, carrier)]
+    expired = [*in_store.expire(context), *offsite_backups.expire(context, carrier)]
     if context.dry_run:
         ignored = frozenset(expired)
         due = cleaning.droppable(journal, context.table.id, chosen, ignored)

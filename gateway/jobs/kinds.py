@@ -10,7 +10,7 @@ from importlib import import_module
 
 from gateway.jobs import known
 from gateway.jobs.context import JobKind
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 
 def find(name: str) -> JobKind:

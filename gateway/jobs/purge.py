@@ -12,15 +12,15 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
-from gateway.procedures import committed_now
-from journal.jobs.report import JobReport, Work
+from gateway.procedures.procedures import committed_now
+from journal.records.report import JobReport, Work
 
 if TYPE_CHECKING:
     from journal.erasure.requests import Request
 
 
 def _run(context: JobContext) -> JobReport:
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
     from journal.erasure.requests import State
 
     concerned = _concerned(context)
@@ -52,9 +52,9 @@ def _run(context: JobContext) -> JobReport:
 
 def _concerned(context: JobContext) -> list[Request]:
     """The requests that wait for this table, or for one that was dropped: these wait for any."""
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
+    from journal.erasure.erasure_spec import requests
     from journal.erasure.requests import State
-    from journal.erasure.wanted import requests
 
     waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
     there = {t.id for t in committed_now(context.session.journal).catalog.tables()}
@@ -69,7 +69,7 @@ def _concerned(context: JobContext) -> list[Request]:
 
 def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
 
     plan = eraser_of(context.session).planned
     tables = sorted({t.table_id for r in concerned for t in r.targets if t.lists})

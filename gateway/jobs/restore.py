@@ -19,21 +19,22 @@ from gateway.jobs import archiving, restoring
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.backup import make
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.handing_out import Sides, hand_out
-from journal.erasure.late import check_searched
-from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, copies, retired
-from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import Engine
-from journal.jobs.report import JobReport
-from journal.jobs.swap import settled_version
-from journal.schema import Table
-from journal.segment import Manifest
-from journal.staging import scratch_folder
-from journal.stores.duckdb import maintenance as rows_of
-from journal.transaction import Transaction
-from spark_compaction.differences import States, differing
-from spark_compaction.local import LocalEngine
+from gateway.jobs.distributed_restore import Sides, hand_out
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Manifest
+from journal.records import backups, retired
+from journal.records import maintenance as rows_of
+from journal.records.backups import Backup, BackupKind
+from journal.records.report import JobReport
+from journal.stores.embedded.scratch_folders import scratch_folder
+from journal.transactions.transaction import Transaction
+from spark_compaction.contract import Engine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure.deferred_search import check_searched
+from spark_compaction.programs import copies
+from spark_compaction.programs.differences import States, differing
+from spark_compaction.programs.swap import settled_version
 from spark_compaction.runner import staged_folders
 
 
@@ -41,7 +42,7 @@ def _run(context: JobContext) -> JobReport:
     where, source = restoring.condition(context), context.text("from")
     if archiving.is_asked(context):
         with archiving.gathered(context) as archive:
-            backups.files_there(context.journal, archive)
+            context.journal.checker.check(archive.segments)
             return _restored(context, archive, where)
     backup = (
         _chosen(context)
@@ -49,7 +50,7 @@ def _run(context: JobContext) -> JobReport:
         else restoring.found_elsewhere(context, source, copies.WAREHOUSE)
     )
     if backup.place is None:
-        backups.files_there(context.journal, backup)
+        context.journal.checker.check(backup.segments)
         return _restored(context, backup, where)
     check_searched(context.journal, backup)
     with copies.brought(context.journal, backup, context.table, context.progress) as here:

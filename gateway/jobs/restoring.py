@@ -13,22 +13,23 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from gateway.conditions import read_condition
 from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
-from gateway.running import Asked
-from journal.duration import Duration, Unit
-from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, copies
-from journal.jobs.backups import Backup
-from journal.jobs.report import JobReport, Volume
-from journal.relations import ident
-from journal.schema import Table
-from journal.segment import Manifest
-from journal.transaction import Transaction
-from journal.transaction_rows import Author
+from gateway.procedures.conditions import read_condition
+from gateway.session.request import Asked
+from journal.model.duration import Duration, Unit
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Manifest
+from journal.records import backups
+from journal.records.backups import Backup
+from journal.records.report import JobReport, Volume
+from journal.sql.relations import ident
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
 from rewriter.statement import Restore, Source
 from rewriter.syntax.parsing import Parsed
+from spark_compaction.programs import copies
 
 _TRASH = Duration(30, Unit.DAYS)
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from gateway.jobs import archiving, away, in_spark
+from gateway.jobs import archiving, in_spark, offsite_backups
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
-from journal.jobs.backups import Backup
-from journal.jobs.contract import GRACE_US, Asked
-from journal.jobs.report import JobReport
+from journal.records.backups import Backup
+from journal.records.report import JobReport
+from spark_compaction.contract import GRACE_US, Asked
 
 
 def _run(context: JobContext) -> JobReport:
-    from spark_compaction.retention import Retention
+    from spark_compaction.programs.retention import Retention
 
     job = Retention(_moment(context))
     report = run_segments(
@@ -42,20 +42,20 @@ def _moved(
 
 def _run_on_database(context: JobContext) -> JobReport:
     from gateway.jobs.in_database import keeper
-    from journal.database.retention import retain
+    from spark_compaction.backends.postgres.retention import retain
 
     grace_us = context.grace_us(GRACE_US)
     asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
     report = retain(context.database, asked, now, context.session.user)
-    return _moved(context, report, partial(away.move_archive, context, keeper(context)))
+    return _moved(context, report, partial(offsite_backups.move_archive, context, keeper(context)))
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
     from gateway.jobs.kept_in_spark import keeper
 
     report = in_spark.retain(context, _moment(context) or context.moment)
-    return _moved(context, report, partial(away.move_archive, context, keeper(context)))
+    return _moved(context, report, partial(offsite_backups.move_archive, context, keeper(context)))
 
 
 def _moment(context: JobContext) -> datetime | None:

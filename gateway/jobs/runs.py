@@ -20,25 +20,25 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import kinds
-from gateway.jobs.alone import Alone, alone_on, one_of
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
-from gateway.jobs.interrupted import name_of, note_interrupted
-from journal.errors import Code, PalimpsestError
-from journal.failures import coded
-from journal.jobs.contract import Engine, Progress, silent
-from journal.jobs.report import JobReport
-from journal.policy import policy_of
-from journal.protocol import OpenJournal
-from journal.schema import Table
-from journal.stores.base import StoreSession
-from journal.stores.duckdb import maintenance as rows_of
-from journal.stores.elsewhere import shown_place
-from journal.version import to_datetime
+from gateway.jobs.job_locks import Alone, alone_on, one_of
+from gateway.jobs.orphaned_runs import name_of, note_interrupted
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import coded
+from journal.model.places import shown_place
+from journal.model.policy import policy_of
+from journal.model.schema import Table
+from journal.model.store_session import StoreSession
+from journal.model.version import to_datetime
+from journal.records import maintenance as rows_of
+from journal.records.report import JobReport
+from journal.transactions.protocol import OpenJournal
+from spark_compaction.contract import Engine, Progress, silent
 
 if TYPE_CHECKING:
-    from gateway.session import Session
+    from gateway.session.session import Session
 
 ATTEMPTS_MAX = 3
 """How often a table is tried in runs over all tables, unless its policy says otherwise."""

@@ -16,21 +16,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateway.erasers import eraser_of
 from gateway.jobs.cron import trigger_of
-from gateway.jobs.overdue import overdue
-from gateway.procedures import committed_now
-from journal.errors import PalimpsestError
-from journal.holds import active
-from journal.jobs import backups
-from journal.limits import Slo
-from journal.policy import policy_of
-from journal.protocol import OpenJournal
-from journal.schema import Table
-from journal.version import Version, from_datetime
+from gateway.jobs.expired_segments import overdue
+from gateway.procedures.erasers import eraser_of
+from gateway.procedures.procedures import committed_now
+from journal.erasure.holds import active
+from journal.model.errors import PalimpsestError
+from journal.model.limits import Slo
+from journal.model.policy import policy_of
+from journal.model.schema import Table
+from journal.model.version import Version, from_datetime
+from journal.records import backups
+from journal.transactions.protocol import OpenJournal
 
 if TYPE_CHECKING:
-    from gateway.session import Session
+    from gateway.session.session import Session
     from journal.erasure.requests import Request
 
 _LOG = logging.getLogger("palimpsest.scheduler")
@@ -97,7 +97,7 @@ def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Plan
 
 def triggered(session: Session, last: LastRuns) -> list[Due]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
-    from journal.erasure.wanted import requests
+    from journal.erasure.erasure_spec import requests
     from spark_compaction import planner
 
     journal = eraser_of(session).journal

@@ -18,18 +18,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import known
-from gateway.jobs.alone import alone_on
 from gateway.jobs.cron import trigger_of
+from gateway.jobs.job_locks import alone_on
 from gateway.jobs.runs import Request, Run, last_runs, run_all
 from gateway.jobs.schedule import Due, LastRuns, Planned, planned, triggered
-from gateway.procedures import committed_now
-from journal.errors import Code, PalimpsestError
-from journal.failures import failures
-from journal.schema import Table
-from journal.version import to_datetime
+from gateway.procedures.procedures import committed_now
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
+from journal.model.schema import Table
+from journal.model.version import to_datetime
 
 if TYPE_CHECKING:
-    from gateway.session import Session
+    from gateway.session.session import Session
 
 _LOG = logging.getLogger("palimpsest.scheduler")
 CHECK_S = 60

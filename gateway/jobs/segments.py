@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gateway.jobs.context import JobContext
-from journal.jobs import backups
-from journal.jobs.backups import Backup, BackupKind
-from journal.jobs.contract import GRACE_US, Job
-from journal.jobs.report import JobReport
-from journal.jobs.swap import Check
-from journal.segment import Segment
-from journal.state import JournalState
-from journal.version import Version
+from journal.model.segment import Segment
+from journal.model.version import Version
+from journal.records import backups
+from journal.records.backups import Backup, BackupKind
+from journal.records.report import JobReport
+from journal.transactions.state import JournalState
+from spark_compaction.contract import GRACE_US, Job
+from spark_compaction.programs.swap import Check
 
 
 def run_segments(

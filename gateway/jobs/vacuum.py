@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable
 
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
-from journal.errors import PalimpsestError
-from journal.jobs import backups, copies, retired
-from journal.jobs.backups import Backup
-from journal.jobs.report import JobReport, Volume
-from journal.jobs.retired import RetiredSegment
-from journal.jobs.turns import job_turn
-from journal.stores.duckdb import catalog as duckdb_catalog
-from journal.version import from_datetime
+from journal.model.errors import PalimpsestError
+from journal.model.version import from_datetime
+from journal.records import backups, retired
+from journal.records.backups import Backup
+from journal.records.report import JobReport, Volume
+from journal.records.retired import RetiredSegment
+from journal.stores.embedded import catalog_tables as duckdb_catalog
+from journal.stores.embedded import retired_files
+from journal.stores.embedded.table_lock import job_turn
+from spark_compaction.programs import copies
 
 Chosen = Callable[[RetiredSegment], bool]
 
@@ -47,7 +49,7 @@ def _run(context: JobContext) -> JobReport:
         return _report(context, planned, details)
     gone = _cleared(context, copied)
     details["backups_forgotten"] = list(dict.fromkeys([*(b.name for b in expired), *gone]))
-    reaped = retired.reap(journal, journal.clock.now(), table_id, chosen)
+    reaped = retired_files.reap(journal, journal.clock.now(), table_id, chosen)
     with journal.exclusive_session() as session:
         known = duckdb_catalog.listed_paths(session) | retired.paths(session)
         backups.prune(session, known)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gateway.jobs import away, in_spark
+from gateway.jobs import in_spark, offsite_backups
 from gateway.jobs.context import JobContext, JobKind
 from gateway.wording import counted
-from journal.dangling import told
-from journal.embedded.verification import verify
-from journal.errors import Code, PalimpsestError
-from journal.jobs import backups, copies
-from journal.jobs.report import JobReport, Volume
-from journal.verification import Verification
+from journal.model.errors import Code, PalimpsestError
+from journal.model.verification import Verification
+from journal.records import backups
+from journal.records.report import JobReport, Volume
+from journal.stores.embedded.verification import verify
+from journal.transactions.orphaned_rows import told
+from spark_compaction.programs import copies
 
 
 def _run(context: JobContext) -> JobReport:
@@ -38,11 +39,11 @@ def _verify_copies(context: JobContext) -> None:
 
 def _run_on_database(context: JobContext) -> JobReport:
     from gateway.jobs.in_database import keeper
-    from journal.database.verification import verify as verify_database
+    from journal.stores.postgres.verification import verify as verify_database
 
     found = verify_database(context.database, only={context.table.id})
     if context.flag("copies") and not found.problems:
-        away.verify(context, keeper(context).carrier)
+        offsite_backups.verify(context, keeper(context).carrier)
     return _report(context, found)
 
 
@@ -51,7 +52,7 @@ def _run_on_hive(context: JobContext) -> JobReport:
 
     found = in_spark.verified(context)
     if context.flag("copies") and not found.problems:
-        away.verify(context, keeper(context).carrier)
+        offsite_backups.verify(context, keeper(context).carrier)
     return _report(context, found)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.typed_names import table_name
-from journal.schema import CatalogSnapshot, Relation, Table, View, fold
+from gateway.session.typed_names import table_name
+from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "

@@ -9,8 +9,8 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, export_rows, import_file
 from gateway.wording import counted
-from journal.errors import Code, PalimpsestError
-from journal.stores.elsewhere import fetched, written
+from journal.files.object_storage import fetched, written
+from journal.model.errors import Code, PalimpsestError
 
 _USAGE = r"\copy TABLE FROM 'file.csv' [CREATE [KEY (a, b)]]  or  \copy TABLE|(QUERY) TO 'file.csv'"
 _FORM = re.compile(

@@ -6,11 +6,11 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 
 from gateway.dbapi.connection import Connection
+from gateway.session.typed_names import table_name
 from gateway.shell.result import Column, Result, Row
-from gateway.typed_names import table_name
 from gateway.wording import counted
-from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
-from journal.schema import Column as TableColumn
+from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from journal.model.schema import Column as TableColumn
 
 
 def catalog_of(connection: Connection) -> CatalogSnapshot:

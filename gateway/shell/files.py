@@ -13,18 +13,18 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from gateway import typed_names
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
-from gateway.results import Outcome
+from gateway.session import typed_names
+from gateway.session.results import Outcome
 from gateway.shell.formats import FORMATS
 from gateway.shell.result import Result
 from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.schema import Table, TableName, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, TableName, fold
+from journal.stores.embedded.journal import Journal
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import parse
 

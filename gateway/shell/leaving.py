@@ -13,11 +13,11 @@ from pathlib import Path
 from sqlglot import exp
 
 from gateway.dbapi.connection import Connection
-from gateway.procedures import embedded
+from gateway.procedures.procedures import embedded
 from gateway.shell.files import export_rows, import_file, run, table_name
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
-from journal.schema import Table, TableName
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, TableName
+from journal.sql.relations import ident
 
 HISTORY_SUFFIX = "_history"
 

@@ -9,8 +9,8 @@ from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.running import Asked
-from rewriter.preview import Preview, PreviewStep, of_plan, parse_one
+from gateway.session.request import Asked
+from rewriter.preview.preview import Preview, PreviewStep, of_plan, parse_one
 from rewriter.statement import SessionStatement
 
 if TYPE_CHECKING:

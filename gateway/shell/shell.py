@@ -15,14 +15,14 @@ from typing import TextIO
 from gateway import errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
-from gateway.shell.complaint import complaint
 from gateway.shell.formats import write
 from gateway.shell.options import Options, WrongOption
+from gateway.shell.render_error import complaint
 from gateway.shell.result import Result
 from gateway.shell.running import cancellable
 from gateway.shell.splitting import Piece, split
 from gateway.shell.table import screen_width, style_for
-from journal.failures import file_error
+from journal.model.failures import file_error
 
 
 class Leave(Exception):

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql.base import PGIdentifierPreparer
 from sqlalchemy.sql import compiler
 
 from gateway.sqlalchemy_dialect.types import Nested
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 _NUMERIC_PRECISION, _NUMERIC_SCALE = 38, 10
 _FLOAT_BITS_SINGLE = 24

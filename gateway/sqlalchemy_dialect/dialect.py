@@ -23,9 +23,9 @@ from gateway.sqlalchemy_dialect.ddl import (
     PalimpsestTypeCompiler,
 )
 from gateway.sqlalchemy_dialect.types import COLSPECS, reflected
-from journal.errors import Code
-from journal.schema import CatalogSnapshot, Relation, Table, TableName, View
-from journal.scratch import Scratch
+from journal.files.scratch import Scratch
+from journal.model.errors import Code
+from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View
 
 _KEEP_REFERENCES = frozenset({"postgresql"})
 _OURS = frozenset({"user", "application"})

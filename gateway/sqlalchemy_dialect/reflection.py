@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected
-from journal.schema import CatalogSnapshot, Column, Table, View, fold
+from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
 from rewriter.definitions.descriptions import generation
 
 

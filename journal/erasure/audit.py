@@ -18,9 +18,9 @@ from typing import Any
 from journal.erasure.requests import Outcome, Request, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
-from journal.stores import erasure_rows as rows_of
-from journal.stores.base import StoreSession
-from journal.stores.erasure_rows import AuditRow
+from journal.model.store_session import StoreSession
+from journal.records import erasure_rows as rows_of
+from journal.records.erasure_rows import AuditRow
 
 _FIRST = "0" * 64
 

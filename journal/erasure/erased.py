@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from journal.erasure.requests import Request
-from journal.errors import PalimpsestError
-from journal.jobs.report import JobReport
+from journal.model.errors import PalimpsestError
+from journal.records.report import JobReport
 
 
 @dataclass(slots=True)

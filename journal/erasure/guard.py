@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from journal.erasure.descriptor import PROPERTY, descriptor_of
-from journal.erasure.fence import P_NOW, P_SECRET, Fence
-from journal.errors import Code, PalimpsestError
-from journal.plan import PutRelation, Query
-from journal.relations import Reader, column, version_type, version_value
-from journal.relations_flat import is_flat
-from journal.schema import Table
-from journal.segment import Fields
-from journal.sql import relation
-from journal.state import JournalState
-from journal.stores import erasure_rows as rows_of
-from journal.stores.base import StoreSession
-from journal.transaction import Transaction
-from journal.version import Version
+from journal.identity.descriptor import PROPERTY, descriptor_of
+from journal.identity.suppression_list import P_NOW, P_SECRET, Fence
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import PutRelation, Query
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.model.store_session import StoreSession
+from journal.model.version import Version
+from journal.records import erasure_rows as rows_of
+from journal.sql.relations import Reader, column, version_type, version_value
+from journal.sql.relations_flat import is_flat
+from journal.sql.sql import relation
+from journal.transactions.state import JournalState
+from journal.transactions.transaction import Transaction
 
 if TYPE_CHECKING:
     from journal.erasure.seam import ErasureJournal

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.descriptor import Identity, is_in
-from journal.erasure.identifiers import normal, numbers_of, texts_of
-from journal.erasure.paths import leaf_type, values_sql
-from journal.erasure.wanted import Subjects
-from journal.plan import Query
-from journal.relations import column, ident
-from journal.schema import Table
-from journal.segment import Fields
-from journal.stores.base import StoreSession
-from journal.stores.duckdb import layout
+from journal.erasure.erasure_spec import Subjects
+from journal.identity.descriptor import Identity, is_in
+from journal.identity.identifiers import normal, numbers_of, texts_of
+from journal.identity.paths import leaf_type, values_sql
+from journal.local_engine import layout
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.model.store_session import StoreSession
+from journal.sql.relations import column, ident
 
 _SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _BIGINT_LETTERS = len(str(-(2**63)))

@@ -19,7 +19,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 _MAGIC = b"PALACCESS1\n"
 _LENGTH = struct.Struct("<I")

@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from journal.dangling import told
-from journal.errors import Code, PalimpsestError
-from journal.stores.erasure_rows import ErasureRow
-from journal.version import Version, to_datetime
+from journal.model.errors import Code, PalimpsestError
+from journal.model.version import Version, to_datetime
+from journal.records.erasure_rows import ErasureRow
+from journal.transactions.orphaned_rows import told
 
 
 class State(StrEnum):

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import TableName, fold
-from journal.stores import catalog_format as rows_of
-from journal.stores.base import StoreSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import TableName, fold
+from journal.model.store_session import StoreSession
+from journal.records import catalog_format as rows_of
 
 _KEY = "erasure_scope"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from journal.protocol import OpenJournal
-from journal.stores.base import StoreSession
+from journal.model.store_session import StoreSession
+from journal.transactions.protocol import OpenJournal
 
 
 class ErasureJournal(OpenJournal, Protocol):

@@ -12,10 +12,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from journal.errors import Code, PalimpsestError
-from journal.stores import erasure_rows as rows_of
-from journal.stores.base import StoreSession
-from journal.stores.duckdb import maintenance as holds_of
+from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import StoreSession
+from journal.records import erasure_rows as rows_of
+from journal.records import maintenance as holds_of
 
 if TYPE_CHECKING:
     from journal.erasure.seam import ErasureJournal

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.fence import (
+from journal.erasure.erasure_spec import Subjects
+from journal.identity.identifiers import numbers_of, texts_of
+from journal.identity.suppression_list import (
     KEY_KIND,
     P_SECRET,
     PRESENT_KIND,
@@ -22,12 +24,10 @@ from journal.erasure.fence import (
     kind_of_type,
     suppress_query,
 )
-from journal.erasure.identifiers import numbers_of, texts_of
-from journal.erasure.wanted import Subjects
-from journal.relations import column
-from journal.schema import Table
-from journal.stores.base import StoreSession
-from journal.version import Version
+from journal.model.schema import Table
+from journal.model.store_session import StoreSession
+from journal.model.version import Version
+from journal.sql.relations import column
 
 _SHOWN = "erased_values"
 

@@ -1,1 +1,1 @@
-"""One adapter per kind of store behind the protocols of ``journal.stores.base``."""
+"""One adapter per kind of store behind ``journal.transactions.protocol``."""

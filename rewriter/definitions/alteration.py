@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal import bytea, dialects
-from journal.errors import Code, PalimpsestError
-from journal.relations import column
-from journal.schema import Column, Table, Unique, fold
-from journal.sql import cast
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, Unique, fold
+from journal.sql import bytea, dialects
+from journal.sql.relations import column
+from journal.sql.sql import cast
 from rewriter.definitions.definition import Draft, canonical, constant, type_text
 from rewriter.definitions.generated import check_free
 from rewriter.definitions.policies import changed_properties

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import Column, Table
-from journal.sql import cast, expression
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table
+from journal.sql.sql import cast, expression
 
 
 def generated_value(table: Table, stored: Column, value: Callable[[str], exp.Expr]) -> exp.Expr:

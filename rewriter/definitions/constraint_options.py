@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from rewriter.names import position_of
 
 _PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal import bytea, dialects
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
-from journal.schema import (
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import (
     ROW_ID,
     Check,
     Column,
@@ -24,9 +22,11 @@ from journal.schema import (
     Unique,
     fold,
 )
+from journal.sql import bytea, dialects
+from journal.sql.relations import ident
 from rewriter.definitions.constraint_options import check_key_options
+from rewriter.definitions.generated_columns import computed, identity, is_identity
 from rewriter.definitions.key_types import check_key_types
-from rewriter.definitions.made import computed, identity, is_identity
 from rewriter.definitions.row_columns import own_parts, with_fields
 from rewriter.names import VERSION, position_of
 

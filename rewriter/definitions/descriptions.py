@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from journal import dialects
-from journal.relations import ident
-from journal.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
-from journal.sql import expression
+from journal.model.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
+from journal.sql import dialects
+from journal.sql.relations import ident
+from journal.sql.sql import expression
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')

@@ -12,9 +12,9 @@ from itertools import count
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import CatalogSnapshot, ForeignKey, Table, TableName, fold
-from journal.sql import data_type
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot, ForeignKey, Table, TableName, fold
+from journal.sql.sql import data_type
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import Draft, WantedKey
 from rewriter.definitions.descriptions import shown_type

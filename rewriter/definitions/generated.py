@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
-from journal.schema import Column, fold
-from journal.sql import cast, expression
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, fold
+from journal.sql.relations import ident
+from journal.sql.sql import cast, expression
 from rewriter.context import Describe
 from rewriter.definitions.computed import reads
 from rewriter.definitions.definition import Draft, canonical, type_text

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import Column
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column
 from rewriter.names import position_of
 
 _NEVER = (exp.DType.INTERVAL,)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal import dialects
-from journal.errors import Code, PalimpsestError
-from journal.plan import Guard, Kind, Query, StatementPlan, Step
-from journal.relations import ident
-from journal.schema import Table, TableName, View, fold
-from journal.sql import cast, expression
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Guard, Kind, Query, StatementPlan, Step
+from journal.model.schema import Table, TableName, View, fold
+from journal.sql import dialects
+from journal.sql.relations import ident
+from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
 

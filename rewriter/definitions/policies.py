@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.dependents import dependents_of
-from journal.erasure.descriptor import descriptor_of
-from journal.errors import Code, PalimpsestError
-from journal.limits import Slo
-from journal.plan import STORE_SCHEMA, Guard, Query
-from journal.policy import check_policy, is_policy, placed, policy_of
-from journal.relations import column, ident
-from journal.relations_flat import ALLOW, REFUSE, STALE_WRITES
-from journal.schema import Column, Table, fold
+from journal.identity.descriptor import descriptor_of
+from journal.model.dependents import dependents_of
+from journal.model.errors import Code, PalimpsestError
+from journal.model.limits import Slo
+from journal.model.plan import STORE_SCHEMA, Guard, Query
+from journal.model.policy import check_policy, is_policy, placed, policy_of
+from journal.model.schema import Column, Table, fold
+from journal.sql.relations import column, ident
+from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from rewriter.context import RewriteContext
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
 from rewriter.syntax.properties import EVERYTHING

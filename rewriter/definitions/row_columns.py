@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from journal.schema import TableName, fold
+from journal.model.schema import TableName, fold
 
 
 def own_parts(used: exp.Column, table: TableName, known: Collection[str]) -> list[str] | None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
-from journal.version import VersionType
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
+from journal.model.version import VersionType
 from rewriter.names import position_of
 
 JOURNAL_OPTIONS = (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import TableName
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import TableName
 from rewriter.context import RewriteContext
 from rewriter.names import is_among_own, position_of
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.plan import STORE_SCHEMA
-from journal.relations import (
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import Table, fold
+from journal.model.segment import Tier
+from journal.model.version import VersionType
+from journal.sql.relations import (
     Output,
     Reader,
     business_outputs,
@@ -21,10 +24,7 @@ from journal.relations import (
     version_type,
     version_value,
 )
-from journal.schema import Table, fold
-from journal.segment import Tier
-from journal.sql import cast
-from journal.version import VersionType
+from journal.sql.sql import cast
 from rewriter.reading.time_travel import Span
 
 _START, _END = "_from", "_until"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
-from journal.erasure.descriptor import filtered_of
-from journal.schema import Table, fold
-from journal.trees import copied
+from journal.identity.descriptor import filtered_of
+from journal.model.schema import Table, fold
+from journal.model.trees import copied
 from rewriter.definitions.table_options import PARTITIONED
 
 Keys = dict[str, exp.Expr]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.relations import Reader, business_outputs, column, ident
-from journal.schema import Table, fold
-from journal.sql import named
+from journal.model.schema import Table, fold
+from journal.sql.relations import Reader, business_outputs, column, ident
+from journal.sql.sql import named
 from rewriter.context import RewriteContext
 from rewriter.names import INTERNAL
 from rewriter.reading.linear_queries import LinearQuery, Partial, linear_query

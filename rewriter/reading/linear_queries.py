@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.relations import Reader
-from journal.schema import Column, Table, fold
-from journal.segment import Tier
+from journal.model.schema import Column, Table, fold
+from journal.model.segment import Tier
+from journal.sql.relations import Reader
 from rewriter.context import RewriteContext
 from rewriter.names import is_cte, table_name
 from rewriter.reading.key_lookup import pinned_keys

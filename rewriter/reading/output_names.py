@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from journal.schema import Table, View, fold
+from journal.model.schema import Table, View, fold
 from rewriter.context import RewriteContext
 from rewriter.names import table_name
 

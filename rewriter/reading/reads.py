@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal import dialects
-from journal.errors import Code, PalimpsestError
-from journal.plan import (
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import (
     P_FILES,
     P_SNAPSHOT,
     P_TIME,
@@ -27,10 +26,11 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
-from journal.relations import Output, Reader, business_outputs, ident, version_value
-from journal.schema import CatalogSnapshot, Table, TableName, View, fold
-from journal.segment import Tier
-from journal.trees import Nodes
+from journal.model.schema import CatalogSnapshot, Table, TableName, View, fold
+from journal.model.segment import Tier
+from journal.model.trees import Nodes
+from journal.sql import dialects
+from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
 from rewriter.context import RewriteContext, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name

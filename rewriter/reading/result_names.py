@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.trees import Nodes
+from journal.model.trees import Nodes
 from rewriter.reading.spelling import spelled
 from rewriter.users import OF_SESSION
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
-from journal.schema import Table, fold
-from journal.trees import Nodes
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, fold
+from journal.model.trees import Nodes
+from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.names import INTERNAL, is_cte, is_database, position_of, table_name
 

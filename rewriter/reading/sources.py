@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.trees import Nodes
+from journal.model.errors import Code, PalimpsestError
+from journal.model.trees import Nodes
 from rewriter.functions import check_function, check_table_function
 from rewriter.names import position_of
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.plan import P_SNAPSHOT, STORE_SCHEMA
-from journal.relations import column, ident
-from journal.schema import TableName
+from journal.model.plan import P_SNAPSHOT, STORE_SCHEMA
+from journal.model.schema import TableName
+from journal.sql.relations import column, ident
 from rewriter.names import missing_relation
 
 SUPPLIED = {

@@ -18,9 +18,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal.errors import Code, PalimpsestError, Position
-from journal.plan import Edge, PointRequest, Query
-from journal.schema import CatalogSnapshot, Relation, Table, View
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.plan import Edge, PointRequest, Query
+from journal.model.schema import CatalogSnapshot, Relation, Table, View
 from rewriter.functions import check_functions
 from rewriter.names import position_of
 

@@ -12,15 +12,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.distribution import with_distribution
-from journal.erasure.descriptor import with_descriptors
-from journal.errors import Code, PalimpsestError
-from journal.partitioning import with_partitioning
-from journal.plan import Append, Change, Guard, Kind, PutRelation, Query, Stage, StatementPlan, Step
-from journal.relations import Output, column
-from journal.relations_flat import is_flat
-from journal.schema import ForeignKey, Reference, Table, TableName, Unique, View
-from journal.sql import cast
+from journal.identity.descriptor import with_descriptors
+from journal.model.distribution import with_distribution
+from journal.model.errors import Code, PalimpsestError
+from journal.model.partitioning import with_partitioning
+from journal.model.plan import (
+    Append,
+    Change,
+    Guard,
+    Kind,
+    PutRelation,
+    Query,
+    Stage,
+    StatementPlan,
+    Step,
+)
+from journal.model.schema import ForeignKey, Reference, Table, TableName, Unique, View
+from journal.sql.relations import Output, column
+from journal.sql.relations_flat import is_flat
+from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
 from rewriter.definitions.computed import reads as reads_of

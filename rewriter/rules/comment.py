@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Change, PutRelation, StatementPlan
-from journal.schema import Relation, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Change, PutRelation, StatementPlan
+from journal.model.schema import Relation, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.names import find_relation, find_table, position_of, table_name

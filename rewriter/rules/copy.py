@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Export, Kind, Query, Stage, StatementPlan
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Export, Kind, Query, Stage, StatementPlan
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
 from rewriter.parts import WRITERS, rewrite_parts

@@ -12,11 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal.distribution import with_distribution
-from journal.erasure.descriptor import with_descriptors
-from journal.errors import Code, PalimpsestError
-from journal.partitioning import with_partitioning
-from journal.plan import (
+from journal.identity.descriptor import with_descriptors
+from journal.model.distribution import with_distribution
+from journal.model.errors import Code, PalimpsestError
+from journal.model.partitioning import with_partitioning
+from journal.model.plan import (
     Change,
     Count,
     DropRelation,
@@ -28,9 +28,9 @@ from journal.plan import (
     StatementPlan,
     Step,
 )
-from journal.policy import placed
-from journal.relations import column, ident
-from journal.schema import ROW_ID, Column, Relation, Table, fold
+from journal.model.policy import placed
+from journal.model.schema import ROW_ID, Column, Relation, Table, fold
+from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import LIKE_PARTS, Draft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
-from journal.schema import TableName, View, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
+from journal.model.schema import TableName, View, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan

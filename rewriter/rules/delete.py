@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query, Stage, StatementPlan
-from journal.schema import fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query, Stage, StatementPlan
+from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.names import find_table, position_of
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.reads import Reads
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
-from rewriter.writing.chosen import chosen_rows, source_joins, sources_of
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import Result
+from rewriter.writing.statement_part import Part, Written, finish, fuse, plan_of
 from rewriter.writing.target import Target
-from rewriter.writing.written import Part, Written, finish, fuse, plan_of
+from rewriter.writing.target_rows import chosen_rows, source_joins, sources_of
 
 
 def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query, Stage, Step
-from journal.schema import Table
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query, Stage, Step
+from journal.model.schema import Table
 from rewriter.names import find_table, position_of
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import Result
+from rewriter.writing.statement_part import Part, Written, finish, fuse, settled, staged
 from rewriter.writing.target import Target, distinct_columns
 from rewriter.writing.upsert import wanted_upsert
 from rewriter.writing.upserting import upserted
-from rewriter.writing.written import Part, Written, finish, fuse, settled, staged
 
 _BOUNDED_ROWS = 100
 

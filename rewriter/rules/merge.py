@@ -10,19 +10,19 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Guard, Number, Query, Stage, Step
-from journal.relations import column, ident
-from journal.schema import ROW_ID, Column
-from journal.sql import all_of, cast, limited, named, relation, select
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Guard, Number, Query, Stage, Step
+from journal.model.schema import ROW_ID, Column
+from journal.sql.relations import column, ident
+from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.names import VERSION, find_table, position_of
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.merge_actions import Action, Actions, read_actions
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ACTION, Result
+from rewriter.writing.statement_part import Part, Written, finish, staged
 from rewriter.writing.target import Target
-from rewriter.writing.written import Part, Written, finish, staged
 
 _CLAUSE = "_palimpsest_clause"
 _CHOSEN = "_palimpsest_chosen"

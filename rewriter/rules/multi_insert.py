@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query, Stage, Step
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query, Stage, Step
 from rewriter.names import position_of
 from rewriter.reading.reads import Reads
-from rewriter.writing.written import Part, staged
+from rewriter.writing.statement_part import Part, staged
 
 
 def branches_of(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
-from journal.relations import Reader, column, ident
-from journal.schema import Column, Table
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
+from journal.model.schema import Column, Table
+from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
 from rewriter.names import VERSION, find_table, position_of
 from rewriter.reading.history import Past

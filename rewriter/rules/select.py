@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.plan import Fetch, Kind, Query, Stage, StatementPlan, Step
+from journal.model.plan import Fetch, Kind, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
 from rewriter.reading.pivots import source_query
 from rewriter.reading.reads import Reads

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal import policy
-from journal.errors import Code, PalimpsestError
-from journal.plan import Fetch, Kind, Query, StatementPlan
-from journal.relations import column, ident
-from journal.schema import Relation, Table, View, fold
+from journal.model import policy
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Fetch, Kind, Query, StatementPlan
+from journal.model.schema import Relation, Table, View, fold
+from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import create_table, create_view, described
 from rewriter.definitions.new_relations import wrong_kind

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Change, Guard, Kind, PutRelation, StatementPlan, Step
-from journal.relations import column
-from journal.schema import ForeignKey, Reference, Table
-from journal.segment import Tier
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Change, Guard, Kind, PutRelation, StatementPlan, Step
+from journal.model.schema import ForeignKey, Reference, Table
+from journal.model.segment import Tier
+from journal.sql.relations import column
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import check_journal_name, exists_already, new_name
 from rewriter.names import position_of

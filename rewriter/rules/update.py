@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query, Stage
-from rewriter.allowed import check_some
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query, Stage
+from rewriter.checks.allowed import check_some
 from rewriter.names import find_table, position_of
 from rewriter.reading.key_lookup import is_constant, keys_in
 from rewriter.reading.reads import Reads
 from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
-from rewriter.writing.chosen import chosen_rows, sources_of
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import Result
+from rewriter.writing.statement_part import Part, Written, finish, fuse
 from rewriter.writing.target import Target, new_values
-from rewriter.writing.written import Part, Written, finish, fuse
+from rewriter.writing.target_rows import chosen_rows, sources_of
 
 
 def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:

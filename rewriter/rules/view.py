@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Change, PutRelation, StatementPlan
-from journal.relations import ident
-from journal.schema import View
-from journal.trees import Nodes
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Change, PutRelation, StatementPlan
+from journal.model.schema import View
+from journal.model.trees import Nodes
+from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan, exists_already, new_name, wrong_kind
 from rewriter.definitions.temporary import check_lasting, is_temporary, new_own

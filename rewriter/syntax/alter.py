@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import SqlStatement, Statement
 from rewriter.syntax.properties import properties_action
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.dependents import read_dependents
-from journal.errors import Code, PalimpsestError, Position
-from journal.suppression import read_suppression
+from journal.model.dependents import read_dependents
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.suppression import read_suppression
 from rewriter.statement import Erase
 
 _MORE = "SCOPE, ON DEPENDENTS and REASON"

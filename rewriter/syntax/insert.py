@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 
 
 @dataclass(frozen=True, slots=True)

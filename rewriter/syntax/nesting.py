@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.limits import Limits
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})

@@ -15,12 +15,12 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal import bytea, dialects
-from journal.errors import Code, PalimpsestError, Position
-from journal.plan import USER_PARAMETER
-from rewriter.allowed import check_some
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.plan import USER_PARAMETER
+from journal.sql import bytea, dialects
+from rewriter.checks.allowed import check_some
+from rewriter.checks.refusals import refusal
 from rewriter.limits import Limits
-from rewriter.refusals import refusal
 from rewriter.statement import SqlStatement, Statement
 from rewriter.syntax import own
 from rewriter.syntax.generated import spelled_out

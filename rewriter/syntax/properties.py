@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.errors import Code, PalimpsestError, Position
-from journal.policy import NAMES, PREFIX, SCHEDULE
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.policy import NAMES, PREFIX, SCHEDULE
 
 Assignment = tuple[str, str | None]
 _PROPERTIES = frozenset({"TBLPROPERTIES", "PROPERTIES"})

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import Explain, Show, ShowSetting, SqlStatement
 
 Parse = Callable[..., exp.Expr]

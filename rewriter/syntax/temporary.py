@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.schema import DROP, ON_COMMIT
+from journal.model.schema import DROP, ON_COMMIT
 
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
 _DROP = ["ON", "COMMIT", "DROP"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal import dialects
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
+from journal.sql import dialects
 
 _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.REPLACE})
 """REPLACE is one where a statement begins with it."""

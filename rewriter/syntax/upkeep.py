@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import Call
 
 Parse = Callable[..., exp.Expr]

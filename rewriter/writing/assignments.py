@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import Column, Table, fold
-from journal.trees import copied
-from rewriter.allowed import check_some
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, fold
+from journal.model.trees import copied
+from rewriter.checks.allowed import check_some
 from rewriter.definitions.computed import check_writable
 from rewriter.names import position_of
 from rewriter.writing.target import default_value, find_column, is_default, typed

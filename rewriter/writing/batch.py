@@ -11,17 +11,17 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import BATCH, USER_PARAMETER, Guard, Query, Stage, Step
-from journal.relations import column
-from journal.schema import fold
-from journal.sql import limited, named_table, select
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import BATCH, USER_PARAMETER, Guard, Query, Stage, Step
+from journal.model.schema import fold
+from journal.sql.relations import column
+from journal.sql.sql import limited, named_table, select
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import Result
+from rewriter.writing.statement_part import Written, finish, staged
 from rewriter.writing.target import Target
-from rewriter.writing.written import Written, finish, staged
 
 _ROWS = "_palimpsest_batch"
 _ALONE = ("from_", "using", "tables", "with_", "returning", "order", "limit")

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.plan import P_VERSION, Append, Query
-from journal.refusal import Refused, failing
-from journal.relations import column, ident, union_all, version_type, version_value
-from journal.schema import Column, Table
-from journal.segment import RowCounts
-from journal.sql import (
+from journal.model.plan import P_VERSION, Append, Query
+from journal.model.refusal import Refused, failing
+from journal.model.schema import Column, Table
+from journal.model.segment import RowCounts
+from journal.sql.relations import column, ident, union_all, version_type, version_value
+from journal.sql.sql import (
     all_of,
     any_of,
     cast,

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code
-from journal.plan import Distinct, Guard, Query, Step
-from journal.refusal import Refusal, Refused
-from journal.relations import column, union_all
-from journal.schema import ROW_ID, Check, Column, Table
-from journal.sql import (
+from journal.model.errors import Code
+from journal.model.plan import Distinct, Guard, Query, Step
+from journal.model.refusal import Refusal, Refused
+from journal.model.schema import ROW_ID, Check, Column, Table
+from journal.model.trees import copied
+from journal.sql.relations import column, union_all
+from journal.sql.sql import (
     all_of,
     any_of,
     cast,
@@ -27,7 +28,6 @@ from journal.sql import (
     select,
     where,
 )
-from journal.trees import copied
 from rewriter.users import stored_expression
 from rewriter.writing.changes import ChangeSet, new_name, old_name
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import column, ident
-from journal.schema import ROW_ID, Column, Table, fold
-from journal.sql import cast
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import ROW_ID, Column, Table, fold
+from journal.sql.relations import column, ident
+from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.computed import check_writable, writable
-from rewriter.manners import manners_of
+from rewriter.dialect_semantics import manners_of
 from rewriter.names import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.writing.assignments import assignments

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Number, Query, SkipNumbers, Stage, Step
-from journal.relations import column
-from journal.schema import ROW_ID, Column, Table
-from journal.sql import everything, named, relation, select
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Number, Query, SkipNumbers, Stage, Step
+from journal.model.schema import ROW_ID, Column, Table
+from journal.sql.relations import column
+from journal.sql.sql import everything, named, relation, select
 from rewriter.definitions.computed import check_writable, generated_value
-from rewriter.manners import manners_of
+from rewriter.dialect_semantics import manners_of
 from rewriter.names import position_of
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import new_name
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name
+from rewriter.writing.statement_part import Part, staged
 from rewriter.writing.target import default_value, typed
-from rewriter.writing.written import Part, staged
 
 ORDER = "rn"
 """Staged name of a new row's place in the source."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.schema import fold
+from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.names import is_database, table_name
 

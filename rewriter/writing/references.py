@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code
-from journal.plan import Guard, Query
-from journal.refusal import Refusal, Refused
-from journal.relations import column, union_all
-from journal.schema import CatalogSnapshot, ForeignKey, Reference, Table
-from journal.sql import all_of, any_of, cast, limited, named, named_table, relation, select
+from journal.model.errors import Code
+from journal.model.plan import Guard, Query
+from journal.model.refusal import Refusal, Refused
+from journal.model.schema import CatalogSnapshot, ForeignKey, Reference, Table
+from journal.sql.relations import column, union_all
+from journal.sql.sql import all_of, any_of, cast, limited, named, named_table, relation, select
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.guards import literally, shown_values

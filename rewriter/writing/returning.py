@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from journal.plan import Query
-from journal.relations import column, ident
-from journal.schema import Column, Table, fold
+from journal.model.plan import Query
+from journal.model.schema import Column, Table, fold
+from journal.sql.relations import column, ident
 from rewriter.names import is_nested
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import BATCH, USER_PARAMETER
-from journal.schema import Column, Table
-from journal.sql import everything, named, select
-from journal.trees import copied
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import BATCH, USER_PARAMETER
+from journal.model.schema import Column, Table
+from journal.model.trees import copied
+from journal.sql.sql import everything, named, select
 from rewriter.definitions.computed import writable
-from rewriter.manners import manners_of
+from rewriter.dialect_semantics import manners_of
 from rewriter.names import INTERNAL, position_of
 from rewriter.reading.key_lookup import Keys, is_constant
 from rewriter.reading.output_names import output_names
-from rewriter.reading.reach import columns_in_reach, unknown_output
 from rewriter.reading.reads import Reads
+from rewriter.reading.visible_columns import columns_in_reach, unknown_output
+from rewriter.writing.statement_part import staged
 from rewriter.writing.target import default_value, find_column, is_default, typed
-from rewriter.writing.written import staged
 
 
 def given_name(place: int) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal import bytea
-from journal.errors import Code, PalimpsestError
-from journal.relations import Output, business_outputs, column, ident
-from journal.schema import ROW_ID, Column, Table, fold
-from journal.sql import cast, named
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import ROW_ID, Column, Table, fold
+from journal.sql import bytea
+from journal.sql.relations import Output, business_outputs, column, ident
+from journal.sql.sql import cast, named
 from rewriter.names import VERSION, position_of, unknown_column
 from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys

@@ -12,8 +12,8 @@ from enum import Enum
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import Table, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, fold
 from rewriter.names import position_of
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.target import distinct_columns

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code
-from journal.plan import Guard, Query, Stage, Step
-from journal.relations import column, ident
-from journal.schema import Table, fold
-from journal.sql import all_of, any_of, cast, limited, named, select
+from journal.model.errors import Code
+from journal.model.plan import Guard, Query, Stage, Step
+from journal.model.schema import Table, fold
+from journal.sql.relations import column, ident
+from journal.sql.sql import all_of, any_of, cast, limited, named, select
 from rewriter.names import VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.reads import Reads
@@ -22,9 +22,9 @@ from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.returning import Result
+from rewriter.writing.statement_part import Part, Written, finish, fuse, settled, staged
 from rewriter.writing.target import Target, physical_rows
 from rewriter.writing.upsert import Action, Upsert
-from rewriter.writing.written import Part, Written, finish, fuse, settled, staged
 
 
 def upserted(

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from journal.errors import Code
+from journal.model.errors import Code
 from tests.architecture.sources import PACKAGES, sources
 
 SECTION = re.compile(r"^### (PAL-\d{3}) (.+) \(([0-9A-Z]{5})\)$", re.MULTILINE)
@@ -62,7 +62,7 @@ def test_every_code_is_raised_somewhere(root: Path) -> None:
     used = set()
     for package in ("journal", "rewriter", "gateway", "spark_compaction"):
         for path in (root / package).rglob("*.py"):
-            if path != root / "journal/errors.py":
+            if path != root / "journal/model/errors.py":
                 used.update(re.findall(r"\bCode\.([A-Z_]+)", path.read_text(encoding="utf-8")))
     unused = sorted(member.name for member in Code if member.name not in used)
     assert not unused

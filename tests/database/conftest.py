@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.database import acceptance
+from spark_compaction.backends.postgres import acceptance
 from tests.support.client import Client
 from tests.support.connections import opening
 from tests.support.dependents import SETUP, Stage

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.procedures.adopting import adopt, eject
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 

@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.database import adoption
-from journal.errors import PalimpsestError
+from gateway.procedures.adopting import adopt, eject
+from journal.model.errors import PalimpsestError
+from journal.stores.postgres import adoption
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 NO_KEYS = (

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.errors import PalimpsestError
+from gateway.procedures.adopting import adopt
+from journal.model.errors import PalimpsestError
 from tests.support.postgres import Cluster
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")

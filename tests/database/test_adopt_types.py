@@ -6,8 +6,8 @@ from typing import Any
 
 import psycopg
 
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt, eject
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.database import acceptance, erasing, flat_jobs, replacing
-from journal.database.journal import DatabaseJournal
+from gateway.procedures.adopting import adopt, eject
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import Outcome, State
-from journal.erasure.wanted import Wanted
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres import acceptance, erasing, flat_jobs, segment_swap
 from tests.database.test_adopt import CLASSIC, CLASSIC_READ, journal
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
@@ -126,7 +126,7 @@ def test_a_compaction_leaves_the_latest_rows_in_the_journal(depts: Connection, a
         depts, "SELECT * FROM hr.depts ORDER BY 1"
     )
     assert depts.session.executor.sealer.verify().is_clean
-    replacing.reap(_journal(depts), 1, list)
+    segment_swap.reap(_journal(depts), 1, list)
     left = admin.execute("SELECT relname FROM pg_class WHERE relname ~ '^t1_s' AND relkind = 'r'")
     assert len(left.fetchall()) == 2
     assert _answers(depts, "true")[1:4] == before[1:4]

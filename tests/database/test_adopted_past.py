@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt
 from tests.database.test_adopt import CLASSIC
 
 WHEN = "SELECT k, v FROM s.t FOR SYSTEM_TIME AS OF TIMESTAMP '{}' ORDER BY k"

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.database import erasing, replacing, retention
-from journal.database.acceptance import accept
-from journal.database.journal import DatabaseJournal
+from gateway.procedures.adopting import adopt
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import State
-from journal.erasure.wanted import Wanted
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres import erasing, retention, segment_swap
+from spark_compaction.backends.postgres.acceptance import accept
 from tests.database.test_adopt import CLASSIC, journal
 from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
@@ -51,7 +51,7 @@ def _journal(con: Connection) -> DatabaseJournal:
 
 def _drop_retired(con: Connection) -> None:
     """Drop what jobs have replaced, as if its grace were over; what backups list stays."""
-    replacing.reap(_journal(con), 1, list)
+    segment_swap.reap(_journal(con), 1, list)
 
 
 def test_a_backup_brings_back_what_was_there_and_can_be_undone(
@@ -285,5 +285,5 @@ def test_a_backup_beside_writers(table: Connection, connect: Callable[..., Conne
     assert rows(table, "SELECT d FROM t WHERE a = 1") == [(1,)]
     call(table, "restore('t')")
     assert rows(table, "SELECT d FROM t WHERE a = 1") == [(7,)]
-    replacing.reap(_journal(table), 1)
+    segment_swap.reap(_journal(table), 1)
     assert is_whole(table)

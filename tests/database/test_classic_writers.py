@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt, eject
 from tests.database.test_adopt import CLASSIC
 from tests.support.classic_writers import contend
 from tests.support.postgres import Cluster

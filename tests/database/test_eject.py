@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from journal.errors import PalimpsestError
+from gateway.procedures.adopting import adopt, eject
+from journal.model.errors import PalimpsestError
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 

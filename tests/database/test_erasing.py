@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.database.compaction import compact
-from journal.database.journal import DatabaseJournal
-from journal.erasure.wanted import requests
-from journal.jobs.contract import Asked
+from gateway.procedures.adopting import adopt
+from journal.erasure.erasure_spec import requests
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.contract import Asked
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.adopting import adopt
-from journal.database import acceptance, retention
+from gateway.procedures.adopting import adopt
+from spark_compaction.backends.postgres import acceptance, retention
 from tests.support import dependents
 from tests.support.client import Client
 from tests.support.dependents import Stage

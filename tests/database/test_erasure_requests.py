@@ -14,16 +14,16 @@ from click.testing import CliRunner, Result
 import gateway
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
-from journal.database import acceptance, erasing
-from journal.database.compaction import compact
-from journal.database.journal import DatabaseJournal
 from journal.erasure import audit
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.package import open_package
 from journal.erasure.requests import Outcome, Request, State
-from journal.erasure.wanted import Wanted, requests
-from journal.errors import PalimpsestError
-from journal.jobs.contract import Asked
-from journal.version import to_datetime
+from journal.model.errors import PalimpsestError
+from journal.model.version import to_datetime
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres import acceptance, erasing
+from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.contract import Asked
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
@@ -167,7 +167,7 @@ def test_what_was_erased_cannot_be_written_again(
     _purge(people)
     assert _code(other, f"INSERT INTO people VALUES (700, '{MAIL}', 0)") == "PAL-306"
     other.execute("INSERT INTO people VALUES (700, 'fine@x.example', 0)")
-    from journal.erasure import readmission
+    from spark_compaction.erasure import readmission
 
     assert readmission.readmit_subjects(_journal(people), {"email": [MAIL]}, "tester") == 2
     other.execute(f"INSERT INTO people VALUES (701, '{MAIL}', 0)")

@@ -11,7 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from tests.support.postgres import Cluster, free_port
 from tests.support.relay import Relay
 
@@ -137,7 +137,7 @@ def test_a_connection_cut_during_commit_tells_what_became(
 def test_the_outcome_is_unknown_where_nobody_can_be_asked(
     far: Connection, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.database.journal.PATIENCE_S", 0.5)
+    monkeypatch.setattr("journal.stores.postgres.journal.PATIENCE_S", 0.5)
     far.execute("BEGIN")
     far.execute("INSERT INTO t VALUES (2, 'two')")
     relay.word = b"COMMIT\0"

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.database import acceptance, erasing
-from journal.erasure.readmission import readmit_request
+from gateway.procedures.adopting import adopt, eject
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import Request, State
-from journal.erasure.wanted import Wanted
+from spark_compaction.backends.postgres import acceptance, erasing
+from spark_compaction.erasure.readmission import readmit_request
 from tests.database.test_adopt import CLASSIC, journal
 from tests.database.test_adopted_jobs import _journal
 from tests.support.postgres import Cluster

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt, eject
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.store import BEGIN_SECTION
 from tests.support.greenplum import ASKED, given

@@ -13,13 +13,13 @@ from sqlglot import exp
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.database import replacing
-from journal.database.compaction import compact
-from journal.database.journal import DatabaseJournal
-from journal.jobs.contract import Asked
-from journal.plan import Query
-from journal.relations import Reader, column
-from journal.schema import Table
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.sql.relations import Reader, column
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.contract import Asked
 from tests.support.postgres import Cluster
 
 
@@ -126,7 +126,7 @@ def test_a_run_that_was_killed_is_simply_run_again(
         compact(journal, Asked(table, "killed", grace_us=0, progress=die))
     assert _answers(changed) == before
     assert compact(journal, Asked(table, "again", grace_us=0)).state in {"done", "nothing"}
-    replacing.reap(journal, table.id)
+    segment_swap.reap(journal, table.id)
     assert _answers(changed) == before
     listed = {s.id for s in journal.state.tables[table.id].manifest.segments}
     heads = {
@@ -156,18 +156,18 @@ def test_what_was_replaced_stays_while_it_may_be_read(
         changed.execute("OPTIMIZE t")
         changed.execute("INSERT INTO t VALUES (900, 'new', 0)")
         assert _rows(changed, "VACUUM t RETAIN 1 HOURS")[0][3] == "NOTHING"
-        kept = replacing.reap(journal, table.id, list)
+        kept = segment_swap.reap(journal, table.id, list)
         assert kept.in_use == ("t1_head_1", "t1_head_2")
         rows = Reader(table, reader.committed.tables[table.id].tiers).current([(column("a"), "a")])
         count = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("r"))
         assert reader.session.row(Query(count, ()), {}) == (180,)
-    assert replacing.reap(journal, table.id, list).in_use == ()
+    assert segment_swap.reap(journal, table.id, list).in_use == ()
     assert "t1_head_1" not in _tables(outside)
 
 
 def test_jobs_on_a_table_take_turns(changed: Connection) -> None:
     journal, table = _journal(changed)
-    with replacing.turn(journal, table):
+    with segment_swap.turn(journal, table):
         with pytest.raises(gateway.Error) as raised:
             changed.execute("OPTIMIZE t")
     assert raised.value.code == "PAL-703"

@@ -11,7 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.outcome import ASK, Outcomes
 from journal.stores.postgres.pool import PostgresStore
 from tests.support.postgres import Cluster
@@ -125,7 +125,7 @@ def test_a_cut_commit_that_waits_for_a_standby(
                 threading.Timer(1.0, standby, [""]).start()
                 far.commit()
             else:
-                monkeypatch.setattr("journal.database.journal.PATIENCE_S", 0.5)
+                monkeypatch.setattr("journal.stores.postgres.journal.PATIENCE_S", 0.5)
                 with pytest.raises(gateway.Error) as raised:
                     far.commit()
                 assert raised.value.code == "PAL-525"

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.database import replacing
-from journal.partitioning import parse_partitioning
+from gateway.procedures.adopting import adopt
+from journal.model.partitioning import parse_partitioning
+from spark_compaction.backends.postgres import segment_swap
 from tests.database.test_adopt import CLASSIC
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
@@ -121,7 +121,7 @@ def test_a_killed_compaction_leaves_no_partition(
     def die(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(replacing, "swap", die)
+    monkeypatch.setattr(segment_swap, "swap", die)
     with pytest.raises(KeyboardInterrupt):
         con.execute("OPTIMIZE t")
     monkeypatch.undo()
@@ -181,7 +181,7 @@ def test_a_partitioned_table_is_adopted_as_it_is(
     con.execute("OPTIMIZE t")
     assert _rows(con, "SELECT * FROM t ORDER BY id") == present
     journal = con.session.journal
-    replacing.reap(journal, 1, list)
+    segment_swap.reap(journal, 1, list)
     assert (len(_parts(admin)) > 0) == (said is not None)
     assert con.session.executor.sealer.verify().is_clean
 

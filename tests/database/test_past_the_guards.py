@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt, eject
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 

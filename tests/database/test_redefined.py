@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.database import compaction, rewriting
+from spark_compaction.backends.postgres import compaction, rewriting
 from tests.support import redefined
 
 

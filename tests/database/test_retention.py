@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.database import replacing, retention
+from spark_compaction.backends.postgres import retention, segment_swap
 from tests.support import aged
 from tests.support.aged import FRESH, retain, rows, set_policy
 
@@ -65,7 +65,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_next_round(
         before.execute("COMMIT")
     assert raised.value.sqlstate == "40001"
     journal = table.session.journal
-    replacing.reap(journal, 1, list)
+    segment_swap.reap(journal, 1, list)
     assert table.session.executor.sealer.verify().is_clean
 
 

@@ -14,7 +14,7 @@ SILENCE_S = 4
 CHILD = """
 import sys
 import gateway
-from journal.database import section
+from journal.stores.postgres import section
 
 con = gateway.connect(sys.argv[1], autocommit=True)
 con.execute("SELECT 1").fetchall()

@@ -12,12 +12,12 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.jobs.engines import ENGINES, JDBC_JAR
-from journal.database.acceptance import accept
-from journal.database.journal import DatabaseJournal
-from journal.database.spark_filling import FUNCTION, WITHOUT
-from journal.erasure.wanted import Wanted
-from spark_compaction.functions import load_function
-from spark_compaction.jdbc import fill, without
+from journal.erasure.erasure_spec import Wanted
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres.acceptance import accept
+from spark_compaction.backends.postgres.spark_filling import FUNCTION, WITHOUT
+from spark_compaction.engines.functions import load_function
+from spark_compaction.engines.jdbc import fill, without
 from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
 from tests.support.traces import everything

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt
 from tests.database.test_adopt import CLASSIC
 from tests.support import suppressing
 from tests.support.suppressing import Run, runner

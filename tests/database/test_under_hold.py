@@ -9,9 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.database import rewriting, section
+from gateway.procedures.adopting import adopt
+from journal.stores.postgres import section
+from spark_compaction.backends.postgres import rewriting
 from tests.support import under_hold
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.database import replacing
-from journal.database.journal import DatabaseJournal
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.postgres import segment_swap
 
 KEYS, STEPS = 12, 40
 Rows = dict[int, str]
@@ -75,7 +75,7 @@ class _Model:
     def drop_retired(self) -> None:
         journal = self.con.session.journal
         assert isinstance(journal, DatabaseJournal)
-        replacing.reap(journal, 1, list)
+        segment_swap.reap(journal, 1, list)
 
     def _version(self) -> int:
         (row,) = self.con.execute("SELECT max(version) FROM system.transactions").fetchall()

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 import gateway
-from journal.errors import Code, PalimpsestError
-from journal.stores.beside.engine import CatalogDatabase
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.hive.catalog_db.engine import CatalogDatabase
 from tests.support.old_server import OldServer
 from tests.support.postgres import Cluster, running
 

@@ -32,7 +32,7 @@ def test_oracle(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 @pytest.mark.timeout(120)
 def test_gateway_by_position(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("journal.embedded.journal.PositionKeeper", AtOnce)
+    monkeypatch.setattr("journal.stores.embedded.journal.PositionKeeper", AtOnce)
     assert _mismatches(path, GatewayEngine(tmp_path / "warehouse"), "flush") == []
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.jobs.copies import MANIFEST
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.programs.copies import MANIFEST
 from tests.support.client import Client
 from tests.support.s3 import Server, objects
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from journal.stores.parquet_files import checksum
+from journal.files.parquet_files import checksum
 
 
 def spell(place: Path, old: str, new: str) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import s3fs
 
 import gateway
-from gateway.jobs import away
-from journal.embedded.warehouse import Warehouse
-from journal.jobs.copies import MANIFEST
-from journal.stores.elsewhere import Folder
+from gateway.jobs import offsite_backups
+from journal.files.object_storage import Folder
+from journal.stores.embedded.warehouse import Warehouse
+from spark_compaction.programs.copies import MANIFEST
 from tests.support.client import Client
 from tests.support.killed_job import die, dying_after
 
@@ -64,16 +64,16 @@ def _in_parts() -> None:
 
 def _around_a_swap(journal: Any, step: str) -> None:
     """Die before or after a server's store lists what a job has written."""
-    from journal.database import replacing
-    from journal.hive import rewriting
-    from journal.hive.journal import HiveJournal
+    from journal.stores.hive.journal import HiveJournal
+    from spark_compaction.backends.hive import rewriting
+    from spark_compaction.backends.postgres import segment_swap
 
     if step == "before swap":
-        replacing.swap = rewriting.swap = die
+        segment_swap.swap = rewriting.swap = die
     elif isinstance(journal, HiveJournal):
         journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
     else:
-        replacing.swap = dying_after(replacing.swap)
+        segment_swap.swap = dying_after(segment_swap.swap)
 
 
 def _on_server(url: str, step: str, statement: str) -> None:
@@ -82,9 +82,9 @@ def _on_server(url: str, step: str, statement: str) -> None:
     if step in {"before swap", "swap"}:
         _around_a_swap(journal, step)
     if step == "let go":
-        away._let_go = die
+        offsite_backups._let_go = die
     if step == "reap":
-        away._let_go = dying_after(away._let_go)
+        offsite_backups._let_go = dying_after(offsite_backups._let_go)
     _before_and_after("put", step)
     _before_and_after("remove", step)
     connection.execute(statement)

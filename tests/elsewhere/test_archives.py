@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.jobs import archiving
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from tests.support.client import Client
 from tests.support.relay import Relay
 from tests.support.s3 import Server, let_in, objects

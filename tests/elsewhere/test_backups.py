@@ -9,10 +9,10 @@ import pytest
 
 import gateway
 from gateway.jobs.runs import Request, run_all
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.jobs import copies
-from journal.jobs.backups import Backup
+from journal.model.errors import Code, PalimpsestError
+from journal.records.backups import Backup
+from journal.stores.embedded.journal import Journal
+from spark_compaction.programs import copies
 from tests.elsewhere.clean import TOKEN
 from tests.support.client import Client
 from tests.support.relay import Relay

@@ -11,11 +11,11 @@ import pytest
 
 import gateway
 from gateway.jobs import runs as jobs
+from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import Request, State
-from journal.erasure.wanted import requests
-from journal.jobs import backups
-from journal.stores.duckdb.maintenance import put_backup_segments
-from journal.stores.elsewhere import Folder
+from journal.files.object_storage import Folder
+from journal.records import backups
+from journal.records.maintenance import put_backup_segments
 from tests.support import visits
 from tests.support.client import Client
 from tests.support.relay import Relay
@@ -45,7 +45,7 @@ def gone(run: Client, bucket: str) -> Client:
 
 
 def _request(run: Client) -> Request:
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
 
     return requests(eraser_of(run.connection.session).journal)[-1]
 
@@ -268,7 +268,7 @@ def test_a_copy_is_given_up_before_it_was_searched(
 def test_a_request_that_waits_for_a_copy_is_cancelled(
     gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gateway.erasers import eraser_of
+    from gateway.procedures.erasers import eraser_of
 
     out_of_reach()
     _submit(gone, "name")
@@ -314,8 +314,8 @@ def test_files_of_two_folders_are_copied_both(run: Client, bucket: str) -> None:
 
 
 def _submit(run: Client, by: str, mail: str = MAIL) -> None:
-    from gateway.erasers import eraser_of
-    from journal.erasure.wanted import Wanted
+    from gateway.procedures.erasers import eraser_of
+    from journal.erasure.erasure_spec import Wanted
 
     if by == "name":
         eraser_of(run.connection.session).accept(Wanted({"email": [mail]}), "tester")

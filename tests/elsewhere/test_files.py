@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import gateway
-from journal.errors import PalimpsestError
-from journal.stores.elsewhere import Folder, fetched
+from journal.files.object_storage import Folder, fetched
+from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 from tests.support.prompt import palimpsest
 from tests.support.relay import Relay

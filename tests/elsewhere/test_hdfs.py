@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import gateway
-from journal.errors import PalimpsestError
-from journal.stores.elsewhere import Folder
+from journal.files.object_storage import Folder
+from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 from tests.support.hdfs import Hdfs
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from journal.jobs import retired
-from journal.jobs.backups import archived
+from journal.records import retired
+from journal.records.backups import archived
 from tests.elsewhere.clean import TOKEN, is_clean
 from tests.elsewhere.killed_copier import BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.support.client import Client

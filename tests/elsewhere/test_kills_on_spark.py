@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from journal.embedded.journal import Journal
-from journal.errors import Code
-from journal.jobs.contract import Progress
-from spark_compaction import erasing, purge
-from spark_compaction.client import SparkEngine
+from journal.model.errors import Code
+from journal.stores.embedded.journal import Journal
+from spark_compaction.contract import Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.erasure import erasing, purge
 from tests.elsewhere.clean import TOKEN, is_clean
 from tests.support.client import Client
 from tests.support.s3 import Server, objects

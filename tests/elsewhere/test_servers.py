@@ -9,10 +9,10 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Outcome
-from journal.erasure.wanted import Wanted, requests
-from journal.hive.journal import HiveJournal
+from journal.stores.hive.journal import HiveJournal
 from tests.elsewhere.copied_texts import spell, texts_in
 from tests.elsewhere.server_stores import (
     ARCHIVES,

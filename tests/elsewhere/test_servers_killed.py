@@ -15,14 +15,14 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from journal.database.journal import DatabaseJournal
-from journal.erasure.wanted import Wanted
-from journal.hive import cleaning
-from journal.hive.journal import HiveJournal
-from journal.jobs import backups
-from journal.jobs.copies import MANIFEST
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
+from journal.records import backups
+from journal.stores.hive.journal import HiveJournal
 from journal.stores.postgres import jobs as postgres_jobs
+from journal.stores.postgres.journal import DatabaseJournal
+from spark_compaction.backends.hive import cleaning
+from spark_compaction.programs.copies import MANIFEST
 from tests.elsewhere.copied_texts import texts_in
 from tests.elsewhere.killed_copier import ARCHIVE_STEPS, BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.elsewhere.server_stores import Connect, connect, new_store, url

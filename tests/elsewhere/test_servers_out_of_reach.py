@@ -9,15 +9,15 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from journal.database.journal import DatabaseJournal
+from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Request, State
-from journal.erasure.wanted import Wanted, requests
-from journal.errors import PalimpsestError
-from journal.hive.journal import HiveJournal
-from journal.stores.beside import sought as sql_sought
-from journal.stores.postgres import sought as postgres_sought
+from journal.model.errors import PalimpsestError
+from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.postgres import deferred_subjects as postgres_sought
+from journal.stores.postgres.journal import DatabaseJournal
 from tests.elsewhere.copied_texts import spell, texts_in
 from tests.elsewhere.server_stores import (
     LONG_ON_HIVE,

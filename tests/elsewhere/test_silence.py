@@ -11,9 +11,9 @@ import fsspec
 import pytest
 import s3fs
 
-from journal.errors import PalimpsestError
-from journal.stores.elsewhere import Folder
-from journal.stores.silence import SILENCE_S
+from journal.files.object_storage import Folder
+from journal.files.tcp_keepalive import SILENCE_S
+from journal.model.errors import PalimpsestError
 
 Configured = dict[str, dict[str, object]]
 

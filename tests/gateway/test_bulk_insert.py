@@ -152,12 +152,12 @@ def test_upsert_of_many(connection: Connection) -> None:
 
 _KILLED = """
     import os, sys, gateway
-    from journal.embedded import ahead
-    show = ahead._show
+    from journal.stores.embedded import bulk_insert
+    show = bulk_insert._show
     def killed(*given):
         show(*given)
         os.kill(os.getpid(), 9)
-    ahead._show = killed
+    bulk_insert._show = killed
     connection = gateway.connect(f"palimpsest:///{sys.argv[1]}", autocommit=True)
     connection.cursor().execute(sys.argv[2])
 """

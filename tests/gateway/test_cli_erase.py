@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import main
 from journal.erasure.package import open_package, seal_package
-from journal.errors import PalimpsestError
+from journal.model.errors import PalimpsestError
 
 PASSPHRASE = "correct horse battery"
 

@@ -11,7 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.embedded.journal import Journal
+from journal.stores.embedded.journal import Journal
 
 URL = "palimpsest:///{}"
 WITHIN_S = 30.0

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 import gateway
 from gateway.cli import main
-from journal.modes import OWNER, FileModes, configured, modes_of, read_mode
-from journal.stores.beside.engine import CatalogDatabase
+from journal.local_engine.file_modes import OWNER, FileModes, configured, modes_of, read_mode
+from journal.stores.hive.catalog_db.engine import CatalogDatabase
 from tests.support.client import Client
 
 PASSPHRASE = "correct horse battery"

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 import gateway
 from gateway.cli import main
 from gateway.jobs import kinds, known
-from gateway.jobs.alone import alone_on, one_of
 from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.job_locks import alone_on, one_of
 from gateway.jobs.runs import Request, run_all
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.errors import Code, PalimpsestError
-from journal.jobs.report import JobReport
+from journal.model.errors import Code, PalimpsestError
+from journal.records.report import JobReport
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from gateway.jobs.schedule import triggered
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
 from journal.erasure import audit
+from journal.erasure.erasure_spec import requests
 from journal.erasure.package import open_package
-from journal.erasure.wanted import requests
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 
 TOKEN = "zoe.quicksilver@example.org"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from gateway.jobs.runs import Request, run_all
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 from tests.support.killed_job import NOW
 

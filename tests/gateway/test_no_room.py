@@ -18,9 +18,9 @@ import duckdb
 import pytest
 
 import gateway
-from journal.errors import Code
-from journal.failures import coded
-from journal.stores.duckdb.errors import translate
+from journal.local_engine.errors import translate
+from journal.model.errors import Code
+from journal.model.failures import coded
 from tests.support.no_room import COMMANDS, ERASED, PARTS, ROWS, copied, make, outcome, run
 
 CHECKPOINTS = "?wal_autocheckpoint=1KB"

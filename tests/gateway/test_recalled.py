@@ -12,8 +12,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.embedded.journal import Journal
-from journal.recent import RecentRows
+from journal.stores.embedded.journal import Journal
+from journal.transactions.row_cache import RecentRows
 
 LAST = dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")
 TYPES = {

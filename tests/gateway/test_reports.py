@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 from gateway.jobs.known import names
 from gateway.jobs.runs import Request, run_all
-from journal.jobs.report import NUMBERS, UNKNOWN, JobReport, Taken, Volume, Work
+from journal.records.report import NUMBERS, UNKNOWN, JobReport, Taken, Volume, Work
 from tests.support.client import Client
 
 NOW = "2021-01-11"

@@ -18,8 +18,8 @@ from gateway.cli import main
 from gateway.jobs.runs import Run
 from gateway.jobs.schedule import Planned, planned, triggered
 from gateway.jobs.scheduler import Scheduler
-from journal.policy import PREFIX
-from journal.schema import Column, Table, TableName
+from journal.model.policy import PREFIX
+from journal.model.schema import Column, Table, TableName
 from tests.support.client import Client
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.jobs.cron import trigger_of
-from journal.errors import PalimpsestError
+from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 
 MONDAY = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_a_new_table_is_looked_at_as_well(run: Client) -> None:
 
 def test_limits_of_one_table_do_not_stop_the_others(tmp_path: Path) -> None:
     from gateway.jobs.schedule import triggered
-    from journal import limits
+    from journal.model import limits
 
     client = Client(tmp_path / "warehouse")
     client("CREATE TABLE t (k INT PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')")

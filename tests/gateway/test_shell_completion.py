@@ -6,7 +6,7 @@ import pytest
 
 from gateway.shell.backslash import COMMANDS
 from gateway.shell.completion import Completer, is_noisy
-from journal.schema import CatalogSnapshot, Column, Table, TableName, View
+from journal.model.schema import CatalogSnapshot, Column, Table, TableName, View
 
 DEPTS = Table(1, TableName("main", "depts"), (Column("deptno", "deptno", "INTEGER"),
               Column("Full Name", "Full Name", "TEXT")), ("deptno",))  # fmt: skip

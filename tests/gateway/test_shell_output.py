@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from gateway.errors import mapped
-from gateway.shell.complaint import complaint
 from gateway.shell.formats import FORMATS, write_envelope
+from gateway.shell.render_error import complaint
 from gateway.shell.result import Column, Result
 from gateway.shell.table import Style, write_table
-from journal.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError, Position
 
 
 def result(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> Result:

@@ -10,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.version import to_datetime
+from journal.model.version import to_datetime
 
 Rows = list[tuple[Any, ...]]
 

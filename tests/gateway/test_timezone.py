@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.schema import fold
+from journal.model.schema import fold
 from tests.support.client import Client
 
 NAIVE = "2024-01-01 12:00:00"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.typed_names import column_names, table_name
-from journal.schema import CatalogSnapshot, TableName
+from gateway.session.typed_names import column_names, table_name
+from journal.model.schema import CatalogSnapshot, TableName
 
 TABLES = {
     "t": ("main", "t"),

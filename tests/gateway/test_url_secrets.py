@@ -8,7 +8,7 @@ import pytest
 
 import gateway
 from gateway.commands.connecting import Access, connect
-from gateway.url_secrets import without_password
+from gateway.opening.url_secrets import without_password
 
 pytest.importorskip("psycopg")
 pytest.importorskip("pyhive")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from journal.errors import PalimpsestError
+from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 
 SQL = [

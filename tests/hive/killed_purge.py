@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import gateway
-from journal.hive import erasing
-from journal.hive.journal import HiveJournal
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import erasing
 from tests.support.killed_job import die, dying_after
 
 

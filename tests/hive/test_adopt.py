@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.errors import PalimpsestError
-from journal.hive import cleaning, ejection
-from journal.hive.adoption import Adoption, planned
-from journal.hive.journal import HiveJournal
-from journal.schema import TableName
+from gateway.procedures.adopting import adopt, eject
+from journal.model.errors import PalimpsestError
+from journal.model.schema import TableName
+from journal.stores.hive import ejection
+from journal.stores.hive.adoption import Adoption, planned
+from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.store import HiveConnection
+from spark_compaction.backends.hive import cleaning
 from tests.hive.conftest import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)

@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.hive.journal import HiveJournal
+from journal.stores.hive.journal import HiveJournal
 from tests.support import apache_hive
 from tests.support.directory import Directory
 from tests.support.relay import Relay

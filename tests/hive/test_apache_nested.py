@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 import gateway
-from gateway.adopting import adopt, eject
 from gateway.dbapi.connection import Connection
-from journal.errors import Code, PalimpsestError
-from journal.hive.journal import HiveJournal
+from gateway.procedures.adopting import adopt, eject
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(1800)

@@ -8,10 +8,10 @@ import re
 import pytest
 import sqlglot
 
-from journal.errors import Code, PalimpsestError
-from journal.schema import Column, Table, TableName
-from journal.segment import Fields
-from journal.stores.base import ResultColumn
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, TableName
+from journal.model.segment import Fields
+from journal.model.store_session import ResultColumn
 from journal.stores.hive import layout
 from journal.stores.hive.apache_nested import as_shown, check_nested
 from journal.stores.hive.engine import Engine

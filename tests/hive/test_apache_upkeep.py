@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from journal.erasure.wanted import Wanted
-from journal.hive import cleaning, retention
-from journal.hive.journal import HiveJournal
-from journal.jobs.contract import silent
+from gateway.procedures.adopting import adopt
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning, retention
+from spark_compaction.contract import silent
 from tests.hive.test_backups import (
     test_a_backup_that_somebody_damaged_is_found_and_not_restored as test_a_damaged_backup,
 )

@@ -12,13 +12,14 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import State
-from journal.erasure.wanted import Wanted
-from journal.hive import cleaning, keeping, retention
-from journal.hive.journal import HiveJournal
-from journal.jobs.contract import silent
-from journal.stores.beside import retired as sql_retired
+from journal.stores.hive import backup_segments
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning, partition_backups, retention
+from spark_compaction.contract import silent
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_erasure import WHO, traces
 from tests.support import kept
@@ -61,7 +62,7 @@ def _partitions(con: Connection) -> set[str]:
 
 def _listed(con: Connection) -> set[str]:
     manifest = _journal(con).state.tables[1].manifest
-    return set(keeping.live_paths(manifest))
+    return set(backup_segments.live_paths(manifest))
 
 
 def test_a_backup_brings_back_what_was_there_and_can_be_undone(table: Connection) -> None:
@@ -210,8 +211,8 @@ def test_a_backup_that_somebody_damaged_is_found_and_not_restored(con: Connectio
 
 def _is_first(con: Connection, path: str) -> bool:
     with _journal(con).reading_session() as session:
-        found = keeping.backups.load(session)
-    return path in keeping.names_in(found)
+        found = partition_backups.backups.load(session)
+    return path in partition_backups.names_in(found)
 
 
 def test_a_list_of_retired_segments_from_before_is_read(con: Connection) -> None:

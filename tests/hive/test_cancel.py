@@ -11,7 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.login import Server
 from journal.stores.hive.store import HiveConnection
 from tests.support.relay import Relay

@@ -13,8 +13,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.hive import whole
-from journal.hive.journal import HiveJournal
+from journal.stores.hive import row_count_check
+from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)
@@ -238,7 +238,7 @@ def test_many_rows_are_counted_in_the_background(
     change: Callable[[HiveJournal, Path], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(whole, "COUNTED_AT_ONCE", 0)
+    monkeypatch.setattr(row_count_check, "COUNTED_AT_ONCE", 0)
     change(journal, tmp_path)
     deadline, codes = time.monotonic() + 120, set[str]()
     while not codes and time.monotonic() < deadline:

@@ -13,17 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
+from gateway.procedures.adopting import adopt
+from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
-from journal.erasure.access import gather
-from journal.erasure.wanted import Wanted, find_request
-from journal.errors import PalimpsestError
-from journal.hive import cleaning, rewriting, statement
-from journal.hive.journal import HiveJournal
-from journal.jobs.contract import silent
-from journal.stores.erasure_rows import AuditRow, load_audit
+from journal.erasure.erasure_spec import Wanted, find_request
+from journal.model.errors import PalimpsestError
+from journal.records.erasure_rows import AuditRow, load_audit
+from journal.stores.hive import statement
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning, rewriting
+from spark_compaction.contract import silent
+from spark_compaction.erasure.access import gather
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_adopt import CLASSIC
 

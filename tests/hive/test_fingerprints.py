@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.hive.pieces import fingerprints
+from journal.stores.hive.pieces import fingerprints
 from journal.stores.hive.store import HiveConnection
 
 VALUES = [

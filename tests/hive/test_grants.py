@@ -15,7 +15,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.hive.journal import HiveJournal
+from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer, own
 
 pytestmark = pytest.mark.timeout(900)

@@ -12,7 +12,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.hive.held_rows import HeldRows
+from journal.stores.hive.held_rows import HeldRows
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 

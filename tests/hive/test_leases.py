@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from journal.errors import Code, PalimpsestError
-from journal.hive.leases import Held, Leases
-from journal.stores.beside import catalog as rows_of
-from journal.stores.beside.engine import CatalogDatabase
-from journal.wall_clock import wall_clock_us
+from journal.model.errors import Code, PalimpsestError
+from journal.model.wall_clock import wall_clock_us
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db.engine import CatalogDatabase
+from journal.stores.hive.leases import Held, Leases
 
 
 @pytest.fixture

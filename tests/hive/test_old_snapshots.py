@@ -8,8 +8,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.hive import cleaning
-from journal.hive.journal import HiveJournal
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning
 
 pytestmark = pytest.mark.timeout(900)
 

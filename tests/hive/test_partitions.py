@@ -6,12 +6,12 @@ import duckdb
 import pytest
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.errors import Code, PalimpsestError
-from journal.hive import cleaning
-from journal.hive.journal import HiveJournal
+from gateway.procedures.adopting import adopt
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive import plain as plain_tables
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning
 from tests.hive.test_adopt import CLASSIC, Outside, outside, parts
 
 __all__ = ["outside"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.hive import compaction, rewriting
+from spark_compaction.backends.hive import compaction, rewriting
 from tests.support import redefined
 
 pytestmark = pytest.mark.timeout(900)

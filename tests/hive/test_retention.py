@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.hive import retention
+from spark_compaction.backends.hive import retention
 from tests.support import aged
 from tests.support.aged import FRESH, retain, rows, set_policy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateway.hive_servers import server_of
+from gateway.opening.hive_servers import server_of
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.hive import sizes, whole
-from journal.hive.journal import HiveJournal
-from journal.hive.sizes import Group, Size
+from journal.stores.hive import row_count_check, sizes
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.sizes import Group, Size
 
 
 def test_a_large_segment_hides_no_small_one() -> None:
@@ -46,7 +46,7 @@ def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
 
 
 def test_what_is_remembered_has_a_limit(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "_KNOWN_MAX", 1)
+    monkeypatch.setattr(row_count_check, "_KNOWN_MAX", 1)
     for name in ("one", "two"):
         con.execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY)")
         con.execute(f"INSERT INTO {name} VALUES (1)")

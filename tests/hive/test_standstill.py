@@ -11,7 +11,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.hive import store as hive
-from journal.stores.hive.pulse import Pulse
+from journal.stores.hive.liveness import Pulse
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.hive import cleaning, rewriting
-from journal.hive.journal import HiveJournal
-from journal.stores.beside import catalog as rows_of
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.journal import HiveJournal
+from spark_compaction.backends.hive import cleaning, rewriting
 from tests.support import under_hold
 
 pytestmark = pytest.mark.timeout(900)

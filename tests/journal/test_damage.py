@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import gateway
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import recover
-from journal.embedded.verification import verify
-from journal.jobs import backups
+from journal.records import backups
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import recover
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gateway.erasers import eraser_of
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Request
-from journal.erasure.wanted import Wanted, requests
 from tests.support.client import Client
 
 SETUP = (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from journal.embedded.distinct import proved_distinct
-from journal.segment import SegmentFile
-from journal.stores.duckdb.file import DuckDBStore
+from journal.local_engine.database_file import DuckDBStore
+from journal.model.segment import SegmentFile
+from journal.stores.embedded.distinct import proved_distinct
 
 _TURNS = (
     "SELECT i // 4096 * 2048 + i % 2048 + CASE WHEN i // 2048 % 2 = 1 THEN 100000 ELSE 0 END AS a"

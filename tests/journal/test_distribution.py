@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from journal.distribution import distribution_of, spelt, with_distribution
-from journal.errors import Code, PalimpsestError
-from journal.schema import Column, Table, TableName
+from journal.model.distribution import distribution_of, spelt, with_distribution
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, TableName
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.server import GREENPLUM, POSTGRESQL, abilities, distributed_by
 from tests.support.client import Client

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sqlglot import parse_one
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query
-from journal.stores.duckdb.file import DuckDBStore
+from journal.local_engine.database_file import DuckDBStore
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
 
 LONG = "SELECT count(*) FROM range(3000000) AS a(i), range(3000000) AS b(j) WHERE i * j % 7 = 3"
 

@@ -14,23 +14,23 @@ import duckdb
 import pytest
 
 import gateway
-from gateway.procedures import embedded
-from journal.embedded.journal import Journal
-from journal.embedded.verification import verify
-from journal.erasure import audit, completion, readmission
-from journal.erasure.acceptance import accept, dry_run
+from gateway.procedures.procedures import embedded
+from journal.erasure import audit
 from journal.erasure.erased import Erased
+from journal.erasure.erasure_spec import Wanted, find_request, requests
 from journal.erasure.requests import Outcome, Request, State
 from journal.erasure.scope import put_scope
-from journal.erasure.wanted import Wanted, find_request, requests
-from journal.errors import PalimpsestError
-from journal.staging import open_folders
-from journal.stores.duckdb.rewrite import rewrite_without
-from spark_compaction import purge
-from spark_compaction.client import SparkEngine
-from spark_compaction.erasing import erase
-from spark_compaction.local import LocalEngine
-from spark_compaction.purge import REWRITE
+from journal.files.staging import open_folders
+from journal.model.errors import PalimpsestError
+from journal.stores.embedded.file_rewrite import rewrite_without
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.verification import verify
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure import completion, purge, readmission
+from spark_compaction.erasure.acceptance import accept, dry_run
+from spark_compaction.erasure.erasing import erase
+from spark_compaction.erasure.purge import REWRITE
 from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.spark import spark

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.procedures import embedded
-from journal.embedded.recovery import unlisted_files
-from journal.erasure import acceptance
+from gateway.procedures.procedures import embedded
+from journal.stores.embedded.recovery import unlisted_files
+from spark_compaction.erasure import acceptance
 from tests.support.client import Client
 from tests.support.dependents import SETUP, Stage
 from tests.support.dependents_killed import (

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from journal.dependents import Dependents
-from journal.erasure import acceptance
 from journal.erasure.requests import State
-from journal.errors import Code, PalimpsestError
-from spark_compaction import erasing
-from spark_compaction.retention import Retention
+from journal.model.dependents import Dependents
+from journal.model.errors import Code, PalimpsestError
+from spark_compaction.erasure import acceptance, erasing
+from spark_compaction.programs.retention import Retention
 from tests.support import dependents
 from tests.support.client import Client
 from tests.support.dependents import SETUP, TABLES, TOKEN, Stage, others

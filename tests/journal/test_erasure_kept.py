@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from gateway.procedures import embedded
-from journal.embedded.journal import Journal
-from journal.embedded.verification import verify
-from journal.erasure.acceptance import accept, dry_run
+from gateway.procedures.procedures import embedded
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Outcome, Request, State
-from journal.erasure.wanted import Wanted, requests
-from spark_compaction.erasing import erase
-from spark_compaction.local import LocalEngine
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.verification import verify
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure.acceptance import accept, dry_run
+from spark_compaction.erasure.erasing import erase
 from tests.support import visits
 from tests.support.client import Client
 from tests.support.traces import holders

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.erasers import eraser_of
-from journal.erasure.readmission import readmit_subjects
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Request, State
-from journal.erasure.wanted import Wanted, requests
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
+from spark_compaction.erasure.readmission import readmit_subjects
 from tests.support.client import Client
 
 

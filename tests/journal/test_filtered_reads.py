@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal.embedded import warehouse
-from journal.embedded.warehouse import SIDECAR
-from journal.filters import bloom
-from journal.filters.key_filters import KeyFilters
-from journal.schema import Table
+from journal.files.filters import bloom
+from journal.files.filters.key_filters import KeyFilters
+from journal.model.schema import Table
+from journal.model.segment import SIDECAR
+from journal.stores.embedded import warehouse
 from tests.support.client import Client
 
 FILES = 400

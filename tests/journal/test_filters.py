@@ -11,15 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal.embedded.recovery import recover
-from journal.embedded.warehouse import SIDECAR
-from journal.erasure.descriptor import Identity, checked, descriptor_of, parse_descriptor
-from journal.erasure.paths import parse_path
-from journal.errors import PalimpsestError
-from journal.filters import bloom
-from journal.filters.hashing import hash_rows
-from journal.filters.key_filters import KeyFilters
-from journal.filters.sidecar import (
+from journal.files.filters import bloom
+from journal.files.filters.hashing import hash_rows
+from journal.files.filters.key_filters import KeyFilters
+from journal.files.filters.sidecar import (
     KEY,
     FilterBuilder,
     asked,
@@ -28,7 +23,12 @@ from journal.filters.sidecar import (
     read_sidecar,
     write_sidecar,
 )
-from journal.schema import Table
+from journal.identity.descriptor import Identity, checked, descriptor_of, parse_descriptor
+from journal.identity.paths import parse_path
+from journal.model.errors import PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import SIDECAR
+from journal.stores.embedded.recovery import recover
 from tests.support.client import Client
 
 

@@ -13,14 +13,14 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal.embedded import finishing, warehouse
-from journal.errors import PalimpsestError
-from journal.filters import compiled
-from journal.filters.sidecar import FilterBuilder, read_sidecar
-from journal.plan import Query
-from journal.segment import SegmentFile
-from journal.stores.duckdb.store import DuckDBSession
-from journal.stores.parquet_files import checksum
+from journal.files.filters import jit
+from journal.files.filters.sidecar import FilterBuilder, read_sidecar
+from journal.files.parquet_files import checksum
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import PalimpsestError
+from journal.model.plan import Query
+from journal.model.segment import SegmentFile
+from journal.stores.embedded import finishing, warehouse
 from tests.support.client import Client
 
 CREATE = (
@@ -56,7 +56,7 @@ def _written(run: Client, rows: str) -> tuple[tuple[SegmentFile, ...], dict[str,
     with journal.reading_session() as session:
         files = journal.warehouse.write_segment(session, table, query, {})
         expected = {}
-        with compiled.left_to_numpy():
+        with jit.left_to_numpy():
             for file in files:
                 builder = FilterBuilder.of(table)
                 assert builder is not None

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 import gateway
-from journal.catalog import change_from_json, change_to_json
-from journal.plan import PutRelation
-from journal.schema import Table, TableName
+from journal.model.catalog import change_from_json, change_to_json
+from journal.model.plan import PutRelation
+from journal.model.schema import Table, TableName
 from tests.gateway.test_commit_groups import Waiting
 from tests.support.client import Client
 

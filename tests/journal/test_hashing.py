@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal import filters
-from journal.filters import bloom, compiled, hashing
-from journal.filters.hashing import hash_rows
+from journal.files import filters
+from journal.files.filters import bloom, hashing, jit
+from journal.files.filters.hashing import hash_rows
 
 _ALL = 2**64 - 1
 _GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -46,15 +46,15 @@ def plain_hash(value: str | bytes | int) -> int:
 def every_call_compiled() -> Iterator[None]:
     """The compiled loops, for few values, too."""
     pytest.importorskip("numba")
-    assert compiled.load(), "numba is here, and its loops must do"
-    kept, compiled.WORTH = compiled.WORTH, 0
+    assert jit.load(), "numba is here, and its loops must do"
+    kept, jit.WORTH = jit.WORTH, 0
     try:
         yield
     finally:
-        compiled.WORTH = kept
+        jit.WORTH = kept
 
 
-WAYS = {"numpy": compiled.left_to_numpy, "compiled": every_call_compiled}
+WAYS = {"numpy": jit.left_to_numpy, "compiled": every_call_compiled}
 ways = pytest.mark.parametrize("way", WAYS)
 
 GOLD = {
@@ -121,7 +121,7 @@ def test_whole_numbers_hash_alike_in_every_width(way: str, values: list[int]) ->
 @given(st.lists(st.integers(0, _ALL), min_size=1, max_size=300), st.integers(1, 20))
 def test_filters_are_the_same_bit_for_bit(values: list[int], times: int) -> None:
     held = np.array([0, _ALL, *values] * times, dtype=np.uint64)
-    with compiled.left_to_numpy():
+    with jit.left_to_numpy():
         expected = bloom.build(held.copy(), 0.001), bloom.build(held.copy(), 0.01, 5)
         nothing = bloom.build(held[:0].copy(), 0.001)
     assert expected[0].may_hold(held).all()
@@ -133,7 +133,7 @@ def test_filters_are_the_same_bit_for_bit(values: list[int], times: int) -> None
 def test_many_values_make_the_same_filter() -> None:
     some = np.random.default_rng(7).integers(0, _ALL, 200_000, dtype=np.uint64)
     crowd = np.concatenate([some, some[:50_000], np.full(100_000, some[0]), some % 1000])
-    with compiled.left_to_numpy():
+    with jit.left_to_numpy():
         expected = bloom.build(crowd.copy(), 0.001)
     with every_call_compiled():
         assert bloom.build(crowd, 0.001) == expected
@@ -141,12 +141,12 @@ def test_many_values_make_the_same_filter() -> None:
 
 def test_loops_are_loaded_once_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(compiled, "_loops", compiled._Loops())
-    compiled.expect(compiled.EARNED_AT - 1)
-    assert compiled.loops(10**6) is None
-    compiled.expect(1)
-    assert compiled.loops(10**6) is not None
-    assert compiled.loops(1) is None
+    monkeypatch.setattr(jit, "_loops", jit._Loops())
+    jit.expect(jit.EARNED_AT - 1)
+    assert jit.loops(10**6) is None
+    jit.expect(1)
+    assert jit.loops(10**6) is not None
+    assert jit.loops(1) is None
 
 
 def test_loops_that_cannot_be_kept_are_not_used(
@@ -155,21 +155,21 @@ def test_loops_that_cannot_be_kept_are_not_used(
     """Nowhere to keep compiled code, as in a container of which all is read-only."""
     caching = pytest.importorskip("numba.core.caching")
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    monkeypatch.delitem(sys.modules, "journal.filters.kernels", raising=False)
+    monkeypatch.delitem(sys.modules, "journal.files.filters.kernels", raising=False)
     monkeypatch.delattr(filters, "kernels", raising=False)
-    monkeypatch.setattr(compiled, "_loops", compiled._Loops())
-    assert not compiled.load()
+    monkeypatch.setattr(jit, "_loops", jit._Loops())
+    assert not jit.load()
     assert hash_rows(pa.array(["a"] * 5000)).tolist() == [GOLD["a",]] * 5000
 
 
 def test_loops_that_say_something_else_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    from journal.filters import kernels
+    from journal.files.filters import kernels
 
-    monkeypatch.setattr(compiled, "_loops", compiled._Loops())
+    monkeypatch.setattr(jit, "_loops", jit._Loops())
     monkeypatch.setattr(kernels, "count_marks", lambda *_: 1)
-    assert not compiled.load()
-    assert compiled.loops(10**6) is None
+    assert not jit.load()
+    assert jit.loops(10**6) is None
 
 
 def test_types_that_can_be_hashed() -> None:

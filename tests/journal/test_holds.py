@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from journal.holds import active, all_holds, covered, whole_table
+from journal.erasure.holds import active, all_holds, covered, whole_table
 from tests.support.client import Client
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from journal.embedded import warehouse
+from journal.stores.embedded import warehouse
 from tests.support.client import Client
 
 TABLES = (

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from journal.duration import Duration, Unit
-from journal.errors import Code, PalimpsestError
-from journal.policy import Action, Policy, read_policy
+from journal.model.duration import Duration, Unit
+from journal.model.errors import Code, PalimpsestError
+from journal.model.policy import Action, Policy, read_policy
 from tests.support.client import Client
 
 NOW = datetime(2024, 3, 31, 12, 30, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 
 import gateway
 from gateway.shell.previewing import preview_on
-from journal.embedded.journal import Journal
-from journal.embedded.positions import PositionKeeper, Worth
-from journal.segment import Tier
+from journal.model.segment import Tier
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.positions import PositionKeeper, Worth
 from tests.support.client import Client
 from tests.support.positions import EVERY_TABLE, always_by_position
 
@@ -250,7 +250,7 @@ def by_position() -> Iterator[None]:
 def test_blocks_and_files_without_ended_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.stores.duckdb.positions._BLOCK_ROWS", 64)
+    monkeypatch.setattr("journal.stores.embedded.position_scan._BLOCK_ROWS", 64)
     run = Client(tmp_path / "warehouse")
     run("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     for first in range(0, 2000, 500):

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal.erasure.descriptor import FPP_DEFAULT, Identity
-from journal.erasure.paths import parse_path
-from journal.filters import text_pages
-from journal.filters.bloom import Bloom
-from journal.filters.read_back import take_in
-from journal.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
+from journal.files.filters import text_pages
+from journal.files.filters.bloom import Bloom
+from journal.files.filters.read_back import take_in
+from journal.files.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
+from journal.identity.descriptor import FPP_DEFAULT, Identity
+from journal.identity.paths import parse_path
 from tests.journal.test_hashing import WAYS, ways
 
 PLAIN = {

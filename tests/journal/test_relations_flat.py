@@ -9,10 +9,10 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from journal.relations import business_outputs, column
-from journal.relations_flat import FlatReader, FlatShape
-from journal.schema import Column, JournalFormat, Table, TableName
-from journal.version import VersionType
+from journal.model.schema import Column, JournalFormat, Table, TableName
+from journal.model.version import VersionType
+from journal.sql.relations import business_outputs, column
+from journal.sql.relations_flat import FlatReader, FlatShape
 
 COLUMNS = (Column("id", "id", "INTEGER"), Column("v", "v", "INTEGER"))
 TABLE = Table(

@@ -9,10 +9,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.plan import Query
-from journal.staging import open_folders
-from journal.stores.duckdb.hash import row_hash
-from journal.stores.duckdb.memory import memory_session
+from journal.files.memory import memory_session
+from journal.files.staging import open_folders
+from journal.local_engine.hash import row_hash
+from journal.model.plan import Query
 
 PAIRS = [
     ("DOUBLE", "0.0", "'-0.0'"),

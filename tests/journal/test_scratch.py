@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import State
-from journal.erasure.wanted import requests
-from journal.errors import PalimpsestError
-from journal.scratch import Scratch, scratch, sweep_scratch
-from journal.stores.duckdb.file import DuckDBStore
+from journal.files.scratch import Scratch, scratch, sweep_scratch
+from journal.local_engine.database_file import DuckDBStore
+from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 
 _HOLDS = """
 import sys, time
 from pathlib import Path
 from journal.erasure.requests import State
-from journal.erasure.wanted import requests
-from journal.scratch import Scratch
+from journal.erasure.erasure_spec import requests
+from journal.files.scratch import Scratch
 made = Scratch(Path(sys.argv[1]))
 (made.path / "deep").mkdir()
 (made.path / "deep" / "rows").write_text("a person")
@@ -78,7 +78,7 @@ def test_a_folder_that_was_being_removed_is_removed(tmp_path: Path) -> None:
 def test_what_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = tmp_path / "palimpsest-scratch-held"
     held.mkdir()
-    monkeypatch.setattr("journal.scratch.shutil.rmtree", lambda *_, **__: None)
+    monkeypatch.setattr("journal.files.scratch.shutil.rmtree", lambda *_, **__: None)
     assert sweep_scratch(tmp_path) == [held]
 
 
@@ -113,8 +113,8 @@ def test_a_block_has_a_folder_that_goes_with_it() -> None:
 
 _SPILLS = """
 import os, signal, sys
-from journal.plan import Query
-from journal.staging import open_folders
+from journal.model.plan import Query
+from journal.files.staging import open_folders
 from pathlib import Path
 import sqlglot
 root, unit = Path(sys.argv[1]), sys.argv[2]
@@ -125,7 +125,7 @@ if unit == "gateway":
     with run.session.journal.reading_session() as found:
         found.stage("big", Query.of(sqlglot.parse_one(rows, read="duckdb")), {})
         os.kill(os.getpid(), signal.SIGKILL)
-from journal.stores.duckdb.memory import memory_session
+from journal.files.memory import memory_session
 open_folders(root, ["main/t_journal/job"])
 with memory_session(root, "main/t_journal/job", {"memory_limit": "60MB"}) as found:
     found.stage("big", Query.of(sqlglot.parse_one(rows, read="duckdb")), {})
@@ -211,7 +211,7 @@ def test_an_erasure_waits_for_what_cannot_be_removed(
     run("CREATE TABLE t (k INTEGER PRIMARY KEY, who VARCHAR) WITH (erasure = 'who')")
     run("INSERT INTO t VALUES (7, 'person-7')")
     held = tmp_path / "palimpsest-scratch-held"
-    monkeypatch.setattr("journal.erasure.completion.sweep_scratch", lambda: [held])
+    monkeypatch.setattr("spark_compaction.erasure.completion.sweep_scratch", lambda: [held])
     run("SET job_engine = 'local'")
     run("ERASE FROM t WHERE who = 'person-7'")
     run("CALL system.purge()")

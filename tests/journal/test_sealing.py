@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import gateway
-from journal.embedded.journal import Journal
-from journal.embedded.sealing import seal
-from journal.embedded.verification import verify
-from journal.errors import PalimpsestError
-from journal.segment import Tier
+from journal.model.errors import PalimpsestError
+from journal.model.segment import Tier
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.sealing import seal
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 from tests.support.positions import always_by_position
 

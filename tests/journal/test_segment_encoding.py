@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from journal.embedded.warehouse import parquet_options
-from journal.schema import Column, Table, TableName
+from journal.model.schema import Column, Table, TableName
+from journal.stores.embedded.warehouse import parquet_options
 
 
 def _table(kind: str) -> Table:

@@ -9,16 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from journal.embedded.recovery import unlisted_files
-from journal.errors import Code, PalimpsestError
-from journal.staging import (
-    attempt,
-    attempt_id,
-    close_folder,
-    open_folders,
-    remove_folder,
-    sweep,
-)
+from journal.files.staging import attempt, attempt_id, close_folder, open_folders, remove_folder
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.scratch_folders import sweep
 from tests.support.client import Client
 
 

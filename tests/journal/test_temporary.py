@@ -14,12 +14,12 @@ import pytest
 import sqlalchemy
 
 import gateway
-from journal.errors import PalimpsestError
-from journal.schema import CatalogSnapshot
+from journal.model.errors import PalimpsestError
+from journal.model.schema import CatalogSnapshot
 from rewriter.context import RewriteContext
 from rewriter.limits import DEFAULT_LIMITS
+from rewriter.preview.synthetic_catalog import plain_sight
 from rewriter.rewriter import rewrite_statement
-from rewriter.supposed import plain_sight
 from rewriter.syntax.parsing import parse
 from tests.support.client import Client
 

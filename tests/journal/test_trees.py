@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.trees import Nodes, copied
+from journal.model.trees import Nodes, copied
 
 TREES = [
     "SELECT 1",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction import purge
-from spark_compaction.retention import Retention
+from spark_compaction.erasure import purge
+from spark_compaction.programs.retention import Retention
 from tests.support import under_hold
 from tests.support.client import Client
 

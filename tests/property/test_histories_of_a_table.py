@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.embedded.positions import Worth
+from journal.stores.embedded.positions import Worth
 from tests.property.model import Model, State
 from tests.support.positions import always_by_position
 

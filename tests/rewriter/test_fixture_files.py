@@ -11,9 +11,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal import dialects
-from journal.errors import PalimpsestError
-from journal.plan import Kind
+from journal.model.errors import PalimpsestError
+from journal.model.plan import Kind
+from journal.sql import dialects
 from tests.support.engine import Engine
 from tests.support.gateway_engine import GatewayEngine
 from tests.support.oracle import Oracle

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from journal.errors import Code, PalimpsestError
-from journal.relations_flat import FlatShape
-from journal.schema import CatalogSnapshot
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot
+from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview import (
+from rewriter.preview.preview import (
     Assumptions,
     Preview,
     parse_one,
     without_store,
 )
-from rewriter.supposed import catalog_of, keyed_catalog
+from rewriter.preview.synthetic_catalog import catalog_of, keyed_catalog
 from rewriter.syntax.parsing import DIALECTS, parse
 
 SCHEMA = """CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name TEXT NOT NULL, budget INTEGER);

@@ -13,10 +13,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from journal.relations_flat import FlatShape
+from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview import Assumptions, parse_one, without_store
-from rewriter.supposed import catalog_of
+from rewriter.preview.preview import Assumptions, parse_one, without_store
+from rewriter.preview.synthetic_catalog import catalog_of
 from rewriter.syntax.parsing import parse
 
 TABLE = """CREATE TABLE depts (deptno INTEGER, region VARCHAR, name VARCHAR, budget INTEGER,

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from rewriter.limits import Limits
 from rewriter.syntax.parsing import parse
 

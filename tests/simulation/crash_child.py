@@ -17,9 +17,9 @@ from typing import BinaryIO
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
-from journal.embedded.journal import Journal
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from journal.stores.embedded.journal import Journal
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 
 ACCOUNTS = 5

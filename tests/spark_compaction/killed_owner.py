@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from journal.embedded.warehouse import Warehouse
-from journal.jobs.contract import Progress
-from journal.segment import SegmentFile
+from journal.model.segment import SegmentFile
+from journal.stores.embedded.warehouse import Warehouse
 from spark_compaction import runner
-from spark_compaction.client import SparkEngine, SparkOptions
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from spark_compaction.contract import Progress
+from spark_compaction.engines.client import SparkEngine, SparkOptions
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 from tests.support.spark import CONF

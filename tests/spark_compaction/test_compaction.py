@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.filters.sidecar import read_sidecar
-from journal.limits import Slo
-from journal.segment import Tier
-from spark_compaction.client import SparkEngine
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from journal.files.filters.sidecar import read_sidecar
+from journal.model.limits import Slo
+from journal.model.segment import Tier
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 

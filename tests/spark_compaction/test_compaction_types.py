@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from journal.embedded.verification import verify
-from journal.jobs.report import JobReport
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from journal.records.report import JobReport
+from journal.stores.embedded.verification import verify
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.journal.test_types import VALUES
 from tests.support.client import Client

@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gateway
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.jobs.contract import Engine, Progress
-from spark_compaction.client import SparkEngine
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.contract import Engine, Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 

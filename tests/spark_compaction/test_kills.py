@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Progress
-from journal.segment import Tier
-from spark_compaction.client import SparkEngine
-from spark_compaction.compaction import CompactJob
-from spark_compaction.local import LocalEngine
+from journal.model.errors import Code, PalimpsestError
+from journal.model.segment import Tier
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.contract import Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.spark_compaction.killed_owner import SPARK_STEPS, STEPS
 from tests.support.client import Client

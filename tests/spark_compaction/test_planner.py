@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from journal.errors import PalimpsestError
-from journal.limits import Slo
-from journal.schema import Column, Table, TableName
-from journal.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.model.errors import PalimpsestError
+from journal.model.limits import Slo
+from journal.model.schema import Column, Table, TableName
+from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
 from spark_compaction.planner import Piece, Stretch, amplification, due, grouped, stretches
 
 _NOW = 1_000_000_000

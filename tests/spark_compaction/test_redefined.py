@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction.local import LocalEngine
+from spark_compaction.engines.local import LocalEngine
 from tests.support import redefined
 from tests.support.connections import opening
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gateway.jobs.engines import ENGINES
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.jobs.contract import Engine, Json, Progress
-from spark_compaction import differences, restored
-from spark_compaction.client import SparkEngine
-from spark_compaction.local import LocalEngine
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.contract import Engine, Json, Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs import differences, restored
 from tests.support.client import Client
 
 _ROWS_OF = "SELECT a, b::VARCHAR, n, x FROM t"

@@ -17,12 +17,12 @@ import pytest
 
 import gateway
 from gateway.jobs.engines import ENGINES
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.jobs.contract import Engine, Progress
-from spark_compaction import differences, restored
-from spark_compaction.client import SparkEngine
-from spark_compaction.local import LocalEngine
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.contract import Engine, Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs import differences, restored
 from tests.support.client import Client
 
 
@@ -87,7 +87,7 @@ def test_the_owner_writes_none_of_the_rows(
     changed = run("SELECT * FROM t ORDER BY id")
     engine = _Handed()
     by(engine)
-    monkeypatch.setattr("journal.embedded.statement.append_rows", None)
+    monkeypatch.setattr("journal.stores.embedded.statement.append_rows", None)
     run("CALL system.restore('t', backup => 'b')")
     assert engine.written == 1
     assert run("SELECT * FROM t ORDER BY id") == before
@@ -225,8 +225,8 @@ _MAP = _Handed.map
 _OWNER = """
 import os, pathlib, signal, sys
 from gateway.jobs.engines import ENGINES
-from spark_compaction import differences, restored
-from spark_compaction.local import LocalEngine
+from spark_compaction.programs import differences, restored
+from spark_compaction.engines.local import LocalEngine
 from tests.support.client import Client
 
 class Dying(LocalEngine):

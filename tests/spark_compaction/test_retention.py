@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.errors import PalimpsestError
-from journal.jobs import retired
-from journal.jobs.report import JobReport
-from spark_compaction.client import SparkEngine
-from spark_compaction.local import LocalEngine
-from spark_compaction.retention import Retention
+from journal.model.errors import PalimpsestError
+from journal.records import retired
+from journal.records.report import JobReport
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs.retention import Retention
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 

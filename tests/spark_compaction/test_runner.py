@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from journal.embedded.journal import Journal
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.errors import Code, PalimpsestError
-from journal.jobs import retired
-from journal.jobs.contract import Progress
-from spark_compaction.client import SparkEngine
-from spark_compaction.local import LocalEngine
+from journal.model.errors import Code, PalimpsestError
+from journal.records import retired
+from journal.stores.embedded import retired_files
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.contract import Progress
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 from tests.support.copy_job import CopyJob
@@ -62,7 +63,9 @@ def test_retired_segments_stay_until_their_grace_ends(table: Client) -> None:
     with journal.reading_session() as session:
         assert {r.id for r in retired.load(session)} == set(report.retired)
         assert {r.why.job_kind for r in retired.load(session)} == {"copy"}
-    assert len(retired.reap(journal, journal.clock.now() + 25 * 3600 * 1_000_000).removed) == 2
+    assert (
+        len(retired_files.reap(journal, journal.clock.now() + 25 * 3600 * 1_000_000).removed) == 2
+    )
     assert len(table.files()) == 2
     assert _is_whole(table)
 
@@ -83,7 +86,7 @@ def test_what_a_statement_reads_is_not_removed(table: Client) -> None:
         # The head was sealed after the statement began, so that segment was nothing to it.
         assert report.reaped == 1
         assert len(table.files()) == 3
-    assert len(retired.reap(journal, journal.clock.now()).removed) == 1
+    assert len(retired_files.reap(journal, journal.clock.now()).removed) == 1
     journal.rollback(transaction)
     assert _is_whole(table)
 

@@ -24,10 +24,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import gateway
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
-from journal.erasure.acceptance import accept
-from journal.erasure.wanted import Wanted
+from journal.erasure.erasure_spec import Wanted
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
+from spark_compaction.erasure.acceptance import accept
 from tests.support.client import Client
 
 Row = tuple[date | None, str | None, int]

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journal.embedded.recovery import unlisted_files
-from journal.embedded.verification import verify
+from journal.stores.embedded.recovery import unlisted_files
+from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 from tests.support.positions import always_by_position
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import silent
-from spark_compaction.client import SparkEngine, SparkOptions
+from journal.model.errors import Code, PalimpsestError
+from spark_compaction.contract import silent
+from spark_compaction.engines.client import SparkEngine, SparkOptions
 
 TRIPLE = "tests.support.spark:triple"
 SLEEP = "tests.support.spark:sleep"
@@ -73,7 +73,7 @@ def test_a_killed_worker_fails_its_tasks_and_is_started_anew(spark: SparkEngine)
 
 _OWNER = """
 import sys, time
-from spark_compaction.client import SparkEngine, SparkOptions
+from spark_compaction.engines.client import SparkEngine, SparkOptions
 engine = SparkEngine(SparkOptions(master="local[1]"))
 print(engine.start(), flush=True)
 time.sleep(600)
@@ -102,7 +102,7 @@ def test_a_worker_ends_with_its_owner_while_spark_still_starts(tmp_path: Path) -
     with socket.create_server(("127.0.0.1", 0)) as owner:
         to = f"127.0.0.1:{owner.getsockname()[1]}"
         worker = subprocess.Popen(
-            [sys.executable, "-m", "spark_compaction.worker", "--connect", to],
+            [sys.executable, "-m", "spark_compaction.engines.worker", "--connect", to],
             env={**os.environ, "JAVA_HOME": str(tmp_path)},
             start_new_session=True,
         )

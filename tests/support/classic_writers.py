@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 
 import gateway
-from gateway.adopting import adopt
+from gateway.procedures.adopting import adopt
 
 _NAMES = ("_journal", "version_number", "subsequent_version_number")
 _TYPES = {"timestamptz": "TIMESTAMP WITH TIME ZONE", "bigint": "BIGINT"}

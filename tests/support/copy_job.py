@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from journal.embedded.journal import Journal
-from journal.errors import Code, PalimpsestError
-from journal.jobs.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
-from journal.jobs.report import Taken, Volume
-from journal.segment import Segment
-from journal.stores.parquet_files import checksum
-from journal.version import Version
+from journal.files.parquet_files import checksum
+from journal.model.errors import Code, PalimpsestError
+from journal.model.segment import Segment
+from journal.model.version import Version
+from journal.records.report import Taken, Volume
+from journal.stores.embedded.journal import Journal
+from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 
 
 class CopyJob:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.erasers import eraser_of
-from journal.dependents import Dependents
+from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
+from journal.erasure.erasure_spec import Wanted, requests
 from journal.erasure.requests import Outcome, Request, State
-from journal.erasure.wanted import Wanted, requests
-from journal.stores.erasure_rows import load_audit
+from journal.model.dependents import Dependents
+from journal.records.erasure_rows import load_audit
 from tests.support.client import Client
 from tests.support.redefined import once_after
 from tests.support.traces import holders

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.erasers import eraser_of
-from journal.dependents import Dependents
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
 from journal.erasure.requests import Request
-from journal.erasure.wanted import Wanted
+from journal.model.dependents import Dependents
 from tests.support.client import Client
 from tests.support.dependents import keys_of
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 
 import gateway
-from gateway.adopting import adopt
 from gateway.dbapi.connection import Connection
-from journal.errors import PalimpsestError
+from gateway.procedures.adopting import adopt
+from journal.model.errors import PalimpsestError
 from tests.support.control import parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 

@@ -17,14 +17,13 @@ from itertools import count
 from typing import Any
 
 import gateway
-from gateway.erasers import eraser_of
-from journal.dependents import Dependents
-from journal.embedded.journal import Journal
-from journal.erasure import completion
-from journal.erasure.wanted import Wanted
-from journal.jobs.contract import silent
-from spark_compaction import erasing
-from spark_compaction.local import LocalEngine
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
+from journal.model.dependents import Dependents
+from journal.stores.embedded.journal import Journal
+from spark_compaction.contract import silent
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure import completion, erasing
 
 BY_TABLE = ("stage", "staged", "swap", "swapped", "retired", "copies", "copied")
 ONCE = ("accept", "receipts", "unmask", "scrub", "closing")
@@ -70,21 +69,27 @@ def _in_warehouse(journal: Any) -> dict[str, tuple[Any, str]]:
 
 def _in_database(journal: Any) -> dict[str, tuple[Any, str]]:
     """The same in a database."""
-    from journal.database import copied, erasing, keeping, replacing, rewriting
+    from spark_compaction.backends.postgres import (
+        erasing,
+        offsite_search,
+        rewriting,
+        segment_swap,
+        table_backups,
+    )
 
     return {
         "accept": (journal, "conclude"),
         "accepted": (journal, "conclude"),
         "stage": (rewriting, "rewrite"),
         "staged": (rewriting, "rewrite"),
-        "swap": (replacing, "swap"),
-        "swapped": (replacing, "swap"),
-        "recorded": (keeping, "follow"),
-        "copies": (copied, "purge"),
-        "copied": (copied, "purge"),
+        "swap": (segment_swap, "swap"),
+        "swapped": (segment_swap, "swap"),
+        "recorded": (table_backups, "follow"),
+        "copies": (offsite_search, "purge"),
+        "copied": (offsite_search, "purge"),
         "receipts": (erasing, "_purged"),
-        "reap": (replacing, "reap"),
-        "reaped": (replacing, "reap"),
+        "reap": (segment_swap, "reap"),
+        "reaped": (segment_swap, "reap"),
         "closing": (erasing, "complete"),
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 import gateway
 from gateway.jobs import kinds
 from gateway.jobs.runs import Request, run_all
-from spark_compaction import retention
+from spark_compaction.programs import retention
 
 NOW = datetime(2024, 4, 1, tzinfo=UTC)
 
@@ -52,10 +52,10 @@ def arrange(journal: Any, step: str) -> None:
         case "conclude":
             journal.conclude = dying_after(journal.conclude)
         case "before follow" | "follow":
-            from journal.database import keeping
+            from spark_compaction.backends.postgres import table_backups
 
-            follow = keeping.follow
-            keeping.follow = dying_after(follow if step == "follow" else lambda *_: None)
+            follow = table_backups.follow
+            table_backups.follow = dying_after(follow if step == "follow" else lambda *_: None)
         case _:
             raise AssertionError(step)
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from journal.embedded.journal import Journal
-from journal.embedded.positions import PositionKeeper, Positions, Worth
-from journal.state import TableState
+from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.positions import PositionKeeper, Positions, Worth
+from journal.transactions.state import TableState
 
 EVERY_TABLE = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0, again_ns_per_row=0)
 
@@ -40,6 +40,6 @@ def always_by_position() -> Iterator[None]:
     """Warehouses that are opened meanwhile are read by position; at least one was."""
     before = AtOnce.given
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("journal.embedded.journal.PositionKeeper", AtOnce)
+        patch.setattr("journal.stores.embedded.journal.PositionKeeper", AtOnce)
         yield
     assert AtOnce.given > before

@@ -14,8 +14,8 @@ from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from journal.erasure.wanted import Wanted
+from gateway.procedures.erasers import eraser_of
+from journal.erasure.erasure_spec import Wanted
 
 Step = tuple[Any, ...]
 KEYS, DAYS = 12, 10

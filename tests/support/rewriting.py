@@ -23,15 +23,15 @@ from pathlib import Path
 
 import sqlglot
 
-from journal.errors import PalimpsestError
-from journal.plan import PointRequest, StatementPlan
-from journal.schema import CatalogSnapshot
-from journal.segment import Tier
+from journal.model.errors import PalimpsestError
+from journal.model.plan import PointRequest, StatementPlan
+from journal.model.schema import CatalogSnapshot
+from journal.model.segment import Tier
 from rewriter.context import RewriteContext, Sight, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview import of_plan
+from rewriter.preview.preview import of_plan
+from rewriter.preview.synthetic_catalog import catalog_of, described
 from rewriter.rewriter import rewrite_statement
-from rewriter.supposed import catalog_of, described
 from rewriter.syntax.parsing import parse
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "rewriter"

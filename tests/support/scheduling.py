@@ -12,10 +12,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from gateway.dbapi.connection import Connection
-from gateway.jobs.alone import alone_on, one_of
+from gateway.jobs.job_locks import alone_on, one_of
 from gateway.jobs.runs import Request, Run, run_all
 from gateway.jobs.scheduler import Scheduler
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from tests.support.kept import rows
 
 Connect = Callable[..., Connection]
@@ -187,7 +187,7 @@ def main() -> None:
     import gateway
     from gateway.jobs import compact
     from gateway.jobs.context import JobContext
-    from journal.jobs.report import JobReport
+    from journal.records.report import JobReport
 
     def never(_context: JobContext) -> JobReport:
         sys.stdout.write("at it\n")

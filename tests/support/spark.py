@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from journal.errors import PalimpsestError
-from spark_compaction.client import SparkEngine, SparkOptions, check_java
-from spark_compaction.functions import load_function
+from journal.model.errors import PalimpsestError
+from spark_compaction.engines.client import SparkEngine, SparkOptions, check_java
+from spark_compaction.engines.functions import load_function
 
 CONF = {
     "spark.driver.memory": "1g",

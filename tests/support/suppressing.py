@@ -9,9 +9,9 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from gateway.returned import returned
-from journal.errors import Code, PalimpsestError
+from gateway.procedures.erasers import eraser_of
+from gateway.procedures.returned_rows import returned
+from journal.model.errors import Code, PalimpsestError
 
 Run = Callable[..., Any]
 MAIL = "Qz7.Ada@x.example"

@@ -15,16 +15,16 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.erasers import eraser_of
-from journal import holds
-from journal.erasure.access import gather
+from gateway.procedures.erasers import eraser_of
+from journal.erasure import holds
+from journal.erasure.erasure_spec import Wanted, requests
+from journal.erasure.holds import Hold, Scope
 from journal.erasure.requests import Request
-from journal.erasure.wanted import Wanted, requests
-from journal.holds import Hold, Scope
-from journal.jobs.contract import silent
-from journal.stores import erasure_rows as rows_of
-from journal.version import to_datetime
-from spark_compaction.local import LocalEngine
+from journal.model.version import to_datetime
+from journal.records import erasure_rows as rows_of
+from spark_compaction.contract import silent
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure.access import gather
 
 ADA, BOB = "ada@x.example", "bob@x.example"
 HOLD = "PLACE HOLD ON t WHERE k = 1 REASON 'matter 7'"

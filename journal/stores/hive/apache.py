@@ -15,8 +15,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from journal.expiry import DATED
-from journal.relations import ident, union_all
+from journal.sql.relations import ident, union_all
 from journal.stores.hive.apache_nested import NESTED, is_declared, quote_numbers
 from journal.stores.hive.apache_nested import given as as_given
 from journal.stores.hive.casts import GIVEN, checked
@@ -25,6 +24,7 @@ from journal.stores.hive.exists import Exists, marked, outer_names
 from journal.stores.hive.merged import name_merged
 from journal.stores.hive.refused import refused
 from journal.stores.hive.values import row_of
+from journal.transactions.expiry import DATED
 
 _T = exp.DType
 _MATCHED = "palimpsest_matched"

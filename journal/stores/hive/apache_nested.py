@@ -17,9 +17,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import column, ident
-from journal.schema import Column, Table, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, fold
+from journal.sql.relations import column, ident
 from journal.stores.hive.casts import GIVEN
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.refused import refused

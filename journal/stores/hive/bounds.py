@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.engine import Engine
 
 _T = exp.DType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 
-from journal.schema import fold
+from journal.model.schema import fold
 from journal.stores.hive.engine import Engine
 
 _UNFILED = re.compile(r"[\s.,:;=(){}]")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import sqlglot
 from sqlglot import exp
 
-from journal.schema import fold
-from journal.stores.calls import Change, refused
+from journal.model.schema import fold
+from journal.sql.calls import Change, refused
 
 TRANSFORMS = frozenset({"list_apply", "array_apply", "array_transform"})
 """Other names of ``list_transform``, which the parser does not know."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 _CONDITION = re.compile(r"\[([A-Z0-9_]+)(?:\.([A-Z0-9_]+))?\]\s*")
 _STATE = re.compile(r"SQLSTATE:\s*([0-9A-Z]{5})")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.relations import column, ident
-from journal.schema import fold
+from journal.model.schema import fold
+from journal.sql.relations import column, ident
 from journal.stores.hive.refused import refused
 
 _BRANCHES_MAX = 16

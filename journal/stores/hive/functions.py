@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.relations import ident
-from journal.stores.blob_literals import literal_bytes
-from journal.stores.calls import Calls, Change, format_call, refused, template
+from journal.sql.blob_literals import literal_bytes
+from journal.sql.calls import Calls, Change, format_call, refused, template
+from journal.sql.relations import ident
 from journal.stores.hive import json as hive_json
 from journal.stores.hive.elements import (
     TRANSFORMS,

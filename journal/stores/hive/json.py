@@ -15,7 +15,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import Change, refused
+from journal.sql.calls import Change, refused
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, is_nested
 
 _NOTE = "palimpsest_is_json"

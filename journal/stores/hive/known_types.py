@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from journal.schema import fold
+from journal.model.schema import fold
 from journal.stores.hive.elements import TRANSFORMS
 
 Type = exp.DataType

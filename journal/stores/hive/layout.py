@@ -18,15 +18,15 @@ from itertools import groupby
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.partitioning import partitioning_of
-from journal.relations import column, ident, union_all, version_type
-from journal.schema import DEFAULT_SCHEMA, Table, TableName, fold
-from journal.segment import Fields, Segment, SegmentFile
+from journal.model.errors import Code, PalimpsestError
+from journal.model.partitioning import partitioning_of
+from journal.model.schema import DEFAULT_SCHEMA, Table, TableName, fold
+from journal.model.segment import Fields, Segment, SegmentFile
+from journal.sql.relations import column, ident, union_all, version_type
+from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.hive.apache_nested import check_nested
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.types import spark_type
-from journal.stores.row_layout import fields_of, rows_in_layout
 
 PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""

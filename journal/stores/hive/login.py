@@ -13,9 +13,9 @@ from typing import Any
 
 from thrift.transport import TSocket, TSSLSocket, TTransport
 
-from journal.errors import Code, PalimpsestError
+from journal.files.tcp_keepalive import SILENCE_S
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.errors import no_ticket
-from journal.stores.silence import SILENCE_S
 
 KERBEROS = "KERBEROS"
 ANSWER_S = 600.0

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.relations import ident
-from journal.schema import fold
+from journal.model.schema import fold
+from journal.sql.relations import ident
 from journal.stores.hive.refused import refused
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import refused
+from journal.sql.calls import refused
 
 _UNITS = (
     *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, Type, is_list, is_nested
 
 _NOTE = "palimpsest_nested"

@@ -15,11 +15,11 @@ from TCLIService import TCLIService
 from thrift.Thrift import TException
 from thrift.transport import TTransport
 
-from journal.errors import Code, PalimpsestError
+from journal.files.tcp_keepalive import watch
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.errors import lost, silent, silent_login, translate, unreachable
 from journal.stores.hive.login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive.protocol import Protocol
-from journal.stores.silence import watch
 
 # Thrift logs what it raises; who has set up no logging would see it on stderr, beside our error.
 logging.getLogger("thrift").addHandler(logging.NullHandler())

@@ -16,16 +16,16 @@ from urllib.parse import quote, urlsplit
 import sqlglot
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import column, ident, version_type, version_value
-from journal.schema import Table
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.version import Version
+from journal.sql.relations import column, ident, version_type, version_value
 from journal.stores.hive import layout
 from journal.stores.hive.described import Described, described
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written
 from journal.stores.hive.types import kind_of, spark_type
-from journal.version import Version
 
 ADOPTED = "_adopted"
 """What the name of a plain table ends with once it is adopted."""

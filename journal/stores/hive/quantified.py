@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.relations import column
+from journal.sql.relations import column
 
 _OPPOSITE: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.NEQ,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 _ADVICE = "raise held_rows in the URL, so that the gateway answers it, or ask Hive itself"
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query
-from journal.relations import column, ident
-from journal.stores.base import ResultColumn
-from journal.stores.duckdb.store import DuckDBSession
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
+from journal.model.store_session import ResultColumn
+from journal.sql.relations import column, ident
 from journal.stores.hive.bounds import check_bounds
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.types import spark_type

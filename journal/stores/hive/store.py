@@ -17,17 +17,17 @@ from typing import Any
 from sqlglot import exp
 from TCLIService import ttypes
 
-from journal.errors import Code, PalimpsestError
-from journal.stores.base import Parameters
+from journal.files.tcp_keepalive import is_quiet
+from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import Parameters
 from journal.stores.hive.cursor import Column, Cursor, Refused, plain_values, told_type, type_name
 from journal.stores.hive.engine import Engine
 from journal.stores.hive.errors import cancelled, lost, still, stopped, translate
+from journal.stores.hive.liveness import EVERY_S, Pulse
 from journal.stores.hive.login import Server
 from journal.stores.hive.opening import DRIVER_ERROR, LOST, gone, is_silence, opened, set_patience
-from journal.stores.hive.pulse import EVERY_S, Pulse
 from journal.stores.hive.shown import partitions_text, refresh_text, tables_text
 from journal.stores.hive.text import rendered
-from journal.stores.silence import is_quiet
 
 Row = tuple[Any, ...]
 _PAUSES_S = (0.002, 0.005, 0.01, 0.02, 0.05)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import column, ident
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.relations import column, ident
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _SOURCE = ("from_", "joins", "laterals", "where")

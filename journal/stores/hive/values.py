@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.relations import union_all
+from journal.sql.relations import union_all
 
 
 def spread_values(holder: exp.Expr) -> None:

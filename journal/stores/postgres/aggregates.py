@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import Change, refused, template
+from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
 _ALONE = refused("PostgreSQL", "FILTER or OVER here", "aggregate in a subquery with WHERE")

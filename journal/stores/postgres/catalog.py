@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from journal.catalog import change_from_json, change_to_json
-from journal.errors import Code, PalimpsestError
-from journal.plan import CatalogChange
-from journal.segment import Manifest, RowCounts
-from journal.stores import catalog_format, erasure_rows
-from journal.stores.catalog_format import (
+from journal.model.catalog import change_from_json, change_to_json
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import CatalogChange
+from journal.model.segment import Manifest, RowCounts
+from journal.model.version import Version
+from journal.records import catalog_format, erasure_rows
+from journal.records.catalog_format import (
     JournalRow,
     StateRow,
     check_format,
@@ -24,12 +25,11 @@ from journal.stores.catalog_format import (
     put_meta,
 )
 from journal.stores.postgres.guards import guard_all
-from journal.stores.postgres.outsiders import PROTECT_ALL
 from journal.stores.postgres.overloads import OVERLOADS
+from journal.stores.postgres.privileges import PROTECT_ALL
 from journal.stores.postgres.routines import FUNCTIONS
 from journal.stores.postgres.store import PostgresSession
-from journal.transaction_rows import TransactionRow
-from journal.version import Version
+from journal.transactions.transaction_rows import TransactionRow
 
 FORMAT = "7"
 _OLDER = ("1", "2", "3", "4", "5", "6")

@@ -21,7 +21,7 @@ from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
 from psycopg.types.datetime import IntervalLoader
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.errors import translate
 
 _CHUNK_ROWS = 1000

@@ -10,7 +10,7 @@ from functools import partial
 import sqlglot
 from sqlglot import exp
 
-from journal.stores.calls import Change, refused, template
+from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
 _GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres import grants
-from journal.stores.postgres.lacking import lacking
+from journal.stores.postgres.unsupported_functions import lacking
 
 SEGMENT_LOST = "58M01"
 """The state of errors of a Greenplum coordinator that does not reach a segment."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import STORE_SCHEMA
-from journal.schema import Table
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import Table
 from journal.stores.postgres.flat import journal_table
 from journal.stores.postgres.readers import following
 from journal.stores.postgres.store import PostgresSession

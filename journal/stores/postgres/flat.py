@@ -14,19 +14,19 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query, physical
-from journal.relations import Output, column, ident, union_all, version_type, version_value
-from journal.relations_flat import FLAT, FlatReader, FlatShape
-from journal.schema import Column, Table
-from journal.segment import Fields, Manifest, RowCounts, Segment, Tier
-from journal.sql import cast, data_type
-from journal.stores.base import Parameters
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query, physical
+from journal.model.schema import Column, Table
+from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
+from journal.model.store_session import Parameters
+from journal.model.version import Version
+from journal.sql.relations import Output, column, ident, union_all, version_type, version_value
+from journal.sql.relations_flat import FLAT, FlatReader, FlatShape
+from journal.sql.row_layout import fields_of, rows_in_layout
+from journal.sql.sql import cast, data_type
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import EXACT, exact, rendered
-from journal.stores.row_layout import fields_of, rows_in_layout
-from journal.version import Version
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"

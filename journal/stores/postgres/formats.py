@@ -10,7 +10,7 @@ import re
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
 _DIRECTIVE = re.compile(r"%(-?[a-zA-Z%])")
 _PATTERNS = {

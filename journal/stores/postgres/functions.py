@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.stores.blob_literals import literal_bytes
-from journal.stores.calls import Calls, Change, format_call, refused, template
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.blob_literals import literal_bytes
+from journal.sql.calls import Calls, Change, format_call, refused, template
 from journal.stores.postgres import aggregates, elements, formats, moments, texts
 
 _RENAMED = {

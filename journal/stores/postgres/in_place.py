@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
-from journal.schema import Table, TableName, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, TableName, fold
+from journal.sql.relations import ident
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered
 from journal.stores.postgres.types import column_type

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from journal.segment import Manifest, RowCounts
+from journal.model.segment import Manifest, RowCounts
+from journal.model.version import Version
 from journal.stores.postgres.store import PostgresSession
-from journal.version import Version
 
 _TURNS = 5283_1905_7735 << 16
 """Where the advisory locks begin that jobs take turns by, one for each table."""

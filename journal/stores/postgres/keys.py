@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from journal.errors import Code, PalimpsestError
-from journal.stores.postgres.outsiders import quoted
+from journal.model.errors import Code, PalimpsestError
+from journal.stores.postgres.privileges import quoted
 from journal.stores.postgres.store import PostgresSession
 
 

@@ -12,21 +12,21 @@ from collections.abc import Container, Iterable, Sequence
 
 from sqlglot import exp
 
-from journal.distribution import lying_by
-from journal.plan import STORE_SCHEMA, Query, physical
-from journal.relations import column, ident, union_all, version_type
-from journal.relations_flat import is_flat
-from journal.schema import Table
-from journal.segment import Fields, Head, Manifest, RowCounts, Tier
-from journal.sql import data_type
+from journal.model.distribution import lying_by
+from journal.model.plan import STORE_SCHEMA, Query, physical
+from journal.model.schema import Table
+from journal.model.segment import Fields, Head, Manifest, RowCounts, Tier
+from journal.sql.relations import column, ident, union_all, version_type
+from journal.sql.relations_flat import is_flat
+from journal.sql.row_layout import fields_of, rows_in_layout
+from journal.sql.sql import data_type
 from journal.stores.postgres import flat
-from journal.stores.postgres.before import texts_before
 from journal.stores.postgres.guards import guard
 from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
+from journal.stores.postgres.original_definition import texts_before
 from journal.stores.postgres.server import RANDOMLY, distributed_by
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered
-from journal.stores.row_layout import fields_of, rows_in_layout
 
 __all__ = ["mask_table", "masked_keys", "segment_table", "unmasked"]
 ONCE = "_once"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import column
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.relations import column
 
 _TRANSFORMS = frozenset({"array_transform", "list_apply", "array_apply"})
 _SORTS = frozenset({"list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort"})

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.plan import STORE_SCHEMA
-from journal.relations import column, ident, union_all
-from journal.schema import Table
-from journal.segment import Segment
-from journal.sql import data_type
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import Table
+from journal.model.segment import Segment
+from journal.sql.relations import column, ident, union_all
+from journal.sql.sql import data_type
 
 
 def segment_table(segment: Segment) -> exp.Table:

@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import Change, template
+from journal.sql.calls import Change, template
 
 _template = partial(template, "postgres")
 _UNITS = {

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from journal.errors import Code, PalimpsestError
-from journal.stores.base import StoreSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import StoreSession
 from journal.stores.postgres.errors import SEGMENT_LOST, still_under_way
 
 GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})

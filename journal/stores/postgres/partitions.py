@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from journal.partitioning import Partitioning, partitioning_of
-from journal.plan import STORE_SCHEMA
-from journal.relations import ident
-from journal.schema import Table
-from journal.segment import Fields
+from journal.model.partitioning import Partitioning, partitioning_of
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.sql.relations import ident
 from journal.stores.postgres.layout import create_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered, shortened

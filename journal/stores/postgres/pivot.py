@@ -14,12 +14,12 @@ from itertools import product
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query
-from journal.relations import ident
-from journal.schema import fold
-from journal.sql import cast
-from journal.stores.written_out.select import Known, source_columns
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
+from journal.model.schema import fold
+from journal.sql.lowering.select import Known, source_columns
+from journal.sql.relations import ident
+from journal.sql.sql import cast
 
 COLUMNS_MAX = 1_600
 """As many columns a row of PostgreSQL may have."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal import dialects
-from journal.errors import PalimpsestError
-from journal.plan import STORE_SCHEMA
-from journal.relations import ident
-from journal.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
-from journal.stores.postgres.before import (
+from journal.model.errors import PalimpsestError
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
+from journal.sql import dialects
+from journal.sql.relations import ident
+from journal.stores.postgres.original_definition import (
     Text,
     indexes_before,
     not_kept_from_before,

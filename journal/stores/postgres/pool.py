@@ -17,15 +17,15 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
-from journal.errors import Code, PalimpsestError
+from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
+from journal.model.errors import Code, PalimpsestError
+from journal.model.version import SKEW_MAX_US
 from journal.stores.postgres.cursor import MonthsLoader
 from journal.stores.postgres.errors import is_starting, unreachable
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.server import ASK, Abilities, abilities
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.silence import SILENCE_S, limits, of_server
-from journal.version import SKEW_MAX_US
 
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0

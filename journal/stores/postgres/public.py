@@ -11,19 +11,19 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from journal import dialects
-from journal.errors import Code, PalimpsestError
-from journal.plan import STORE_SCHEMA
-from journal.relations import Output, Reader, business_outputs, ident
-from journal.relations_flat import is_flat
-from journal.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
-from journal.segment import Tier
-from journal.state import TableState
-from journal.stores.postgres import in_place, outsiders
-from journal.stores.postgres.before import shown_as_before
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from journal.model.segment import Tier
+from journal.sql import dialects
+from journal.sql.relations import Output, Reader, business_outputs, ident
+from journal.sql.relations_flat import is_flat
+from journal.stores.postgres import in_place, privileges
 from journal.stores.postgres.layout import create_view
+from journal.stores.postgres.original_definition import shown_as_before
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, shortened
+from journal.transactions.state import TableState
 
 
 def refresh_table(session: PostgresSession, table: Table, state: TableState) -> None:
@@ -79,26 +79,26 @@ def _guarded(rows: exp.Query, table: Table, epoch: int) -> exp.Query:
 
 def granted(
     session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot
-) -> list[outsiders.Grant]:
+) -> list[privileges.Grant]:
     """What others may do with the relations of a catalog, and with those it is about to have."""
     every = [*before.relations.values(), *after.relations.values()]
-    return outsiders.grants(session, dict.fromkeys(n for r in every for n in _names(r)))
+    return privileges.grants(session, dict.fromkeys(n for r in every for n in _names(r)))
 
 
 def grant_again(
     session: PostgresSession,
-    found: Sequence[outsiders.Grant],
+    found: Sequence[privileges.Grant],
     before: CatalogSnapshot,
     after: CatalogSnapshot,
 ) -> None:
     """Grant it on the views that there are now; those of a renamed table have its new names."""
-    renamed: dict[outsiders.Key, outsiders.Key] = {}
+    renamed: dict[privileges.Key, privileges.Key] = {}
     for old in before.tables():
         new = after.by_id(old.id)
         if new is not None and new.name != old.name:
             names = zip(_names(old), _names(new), strict=True)
-            renamed |= {outsiders.known_as(n): outsiders.known_as(m) for n, m in names}
-    outsiders.grant_again(session, found, renamed)
+            renamed |= {privileges.known_as(n): privileges.known_as(m) for n, m in names}
+    privileges.grant_again(session, found, renamed)
 
 
 def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: CatalogSnapshot) -> None:
@@ -225,7 +225,7 @@ def _put_view(
     place = logical(name)
     try:
         create_view(session, place, body, columns)
-        outsiders.refuse_writes(session, session.rendered(place).sql)
+        privileges.refuse_writes(session, session.rendered(place).sql)
     except PalimpsestError as error:
         if error.code is not Code.WRONG_OBJECT:
             raise

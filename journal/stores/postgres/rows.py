@@ -12,17 +12,17 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.plan import STORE_SCHEMA, Query
-from journal.relations import column, ident, union_all
-from journal.schema import Table
-from journal.segment import Fields, SegmentFile
-from journal.stores.base import MemoryRows, Parameters, RowSet, StagedRows
+from journal.model.plan import STORE_SCHEMA, Query
+from journal.model.schema import Table
+from journal.model.segment import Fields, SegmentFile
+from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows
+from journal.model.version import VersionType
+from journal.sql.relations import column, ident, union_all
+from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.layout import count_rows, spread
 from journal.stores.postgres.store import PostgresSession, Shown
 from journal.stores.postgres.text import Text, rendered
 from journal.stores.postgres.types import column_type
-from journal.stores.row_layout import fields_of, rows_in_layout
-from journal.version import VersionType
 
 _INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond')"
 

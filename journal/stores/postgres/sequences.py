@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from journal.schema import Identity
+from journal.model.schema import Identity
 from journal.stores.postgres.store import PostgresSession
 
 _SEQUENCES = (

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from journal.errors import Code, PalimpsestError
-from journal.relations import ident
+from journal.model.errors import Code, PalimpsestError
+from journal.records.catalog_format import OLDEST_SERVER
+from journal.sql.relations import ident
 from journal.stores.postgres.text import shortened
 
 ASK = (
@@ -19,8 +20,6 @@ ASK = (
     " AND relnamespace = 11), current_setting('server_version_num')::integer, version()"
 )
 """Eleven is ``pg_catalog`` in every version; the table is in Greenplum and what came of it."""
-OLDEST = 120_000
-"""The first version that is taken, as servers tell it in a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ GREENPLUM = Abilities(True, False, False, False, False, "SELECT txid_current()::
 def abilities(answer: Sequence[Any]) -> Abilities:
     """What a server can do that has given this answer; raises NOT_SUPPORTED for an old one."""
     distributes, number, shown = answer
-    if number < OLDEST:
+    if number < OLDEST_SERVER:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the server is older than PostgreSQL 12, or made from an older one: {shown}",

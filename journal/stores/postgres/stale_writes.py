@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import STORE_SCHEMA
-from journal.relations import column, ident
-from journal.relations_flat import REFUSE, STALE_WRITES
-from journal.schema import Table
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import Table
+from journal.sql.relations import column, ident
+from journal.sql.relations_flat import REFUSE, STALE_WRITES
 from journal.stores.postgres.flat import journal_table
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import exact, rendered

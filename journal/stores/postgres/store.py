@@ -18,10 +18,11 @@ import pyarrow as pa
 from psycopg import pq
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import Query
-from journal.relations import ident
-from journal.stores.base import Parameters, ResultColumn
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
+from journal.model.store_session import Parameters, ResultColumn
+from journal.sql.lowering.select import result_names
+from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
@@ -30,7 +31,6 @@ from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
 from journal.stores.postgres.types import arrow_name, sql_type, stored_type, type_name
-from journal.stores.written_out.select import result_names
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"

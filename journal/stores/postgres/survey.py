@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from journal.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.types import is_known, stored_type
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
-from journal.errors import Code, PalimpsestError
-from journal.plan import STORE_SCHEMA, Query
-from journal.schema import fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA, Query
+from journal.model.schema import fold
+from journal.sql.lowering.select import prepare_selects, result_names
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.lists import write_out_lists
 from journal.stores.postgres.pivot import expanded, has_pivots
 from journal.stores.postgres.types import mapped_type
-from journal.stores.written_out.select import prepare_selects, result_names
 
 DIALECT = "postgres"
 EXACT = "exact"

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.stores.calls import Change, refused, template
+from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
 _CODE = _template("CASE WHEN x = '' THEN -1 ELSE ASCII(x) END", "x")

@@ -10,8 +10,8 @@ from functools import lru_cache
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.errors import Code, PalimpsestError
-from journal.sql import data_type
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.sql import data_type
 
 _WIDER = {
     exp.DType.TINYINT: ("SMALLINT", ()),

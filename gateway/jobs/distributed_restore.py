@@ -1,0 +1,285 @@
+"""A restore's statement, handed out: what its plan says is done by units of an engine.
+
+The plan is the one that the owner would run. Each unit runs it for the keys of one file, and writes
+the rows; together they are the segment that the transaction commits. What guards ask that concerns
+rows of other units or other tables (UNIQUE, foreign keys) the owner asks of the rows that were
+written, before it lists them. Where a stage reads more than the two states of the table, nothing is
+handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from gateway.jobs.context import JobContext
+from gateway.session.request import Asked, digest
+from gateway.session.time_points import TimePoints
+from journal.local_engine.layout import fields_of, segment_rows
+from journal.model.catalog import change_to_json
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import (
+    P_SNAPSHOT,
+    P_VERSION,
+    Append,
+    Count,
+    Guard,
+    PutRelation,
+    Query,
+    Stage,
+    StatementPlan,
+)
+from journal.model.schema import Table
+from journal.model.segment import Manifest, RowCounts, SegmentFile
+from journal.model.store_session import StagedRows
+from journal.sql.relations import column, ident
+from journal.stores.embedded.statement import Statement
+from journal.transactions.transaction import StatementWrites, Transaction
+from rewriter.names import INTERNAL
+from rewriter.syntax.parsing import Parsed
+from rewriter.writing.changes import new_name, old_name
+from spark_compaction.contract import Engine
+from spark_compaction.programs.restored import UNIT
+
+_OWN = {P_VERSION, P_SNAPSHOT}
+_ZONE = exp.Anonymous(this="current_setting", expressions=[exp.Literal.string("TimeZone")])
+_SEALED = ("base", "delta", "history")
+_ENDED, _BEGUN = "is_ended", "is_begun"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both states of a table, the second one shown under an id of its own; keys that differ."""
+
+    table: Table
+    now: Manifest
+    shown: Table
+    then: Manifest
+    among: tuple[str, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """The files of both."""
+        return [f.path for m in (self.now, self.then) for s in m.segments for f in s.files]
+
+
+def hand_out(
+    context: JobContext,
+    begun: Transaction,
+    parsed: Parsed,
+    sides: Sides,
+    engine: Engine,
+    folder: str,
+    *,
+    keep: bool,
+) -> int | None:
+    """Have the rows of a restore written into an open folder; how many change, None if not so."""
+    session, journal = context.session, context.journal
+    asked = Asked(parsed, {}, session.settings, "duckdb")
+    statement = journal.statement(begun)
+    try:
+        assert isinstance(statement, Statement)
+        statement.leave_positions(sides.table.id)
+        plan = session.executor.plan_for(statement, asked, TimePoints(journal, {}))
+        if not _can(plan, sides):
+            return None
+        shared = _shared(plan, sides)
+        statement.check_segments(plan.tables)
+        # Which is the one of this process, unless it was set: executors may have another.
+        statement.session.use_zone(session.settings.timezone)
+        (zone,) = statement.session.row(Query.of(exp.select(_ZONE.copy())), {})
+    finally:
+        statement.close()
+    version = journal.clock.next()
+    parameters = {P_VERSION: version, P_SNAPSHOT: begun.snapshot.version}
+    units = [_unit(context, plan, sides, path, parameters, folder) for path in sides.among]
+    writes = keep or bool(shared)
+    units = [{**unit, "writes": writes, "timezone": zone} for unit in units]
+
+    def told(_function: str, done: int, total: int) -> None:
+        context.progress("restore", done, total)
+
+    with journal.pins.hold(sides.paths):
+        results: list[Any] = engine.map(UNIT, units, told)
+    _raise_refused(_own(plan, sides), results)
+    files = tuple(SegmentFile(**f) for r in results for f in r["files"])
+    if files and shared:
+        _ask_shared(context, begun, asked, sides, files, parameters)
+    if files and keep:
+        counts = sum((RowCounts(**r["counts"]) for r in results if r["counts"]), RowCounts())
+        journal.staged.update(f.path for f in files)
+        rows = StagedRows(files, fields_of(sides.table), counts)
+        begun.record(StatementWrites(version, ((sides.table.id, rows),), (), digest(parsed)))
+    return sum(int(r["rows"]) for r in results)
+
+
+def _can(plan: StatementPlan, sides: Sides) -> bool:
+    """True if every step needs no more than a unit has."""
+    if plan.lookups or plan.points or plan.system:
+        return False
+    shared = _shared(plan, sides)
+    if shared and len(_staged(plan, shared)) != 1:
+        return False
+    places = _places(sides.table)
+    for step in plan.steps:
+        if not isinstance(step, Stage | Guard | Append | Count):
+            return False
+        if not _OWN.issuperset(step.query.parameters):
+            return False
+        if step in shared:
+            if not _staged_columns(step) <= places.keys():
+                return False
+        elif _reads(step.query) - _known(plan, sides):
+            return False
+    return True
+
+
+def _known(plan: StatementPlan, sides: Sides) -> set[str]:
+    """The relations that a unit has."""
+    known = {f"t{table.id}_{tier}" for table in (sides.table, sides.shown) for tier in _SEALED}
+    return known | {step.name for step in plan.steps if isinstance(step, Stage)}
+
+
+def _reads(query: Query) -> set[str]:
+    sources = query.ast.find_all(exp.Table)
+    return {s.name for s in sources if isinstance(s.this, exp.Identifier)}
+
+
+def _shared(plan: StatementPlan, sides: Sides) -> list[Guard]:
+    """The guards whose answer depends on rows that another unit has, or on another table.
+
+    Keys are a unit's alone. Other rows of this restore may take the values of a UNIQUE constraint,
+    or free them, and be what a foreign key refers to.
+    """
+    across = {Code.FOREIGN_KEY} | ({Code.DUPLICATE_KEY} if sides.table.uniques else set())
+    known = _known(plan, sides)
+    guards = [step for step in plan.steps if isinstance(step, Guard)]
+    return [g for g in guards if g.code in across or _reads(g.query) - known]
+
+
+def _staged(plan: StatementPlan, guards: Sequence[Guard]) -> set[str]:
+    """The stages that some guards read: of a restore its changes."""
+    names = {step.name for step in plan.steps if isinstance(step, Stage)}
+    return names & {name for guard in guards for name in _reads(guard.query)}
+
+
+def _places(table: Table) -> dict[str, tuple[str, str] | None]:
+    """The columns of staged changes: the side and the column of the rows that they are of."""
+    found: dict[str, tuple[str, str] | None] = {_ENDED: None, _BEGUN: None}
+    for index, stored in enumerate(table.stored):
+        found[old_name(index)] = ("o", stored.physical)
+        found[new_name(index)] = ("n", stored.physical)
+    return found
+
+
+def _staged_columns(guard: Guard) -> set[str]:
+    """The columns of staged changes that a guard names; those of tables have names of their own."""
+    names = {c.name for c in guard.query.ast.find_all(exp.Column)}
+    return {n for n in names if n.startswith(INTERNAL) or n in {_ENDED, _BEGUN}}
+
+
+def _ask_shared(
+    context: JobContext,
+    begun: Transaction,
+    asked: Asked,
+    sides: Sides,
+    files: Sequence[SegmentFile],
+    parameters: dict[str, Any],
+) -> None:
+    """Raise what a guard says of the rows that units wrote, seen as the changes that they are."""
+    session, journal = context.session, context.journal
+    statement = journal.statement(begun)
+    try:
+        assert isinstance(statement, Statement)
+        statement.leave_positions(sides.table.id)
+        # Others may have had the table sealed since: its rows lie elsewhere then.
+        plan = session.executor.plan_for(statement, asked, TimePoints(journal, {}))
+        statement.check_segments(plan.tables)
+        statement.session.use_zone(session.settings.timezone)
+        guards = _shared(plan, sides)
+        (stage,) = _staged(plan, guards)
+        names = set().union(*map(_staged_columns, guards))
+        changes = _changes(sides.table, files, names, journal.root)
+        statement.session.stage(stage, changes, {})
+        for guard in guards:
+            statement.session.execute(guard.query, parameters)
+            found = statement.session.fetch_many(1)
+            if found:
+                text = guard.message.format(*found[0])
+                raise PalimpsestError(guard.code, text, advice=guard.advice)
+    finally:
+        statement.close()
+
+
+def _changes(table: Table, files: Sequence[SegmentFile], names: set[str], root: Path) -> Query:
+    """The changes that rows of a journal say, as a restore stages them: some of the columns."""
+    start, end = table.format.version_column, table.format.subsequent_column
+    rows = segment_rows(table, [f.path for f in files], fields_of(table), root)
+    is_open = exp.Is(this=column(end, "r"), expression=exp.null())
+    is_closing = exp.GT(this=column(end, "r"), expression=column(start, "r"))
+    begun, ended = (
+        exp.select("*").from_(rows.copy().subquery("r")).where(kind).subquery(alias)
+        for kind, alias in ((is_open, "n"), (is_closing, "o"))
+    )
+    outputs: list[exp.Expr] = [
+        exp.alias_(exp.not_(exp.Is(this=column(start, side), expression=exp.null())), name)
+        for side, name in (("o", _ENDED), ("n", _BEGUN))
+    ]
+    for name, place in sorted(_places(table).items()):
+        if place is not None and name in names:
+            outputs.append(exp.alias_(column(place[1], place[0]), ident(name)))
+    same = exp.and_(*[exp.EQ(this=column(k, "o"), expression=column(k, "n")) for k in table.key])
+    return Query.of(exp.select(*outputs).from_(ended).join(begun, on=same, join_type="full"))
+
+
+def _unit(
+    context: JobContext,
+    plan: StatementPlan,
+    sides: Sides,
+    keys: str,
+    parameters: dict[str, Any],
+    folder: str,
+) -> dict[str, Any]:
+    staged = [s for s in plan.steps if isinstance(s, Stage)]
+    (append,) = [s for s in plan.steps if isinstance(s, Append)]
+    (count,) = [s for s in plan.steps if isinstance(s, Count)]
+    return {
+        "root": str(context.journal.root),
+        "table": change_to_json(PutRelation(sides.table)),
+        "sides": [
+            (sides.table.id, sides.now.to_json()),
+            (sides.shown.id, sides.then.to_json()),
+        ],
+        "stages": [(s.name, _text(s.query, sides.among, keys)) for s in staged],
+        "guards": [_text(g.query) for g in _own(plan, sides)],
+        "append": _text(append.query),
+        "count": _text(count.query),
+        "parameters": parameters,
+        "folder": folder,
+    }
+
+
+def _text(query: Query, all_keys: Sequence[str] = (), keys: str = "") -> str:
+    """A query for a unit, which reads one of the files of keys."""
+    ast = query.ast.copy()
+    for listed in list(ast.find_all(exp.Array)):
+        if all_keys and [e.name for e in listed.expressions] == list(all_keys):
+            listed.set("expressions", [exp.Literal.string(keys)])
+    return ast.sql(dialect="duckdb")
+
+
+def _own(plan: StatementPlan, sides: Sides) -> list[Guard]:
+    """The guards that each unit asks of its own rows."""
+    shared = _shared(plan, sides)
+    return [s for s in plan.steps if isinstance(s, Guard) and s not in shared]
+
+
+def _raise_refused(guards: Sequence[Guard], results: Sequence[Any]) -> None:
+    for refused in (r["refused"] for r in results if r["refused"] is not None):
+        number, values = refused
+        guard = guards[number]
+        raise PalimpsestError(guard.code, guard.message.format(*values), advice=guard.advice)

@@ -1,0 +1,1 @@
+"""URLs, and the journals they name opened in this process: folders, databases, Hive servers."""

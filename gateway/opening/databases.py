@@ -1,0 +1,68 @@
+"""URLs of database servers, and the journals they name opened in this process.
+
+    palimpsest+postgresql://user:password@host:port/database
+    palimpsest+hive://user:password@host:port/database?auth=NOSASL&catalog=sqlite:///catalog.db
+
+What follows ``palimpsest+`` is the client library's own URL; options of the gateway are taken out
+of its query. The driver is imported when the first such URL is opened.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
+
+from gateway.opening.hive_servers import SCHEME, opened_hive
+from gateway.opening.url_secrets import check_login, split
+from gateway.session.executor import Executor
+from journal.model.errors import Code, PalimpsestError
+
+PREFIX = "palimpsest+"
+SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres", SCHEME)
+_OPTIONS = ("clock_skew_max", "connect_timeout", "pool", "silence_timeout", "statement_timeout")
+_FORSAKEN_US = 24 * 3600 * 1_000_000
+
+
+def is_database(url: str) -> bool:
+    """True for the URL of a database server."""
+    return url.partition("://")[0] in SCHEMES
+
+
+def split_url(url: str) -> tuple[str, dict[str, str]]:
+    """The client library's URL, and the gateway's own options."""
+    check_login(url)
+    parts = split(url.removeprefix(PREFIX))
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    options = {k: v for k, v in given if k in _OPTIONS}
+    # The client library reads %20 as a blank, and + as +.
+    kept = urlencode([(k, v) for k, v in given if k not in _OPTIONS], quote_via=quote)
+    # Without a host, which means a socket of this machine, the slashes stay.
+    rest = urlunsplit(("", "", parts.path, kept, parts.fragment))
+    return f"postgresql://{parts.netloc}{rest}", options
+
+
+def opened(url: str) -> Executor:
+    """An executor over the journals of a database; its catalog is made where there is none."""
+    if url.startswith(f"{SCHEME}:"):
+        return opened_hive(url)
+    conninfo, options = split_url(url)
+    try:
+        from journal.model.wall_clock import wall_clock_us
+        from journal.stores.postgres.journal import DatabaseJournal, drop_staged
+        from journal.stores.postgres.pool import PostgresStore, check_conninfo
+        from journal.stores.postgres.upkeep import DatabaseUpkeep
+    except ImportError as error:
+        raise PalimpsestError(
+            Code.DRIVER_MISSING,
+            f"PostgreSQL needs a package that is not installed: {error.name}",
+            advice="pip install 'palimpsest-gateway[postgres]'",
+        ) from error
+    check_conninfo(conninfo)
+    store = PostgresStore(conninfo, options)
+    try:
+        journal = DatabaseJournal(store)
+        with journal.reading_session() as session:
+            drop_staged(session, wall_clock_us() - _FORSAKEN_US)
+    except BaseException:
+        store.close()
+        raise
+    return Executor(journal, DatabaseUpkeep(journal))

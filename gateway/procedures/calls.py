@@ -1,0 +1,109 @@
+"""CALL system.<procedure>(..): maintenance a client may ask for, and its report as a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.jobs.arguments import Arguments, wrong
+from gateway.jobs.calls import call_job
+from gateway.jobs.known import names
+from gateway.procedures import holds
+from gateway.procedures.procedures import database, named_tables, take
+from gateway.session.results import Outcome
+from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import Call
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+
+def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> Outcome:
+    """Run a procedure; raises UNKNOWN_FUNCTION for others than those of this module."""
+    name = call.procedure.lower()
+    procedure = PROCEDURES.get(name)
+    given: dict[str, Any] = {}
+    for key, node in call.arguments:
+        if key in given:
+            raise wrong(f"the argument {key} was given twice", "give it once")
+        given[key] = _value(key, node, parameters)
+    if procedure is not None:
+        return procedure(session, given)
+    schema, _, kind = name.rpartition(".")
+    if schema != "system" or kind not in names():
+        known = [*PROCEDURES, *(f"system.{k}" for k in names())]
+        raise PalimpsestError(
+            Code.UNKNOWN_FUNCTION,
+            f"there is no procedure {call.procedure}",
+            advice="there are " + ", ".join(known),
+        )
+    return call_job(session, kind, given)
+
+
+def _value(name: str, node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
+    """A constant; nothing is computed, so that no part of an expression is taken for the whole."""
+    match node:
+        case exp.Placeholder():
+            return parameters[node.name]
+        case exp.Literal(is_string=False):
+            return int(node.name) if node.name.isdigit() else float(node.name)
+        case exp.Literal():
+            return node.name
+        case exp.Neg(this=exp.Literal(is_string=False) as number):
+            return -_value(name, number, parameters)
+        case exp.Where():
+            return node.this
+        case exp.Boolean() | exp.Null():
+            return node.this if isinstance(node, exp.Boolean) else None
+        case exp.Column():
+            return ".".join(part.name for part in node.parts)
+        case exp.Cast(this=exp.Literal() as text) if node.is_type(*exp.DataType.TEMPORAL_TYPES):
+            return text.name
+        case exp.Interval(this=exp.Literal() as count, unit=exp.Var() as unit):
+            return f"{count.name} {unit.name}"
+    shown = name if not name.isdigit() else f"argument {int(name) + 1}"
+    raise wrong(
+        f"{shown} cannot be {node.sql(dialect='duckdb')}", "write a constant, or give a parameter"
+    )
+
+
+def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    given = take("system.flush", arguments, ("table",))
+    rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
+    for table in named_tables(session, given):
+        session.cancellation.check()
+        for segment in session.executor.sealer.seal(table.id):
+            rows["table"].append(str(table.name))
+            rows["rows"].append(segment.counts.total)
+            rows["bytes"].append(segment.bytes)
+            rows["segment"].append(segment.id)
+    types = [("table", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
+    schema = pa.schema([*types, ("segment", pa.string())])
+    return session.executor.held("CALL", pa.table(rows, schema=schema))
+
+
+def _create_index(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """Propose or make the indexes that adopted journals of a database lack."""
+    from journal.stores.postgres.indexing import index
+
+    given = take("system.create_index", arguments, ("table", "dry_run"))
+    make = not Arguments(given).flag("dry_run")
+    journal = database(session)
+    found = [index(journal, t, make=make) for t in named_tables(session, given)]
+    shown = [(str(p.table.name), p.state, p.statement) for p in found if p is not None]
+    names = ("table", "state", "statement")
+    columns = {n: [row[i] for row in shown] for i, n in enumerate(names)}
+    schema = pa.schema([(n, pa.string()) for n in names])
+    return session.executor.held("CALL", pa.table(columns, schema=schema))
+
+
+Procedure = Callable[["Session", Mapping[str, Any]], Outcome]
+PROCEDURES: dict[str, Procedure] = {
+    "system.create_index": _create_index,
+    "system.flush": _flush,
+    "system.hold": holds.place,
+    "system.release": holds.release,
+}

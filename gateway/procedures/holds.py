@@ -1,0 +1,122 @@
+"""Procedures on legal holds: ``CALL system.hold(..)`` and ``CALL system.release(..)``.
+
+They look at the names and conditions a client gives and hand values down to
+``journal.erasure.holds``. Releasing tells which jobs waited for the hold: they are run again by
+whoever runs jobs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.procedures.conditions import read_condition
+from gateway.procedures.erasers import eraser_of
+from gateway.procedures.procedures import find_tables, take
+from gateway.session.results import Outcome
+from journal.erasure import holds
+from journal.erasure.holds import Hold, Scope
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.version import to_datetime
+from journal.sql import dialects
+from journal.sql.relations import Reader
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+
+def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """``system.hold(table, where, subject, reason)``: its id, and what it covers."""
+    given = take("system.hold", arguments, ("table", "where", "subject", "reason"))
+    reason = str(given.get("reason") or "").strip()
+    if not reason:
+        raise _wrong("a hold needs a reason", "say why: REASON 'matter 2024-17'")
+    table = find_tables(session, str(given["table"]))[0] if given.get("table") else None
+    where, subject = given.get("where"), given.get("subject")
+    if where is not None and subject is not None:
+        raise _wrong("a hold is for a condition or for a person", "place two holds")
+    if table is None and subject is None:
+        raise _wrong("a hold needs a table or a person", "name a table, or FOR SUBJECT email = ..")
+    named, value = _subject(session, table, str(subject)) if subject else (None, None)
+    predicate = _predicate(session, table, where) if where is not None and table else None
+    scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
+    eraser = eraser_of(session)
+    journal = eraser.journal
+    hashed = None if named is None else holds.subject_hashes(journal, named, value or "")
+    hold = Hold(
+        id=uuid.uuid4().hex[:12],
+        scope=scope,
+        table_id=None if table is None else table.id,
+        predicate=predicate,
+        subject_column=named,
+        subject_value=hashed,
+        reason=reason,
+        placed_by=session.user,
+        placed_at=to_datetime(session.journal.clock.now()),
+    )
+    eraser.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
+    return _row(session, "hold", hold, table)
+
+
+def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+    """``system.release(hold)``: what it covered."""
+    given = take("system.release", arguments, ("hold",))
+    at = to_datetime(session.journal.clock.now())
+    eraser = eraser_of(session)
+    found = holds.find(eraser.journal, str(given.get("hold")))
+    eraser.change_holds(
+        lambda records: holds.release(records, found, session.user, at),
+        session.user or "somebody",
+    )
+    table = session.journal.state.catalog.by_id(found.table_id or 0)
+    return _row(session, "released", found, table)
+
+
+def _row(session: Session, name: str, hold: Hold, table: Table | None) -> Outcome:
+    shown = None if table is None else str(table.name)
+    rows = {name: [hold.id], "scope": [hold.scope.value], "table": [shown], "reason": [hold.reason]}
+    schema = pa.schema([(n, pa.string()) for n in rows])
+    return session.executor.held("CALL", pa.table(rows, schema=schema))
+
+
+def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str]:
+    named, equals, value = text.partition("=")
+    named, value = named.strip(), value.strip()
+    if not equals or not named or not value:
+        raise _wrong(f'"{text}" names nobody', "write column=value: email=ada@example.org")
+    tables = [table] if table is not None else list(session.journal.state.catalog.tables())
+    if not any(holds.identifies(t, named) for t in tables):
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'no table has a column "{named}"' if table is None else f"{table.name} has none",
+            advice="name the column that holds the person's identifier, or its type in erasures",
+        )
+    return named, value
+
+
+def _predicate(session: Session, table: Table, where: object) -> str:
+    """A condition, or a text of one, looked at by the store before it is believed."""
+    condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
+    predicate = holds.physical_predicate(condition, table)
+    rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
+    looked = exp.select("*").from_(rows.subquery("t"))
+    looked = looked.where(dialects.stored(predicate))
+    transaction = session.journal.begin(read_only=True)
+    try:
+        with session.journal.statement(transaction) as statement:
+            statement.check_segments([table.id])
+            statement.session.execute(Query.of(looked.limit(1)), {})
+            statement.session.fetch_many(1)
+    finally:
+        session.journal.rollback(transaction)
+    return predicate
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.HELD, message, advice=advice)

@@ -1,0 +1,124 @@
+"""What procedures share: the tables and arguments a CALL names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from gateway.session.typed_names import table_name
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.stores.embedded.journal import Journal
+from journal.transactions.protocol import OpenJournal
+from journal.transactions.state import JournalState
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+    from journal.stores.hive.journal import HiveJournal
+    from journal.stores.postgres.journal import DatabaseJournal
+
+
+_INSTEAD = "docs/index.md says what each store can"
+
+
+def find_tables(session: Session, name: str | None) -> list[Table]:
+    """The table of that name, or all tables."""
+    catalog = session.journal.state.catalog
+    if name is None:
+        return list(catalog.tables())
+    found = catalog.get(table_name(name, catalog, session.settings.schema))
+    if not isinstance(found, Table):
+        raise no_table(name, is_view=found is not None)
+    return [found]
+
+
+def no_table(name: object, *, is_view: bool) -> PalimpsestError:
+    """The error of a name that stands for no table."""
+    if is_view:
+        return PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{name} is a view, which keeps no rows of its own",
+            advice="name the tables it reads; SHOW CREATE TABLE shows them",
+        )
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {name} does not exist",
+        advice="check the spelling; SHOW TABLES lists what there is",
+    )
+
+
+def named_tables(session: Session, given: dict[str, Any]) -> list[Table]:
+    """The table among the arguments of a procedure, which is taken out; all if it is not there.
+
+    NULL is refused, because a value that is missing must not stand for everything.
+    """
+    if "table" not in given:
+        return find_tables(session, None)
+    name = given.pop("table")
+    if name is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            "the argument table is NULL",
+            advice="name a table; leave the argument out for all of them",
+        )
+    return find_tables(session, str(name))
+
+
+def embedded(session: Session, what: str) -> Journal:
+    """The journals of an embedded warehouse, for what only they can do."""
+    if not isinstance(session.journal, Journal):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{what} needs an embedded warehouse, this store is {session.journal.place}",
+            advice="do without it there; docs/index.md says what each store can",
+        )
+    return session.journal
+
+
+def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
+    """The journals of a database, for what a warehouse does in another way."""
+    from journal.stores.postgres.journal import DatabaseJournal
+
+    if not isinstance(session.journal, DatabaseJournal):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"this needs a database server, and {session.journal.place} is none",
+            advice=instead,
+        )
+    return session.journal
+
+
+def hive(journal: OpenJournal) -> HiveJournal | None:
+    """The journals, if a Hive store holds them; where its module is not loaded there are none."""
+    module = sys.modules.get("journal.stores.hive.journal")
+    if module is None or not isinstance(journal, module.HiveJournal):
+        return None
+    return cast("HiveJournal", journal)
+
+
+def committed_now(journal: OpenJournal) -> JournalState:
+    """What is committed, by whichever process."""
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            return statement.committed
+    finally:
+        journal.rollback(transaction)
+
+
+def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Arguments by name, positional ones in the order of ``names``; refuses those nobody reads."""
+    given: dict[str, Any] = {}
+    for key, value in arguments.items():
+        place = int(key) if key.isdigit() else None
+        name = names[place] if place is not None and place < len(names) else key
+        if name not in names or name in given:
+            shown = f"argument {place + 1}" if place is not None else f"the argument {key}"
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{procedure} does not take {shown}",
+                advice="it takes " + ", ".join(f"{n} => .." for n in names),
+            )
+        given[name] = value
+    return given

@@ -1,0 +1,74 @@
+"""Rows of a table that carry what was erased: found by the list itself, and asked to be erased.
+
+For a table that gets its descriptor when somebody in it was erased already, and for rows that came
+back past the gateway. Nobody need know whom they are about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.procedures.procedures import no_table
+from gateway.session.typed_names import table_name
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.suppression import Suppression
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+    from journal.erasure.erasure_spec import Wanted
+
+
+def returned(session: Session, name: str, descriptor: str | None, reason: str | None) -> Wanted:
+    """What asks for the rows of a table that carry what was erased; raises ERASURE if none does.
+
+    By its own descriptor, or by one that it is to get.
+    """
+    from journal.erasure.erasure_spec import Wanted
+
+    named = table_name(name, session.journal.state.catalog, session.settings.schema)
+    table = session.journal.state.catalog.get(named)
+    if not isinstance(table, Table):
+        raise no_table(named, is_view=table is not None)
+
+    def find() -> pa.Table:
+        return _keys(session, table, descriptor)
+
+    found = find()
+    if not found.num_rows:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"no row of {table.name} carries an identifier that was erased",
+            advice="give the descriptor it is to have, if it has none: --descriptor 'email LOWER'",
+        )
+    return Wanted(rows={table.id: find}, reason=reason, suppression=Suppression.KEY)
+
+
+def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
+    """The keys of such rows, in any of their versions."""
+    from gateway.procedures.erasers import eraser_of
+    from journal.erasure.guard import returned_keys
+    from journal.identity.descriptor import PROPERTY, checked
+    from journal.identity.suppression_list import P_NOW, P_SECRET
+
+    journal = eraser_of(session).journal
+    described = table
+    if descriptor is not None:
+        described = replace(table, properties=((PROPERTY, checked(table, descriptor)),))
+    transaction = journal.begin(read_only=True)
+    try:
+        with journal.statement(transaction) as statement:
+            seen = (statement.committed, table, described)
+            found = returned_keys(*seen, statement.near)
+            if found is None:
+                found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
+                return statement.session.arrow(Query.of(found), {})
+            bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
+            return statement.session.arrow(Query.of(found), bound)
+    finally:
+        journal.rollback(transaction)

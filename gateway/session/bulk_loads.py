@@ -1,0 +1,87 @@
+"""Rows of a bulk load that may not come back: left out and counted, where the client wants it so.
+
+Otherwise the commit refuses them all. They are compared with the suppression list where they are
+staged, before any guard looks at them; what is suppressed meanwhile the commit still refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlglot import exp
+
+from gateway.session.request import Asked
+from journal.model.plan import Query, Stage
+from journal.model.schema import Table
+from journal.sql.relations import column, ident
+from journal.sql.row_layout import fields_of
+from journal.sql.sql import relation, select
+from journal.transactions.protocol import OpenJournal, OpenStatement
+
+if TYPE_CHECKING:
+    from journal.erasure.seam import ErasureJournal
+
+SKIP = "skip"
+_ROW = "_row"
+
+
+def loaded(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    step: Stage,
+    asked: Asked,
+    parameters: Mapping[str, Any],
+) -> tuple[Stage, int]:
+    """A stage, less the new rows that were erased if these are to be skipped; how many they are."""
+    settings = asked.settings
+    skips = settings.suppressed_rows == SKIP if step.skips is None else step.skips
+    if step.rows_of is None or asked.batch is not None or not skips:
+        return step, 0
+    return _without_suppressed(journal, statement, step, parameters, settings.memory_rows)
+
+
+def _without_suppressed(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    step: Stage,
+    parameters: Mapping[str, Any],
+    rows_max: int,
+) -> tuple[Stage, int]:
+    table, fence = step.rows_of, statement.committed.fence
+    assert table is not None
+    if not fence.concerns(table):
+        return step, 0
+    from journal.identity.suppression_list import P_NOW, P_SECRET
+
+    known = cast("ErasureJournal", journal)
+    bound = {**parameters, P_SECRET: known.read_secret(), P_NOW: journal.clock.now()}
+    session, query = statement.session, step.query.ast
+    assert isinstance(query, exp.Query)
+    whole, caught = f"{step.name}_whole", f"{step.name}_caught"
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.null()]))
+    numbered = select(
+        [*(column(n, "q") for n in query.named_selects), exp.alias_(number, ident(_ROW))],
+        relation(query.copy(), "q"),
+    )
+    statement.stage(Stage(whole, Query.of(numbered)), parameters, rows_max)
+    rows = _as_journal(table, query.named_selects, whole)
+    source = statement.near((*fields_of(table), (_ROW, "BIGINT")), rows)
+    session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
+    skipped = session.count(caught)
+    kept = select(
+        [column(n, "w") for n in query.named_selects],
+        exp.alias_(exp.to_table(whole), "w", table=True),
+    )
+    same = exp.EQ(this=column(_ROW, "c"), expression=column(_ROW, "w"))
+    gone = exp.alias_(exp.to_table(caught), "c", table=True)
+    kept.append("joins", exp.Join(this=gone, kind="ANTI", on=same))
+    return replace(step, query=Query.of(kept)), skipped
+
+
+def _as_journal(table: Table, given: list[str], name: str) -> exp.Select:
+    """The staged rows in the names that the journal has for them."""
+    named = zip(given, (n for n, _ in fields_of(table)), strict=True)
+    outputs: list[exp.Expr] = [exp.alias_(column(g, "a"), ident(n)) for g, n in named]
+    return select([*outputs, column(_ROW, "a")], exp.alias_(exp.to_table(name), "a", table=True))

@@ -1,0 +1,94 @@
+"""What a session runs at this moment, so that another thread can stop it or see how far it is.
+
+    quiet --running--> running --watching--> in the store --> running --> quiet
+
+An interrupt reaches the store's session only while this session's statement holds it: afterwards
+the same store session may serve somebody else. It decides nothing about transactions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import StoreSession
+
+_REPEAT_S = 0.01
+_PATIENCE_S = 2.0
+
+
+class Cancellation:
+    """See the module's head; one per session."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._quiet = threading.Event()
+        self._quiet.set()
+        self._depth = 0
+        self._asked = False
+        self._store: StoreSession | None = None
+        self.tracks_progress = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A call of the client is under way; such calls nest."""
+        with self._lock:
+            self._depth += 1
+            if self._depth == 1:
+                self._asked = False
+                self._quiet.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._asked = False
+                    self._quiet.set()
+
+    @contextmanager
+    def watching(self, store: StoreSession) -> Iterator[None]:
+        """The call works in a session of the store; leave before that session is given back."""
+        with self._lock:
+            before, self._store = self._store, store
+        try:
+            self.check()
+            if self.tracks_progress:
+                store.track_progress()
+            yield
+        finally:
+            with self._lock:
+                self._store = before
+
+    def progress(self) -> float | None:
+        """How much of the query at hand is done, from 0 to 1; None where that is not known."""
+        with self._lock:
+            return None if self._store is None else self._store.progress()
+
+    def check(self) -> None:
+        """Raise CANCELLED if somebody asked for it since the call began."""
+        if self._asked:
+            raise PalimpsestError(
+                Code.CANCELLED,
+                "the statement was cancelled",
+                advice="nothing of it was kept; run it again if it is still wanted",
+            )
+
+    def cancel(self) -> None:
+        """Stop the call that is under way, if there is one; returns when it has stopped.
+
+        The store forgets an interrupt that arrives between two queries, so it is repeated until
+        the call has ended, within a limit.
+        """
+        with self._lock:
+            if self._depth == 0:
+                return
+            self._asked = True
+        for _ in range(int(_PATIENCE_S / _REPEAT_S)):
+            with self._lock:
+                if self._store is not None and self._asked:
+                    self._store.interrupt()
+            if self._quiet.wait(_REPEAT_S):
+                return

@@ -1,0 +1,57 @@
+"""COPY from and to URLs: files are brought here for the statement, and put there when whole.
+
+Paths of this machine are left to the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from journal.files.object_storage import fetched, written
+from journal.model.errors import Code, PalimpsestError
+from journal.model.places import is_elsewhere, local_path
+from journal.model.plan import Export
+from journal.transactions.protocol import OpenStatement
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+
+def reads_elsewhere(parsed: Parsed) -> bool:
+    """True for a COPY .. FROM one file that has a URL."""
+    ast = parsed.statement.ast if isinstance(parsed.statement, SqlStatement) else None
+    if not isinstance(ast, exp.Copy) or not ast.args.get("kind"):
+        return False
+    files = ast.args.get("files") or []
+    return len(files) == 1 and isinstance(files[0], exp.Literal) and is_elsewhere(files[0].name)
+
+
+@contextmanager
+def with_file_here(parsed: Parsed) -> Iterator[Parsed]:
+    """The same COPY of a file of this machine, which goes with the block."""
+    assert isinstance(parsed.statement, SqlStatement)
+    ast = parsed.statement.ast.copy()
+    (file,) = ast.args["files"]
+    with fetched(file.name) as path:
+        file.replace(exp.Literal.string(str(path)))
+        # The text names the plan in the cache, and the next file here has another name.
+        text = f"{parsed.text} -- from {path}"
+        yield replace(parsed, statement=SqlStatement(ast), text=text)
+
+
+def exported(statement: OpenStatement, export: Export, parameters: Mapping[str, Any]) -> int:
+    """Let a statement write rows to a file, wherever it is to lie; how many they were."""
+    if not is_elsewhere(export.path):
+        return statement.export(replace(export, path=str(local_path(export.path))), parameters)
+    if export.is_folder:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "COPY .. TO a URL writes one file, not a folder of them",
+            advice="leave out PARTITION_BY and the like, or write a folder of this machine",
+        )
+    with written(export.path) as path:
+        return statement.export(replace(export, path=str(path)), parameters)

@@ -1,0 +1,78 @@
+"""What a statement that defines something must know of the store: column types, dropped tables.
+
+Each function makes a callback for the rewriter, bound to one statement's stay in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from gateway.system_views.system import ViewColumns
+from journal.model.catalog import apply
+from journal.model.errors import PalimpsestError
+from journal.model.plan import Fetch, Query
+from journal.model.schema import Table, TableName, View
+from journal.sql.relations import ident
+from journal.transactions.protocol import OpenStatement
+from rewriter.context import Describe, Dropped, RewriteContext
+from rewriter.rewriter import rewrite_statement
+from rewriter.statement import SqlStatement
+
+
+def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Describe:
+    """Finds the columns of a query by asking the store, which does not run it."""
+
+    def describe(query: Any, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
+        statement.show_buffers(tables)
+        statement.show_positions(tables)
+        found = Query.of(query)
+        # Numbers that only the run will know are versions; any stands for their type.
+        snapshot = statement.transaction.snapshot.version
+        bound = {name: parameters.get(name, snapshot) for name in found.parameters}
+        return tuple((c.name, c.type) for c in statement.session.describe(found, bound))
+
+    return describe
+
+
+def dropped_tables(statement: OpenStatement) -> Dropped:
+    """Finds the table that had a name last and is gone, in the transaction itself or before it."""
+
+    def dropped(name: TableName) -> Table | None:
+        transaction = statement.transaction
+        snapshot = transaction.snapshot
+        catalogs = [*snapshot.catalogs_until(snapshot.version), snapshot.catalog]
+        for _, change in transaction.changes():
+            catalogs.append(apply(catalogs[-1], change))
+        renamed: Table | None = None
+        for catalog in reversed(catalogs):
+            found = catalog.get(name)
+            if not isinstance(found, Table):
+                continue
+            if transaction.catalog.by_id(found.id) is None:
+                return found
+            renamed = renamed or found
+        return renamed
+
+    return dropped
+
+
+def view_columns(statement: OpenStatement, context: RewriteContext) -> ViewColumns:
+    """Finds names and types of a view's columns; of one that no longer works, the names alone."""
+    describe = describer(statement, {})
+
+    def columns(view: View) -> Sequence[tuple[str, str]]:
+        name = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
+        query = exp.select("*").from_(name)
+        try:
+            plan = rewrite_statement(SqlStatement(query), context)
+            (step,) = plan.steps
+            assert isinstance(step, Fetch)
+            assert isinstance(step.query.ast, exp.Query)
+            return describe(step.query.ast, plan.tables)
+        except PalimpsestError:
+            return [(name, "NULL") for name in view.columns]
+
+    return columns

@@ -1,0 +1,136 @@
+"""Errors of the store in the client's own terms: where in its text, and without internal names.
+
+The store sees rewritten SQL, so its positions mean nothing to a client and its hints may name
+relations no client knows. What it complains of is a name or a value that stands in the client's
+text, where it is looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from gateway.session.request import Asked
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import StatementPlan
+from journal.model.refusal import meant
+from journal.model.schema import CatalogSnapshot, fold
+from rewriter.context import RewriteContext
+from rewriter.names import position_of
+from rewriter.preview.synthetic_catalog import plain_sight
+from rewriter.reading.visible_columns import columns_in_reach
+from rewriter.syntax.parsing import Parsed, find_text
+
+_FOUND = frozenset(
+    {
+        Code.UNKNOWN_COLUMN,
+        Code.AMBIGUOUS_COLUMN,
+        Code.UNKNOWN_FUNCTION,
+        Code.UNKNOWN_TABLE,
+        Code.TYPE_MISMATCH,
+        Code.GROUPING,
+        Code.BIND,
+        Code.CONVERSION,
+        Code.OUT_OF_RANGE,
+        Code.DATA,
+        Code.SYNTAX,
+        Code.STORE,
+    }
+)
+_NAMES = (
+    re.compile(r'column named "([^"]+)"', re.I),
+    re.compile(r'(?:column|table|name) "([^"]+)"', re.I),
+    re.compile(r"with name ([\w.]+) does not exist", re.I),
+    re.compile(r"No function matches the given name and argument types '(\w+)\(", re.I),
+    re.compile(r"from source column (\w+)", re.I),
+    re.compile(r"(?:string|value) '([^']*)'", re.I),
+    re.compile(r'"([^"]+)"'),
+)
+_CANDIDATES = re.compile(r"(?:Candidate (?:bindings|tables)|Did you mean):?\s*(.+)", re.I)
+_SHOWN_MAX = 20
+_INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
+_REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
+
+
+def diagnosed(error: PalimpsestError, asked: Asked, catalog: CatalogSnapshot) -> PalimpsestError:
+    """The error with a position in the client's text, as far as it can be found."""
+    if error.code not in _FOUND or error.position is not None:
+        return error
+    message, advice = _in_clients_terms(error)
+    node, position = None, None
+    for pattern in _NAMES:
+        match = pattern.search(error.message)
+        if match is None:
+            continue
+        node = _node(match[1], asked.parsed)
+        position = position_of(node) or find_text(asked.parsed.text, match[1], asked.dialect)
+        if position is not None:
+            break
+    if error.code is Code.UNKNOWN_COLUMN and node is not None:
+        path, as_of = asked.settings.search_path, asked.settings.as_of
+        context = RewriteContext(catalog, plain_sight, path=path, as_of=as_of)
+        known = columns_in_reach(node, context)
+        advice = _suggestion(node.name, known) if known else advice
+    return PalimpsestError(error.code, message, advice=advice, position=position)
+
+
+def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
+    """True if a swift plan failed and what is wrong must be found out; raises what it did say."""
+    if not plan.refusals or error.code is Code.CANCELLED:
+        return False
+    known = meant(error, plan.refusals)
+    if known is not None:
+        raise known from error
+    return True
+
+
+def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
+    first, *rest = [line.strip() for line in error.message.splitlines() if line.strip()]
+    advice = error.advice
+    for line in rest:
+        match = _CANDIDATES.match(line)
+        if match is None:
+            continue
+        names = [n.strip(' "?') for n in match[1].split(",")]
+        known = [n for n in names if n and not _INTERNAL.search(n)]
+        if known:
+            advice = _suggestion(_missing(first), known)
+    named = re.match(r'Referenced column "([^"]+)" (?:was )?not found', first)
+    if named is not None:
+        first = f'column "{named[1]}" does not exist'
+    named = re.match(
+        r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"', first
+    )
+    if named is not None:
+        first = f'"{named[1]}" has no column "{named[2]}"'
+    named = re.match(r'Referenced table "([^"]+)" not found', first)
+    if named is not None:
+        first = f'"{named[1]}" names no table of this query'
+    return _REFERENCE.sub("a table", first).rstrip("!"), advice
+
+
+def _missing(message: str) -> str:
+    named = re.findall(r'"([^"]+)"', message)
+    return named[-1] if named else ""
+
+
+def _suggestion(wanted: str, known: Sequence[str]) -> str:
+    """Only what is spelled alike can have been meant; else what there is helps."""
+    folded = {fold(name.rpartition(".")[2]): name for name in known}
+    close = get_close_matches(fold(wanted), list(folded))
+    if close:
+        return "did you mean " + " or ".join(folded[name] for name in close) + "?"
+    left = len(known) - _SHOWN_MAX
+    more = f" and {left} more" if left > 0 else ""
+    return "names in reach: " + ", ".join(known[:_SHOWN_MAX]) + more
+
+
+def _node(name: str, parsed: Parsed) -> exp.Identifier | None:
+    """The first part of the client's statement that is this name; of ``t.x`` the last part."""
+    wanted = fold(name.rpartition(".")[2])
+    ast = getattr(parsed.statement, "ast", None)
+    nodes = ast.find_all(exp.Identifier) if isinstance(ast, exp.Expr) else ()
+    return next((n for n in nodes if fold(n.name) == wanted and position_of(n)), None)

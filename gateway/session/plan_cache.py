@@ -1,0 +1,117 @@
+"""Parsed statements and plans kept for the next time the same text comes.
+
+A plan is good while the catalog it was made under is the same object and each table it reads still
+looks the same (tiers with rows, pinned or not). A text has several plans, since its tables look
+different in and out of transactions. Entries are dropped least recently used first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from gateway.session.request import Asked
+from journal.model.plan import Keyed, StatementPlan
+from journal.model.schema import CatalogSnapshot
+from rewriter.context import Sight, Sights, Times
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+_ENTRIES_MAX = 1024
+_PLANS_MAX = 8
+"""Of one text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPlan:
+    """A plan and what it depended on."""
+
+    plan: StatementPlan
+    catalog: CatalogSnapshot
+    sights: dict[int, Sight]
+    catalogs: tuple[CatalogSnapshot, ...] = ()
+    """Those at the plan's points in time, in their order."""
+
+
+class PlanCache:
+    """Shared by all sessions of a warehouse."""
+
+    def __init__(self) -> None:
+        self._parsed: OrderedDict[Hashable, list[Parsed]] = OrderedDict()
+        self._plans: OrderedDict[Hashable, tuple[CachedPlan, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def parsed(self, key: Hashable) -> list[Parsed] | None:
+        """The statements of a text seen before; their ASTs must not be changed."""
+        with self._lock:
+            found = self._parsed.get(key)
+            if found is not None:
+                self._parsed.move_to_end(key)
+            return found
+
+    def keep_parsed(self, key: Hashable, parsed: list[Parsed]) -> None:
+        """Remember the statements of a text."""
+        with self._lock:
+            self._parsed[key] = parsed
+            if len(self._parsed) > _ENTRIES_MAX:
+                self._parsed.popitem(last=False)
+
+    def is_bounded(self, key: Hashable) -> bool:
+        """True when the plan made last for this key was bounded."""
+        entries = self._plans.get(key)
+        return entries is not None and entries[0].plan.bounded
+
+    def keyed(self, key: Hashable) -> tuple[Keyed, ...]:
+        """The rows that the plan made last for this key looks up by their keys."""
+        entries = self._plans.get(key)
+        return () if entries is None else entries[0].plan.keyed
+
+    def plan(
+        self, key: Hashable, catalog: CatalogSnapshot, sights: Sights, times: Times
+    ) -> StatementPlan | None:
+        """The plan made before, if it would be made the same way now."""
+        with self._lock:
+            entries = self._plans.get(key)
+            if entries is None:
+                return None
+            self._plans.move_to_end(key)
+        found = (e.plan for e in entries if _is_good(e, catalog, sights, times))
+        return next(found, None)
+
+    def keep_plan(self, key: Hashable, entry: CachedPlan) -> None:
+        """Remember a plan."""
+        with self._lock:
+            before = self._plans.get(key, ())
+            kept = [e for e in before if e.catalog is entry.catalog and e.sights != entry.sights]
+            self._plans[key] = (entry, *kept[: _PLANS_MAX - 1])
+            self._plans.move_to_end(key)
+            if len(self._plans) > _ENTRIES_MAX:
+                self._plans.popitem(last=False)
+
+
+def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times: Times) -> bool:
+    if entry.catalog is not catalog:
+        return False
+    if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
+        return False
+    points = zip(entry.plan.points, entry.catalogs, strict=True)
+    return all(times(point).catalog is then for point, then in points)
+
+
+def plan_key(asked: Asked, own: object) -> Hashable:
+    """Under what a plan is kept: what it depends on besides the catalog.
+
+    ``own`` stands for the temporary relations that the session has, None for none.
+    """
+    settings = asked.settings
+    how = (asked.batch is not None, asked.swift, asked.recalled, own)
+    text, dialect = asked.parsed.text, asked.dialect
+    return (text, dialect, settings.search_path, settings.as_of, how, settings.limits)
+
+
+def creates(parsed: Parsed) -> bool:
+    """True for statements that may need a new id, for a table or a layout."""
+    statement = parsed.statement
+    return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}

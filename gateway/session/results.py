@@ -1,0 +1,127 @@
+"""Results: what a statement gave back, its rows streamed or held.
+
+A streamed result keeps its statement's stay in the store open until it is read to the end or
+closed. It knows nothing of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import ResultColumn, StoreSession
+from journal.transactions.protocol import OpenStatement
+
+Row = tuple[Any, ...]
+
+
+class StreamedRows:
+    """Rows that come from the store as they are asked for.
+
+    ``told`` puts an error on the way into the client's terms.
+    """
+
+    def __init__(
+        self, statement: OpenStatement, told: Callable[[PalimpsestError], PalimpsestError]
+    ) -> None:
+        self._statement: OpenStatement | None = statement
+        self._told = told
+
+    @property
+    def store(self) -> StoreSession | None:
+        """The store's session that makes the rows; None after the last one."""
+        return None if self._statement is None else self._statement.session
+
+    def take(self, size: int) -> list[Row]:
+        """The next rows, fewer at the end."""
+        if self._statement is None:
+            return []
+        try:
+            rows = self._statement.session.fetch_many(size)
+        except PalimpsestError as error:
+            self.close()
+            raise self._told(error) from error
+        except BaseException:
+            self.close()
+            raise
+        if len(rows) < size:
+            self.close()
+        return rows
+
+    def arrow(self) -> pa.Table:
+        """All rows that are left, as an Arrow table."""
+        if self._statement is None:
+            raise PalimpsestError(
+                Code.NO_RESULT,
+                "the rows were fetched already",
+                advice="execute again, then call fetch_arrow or fetch_df first",
+            )
+        try:
+            return self._statement.session.rest_as_arrow()
+        except PalimpsestError as error:
+            raise self._told(error) from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._statement is not None:
+            self._statement.close()
+            self._statement = None
+
+
+class HeldRows:
+    """Rows that are in memory already."""
+
+    def __init__(self, table: pa.Table, convert: Callable[[pa.Table], list[Row]]) -> None:
+        self._table = table
+        self._convert = convert
+        self._rows: list[Row] | None = None
+        self._next = 0
+
+    def take(self, size: int) -> list[Row]:
+        """The next rows, fewer at the end."""
+        if self._rows is None:
+            self._rows = self._convert(self._table)
+        part = self._rows[self._next : self._next + size]
+        self._next += len(part)
+        return part
+
+    def arrow(self) -> pa.Table:
+        """All rows that are left, as an Arrow table."""
+        return self._table.slice(self._next)
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._next = self._table.num_rows
+
+
+class Outcome:
+    """What a statement did: its tag, its row count, and its rows if it has any.
+
+    ``skipped`` counts new rows that it left out because they were erased.
+    """
+
+    def __init__(
+        self,
+        tag: str,
+        row_count: int = -1,
+        columns: list[ResultColumn] | None = None,
+        rows: StreamedRows | HeldRows | None = None,
+        written: Iterable[int] = (),
+        skipped: int = 0,
+    ) -> None:
+        self.skipped = skipped
+        self.written = tuple(written)
+        self.tag = tag
+        self.row_count = row_count
+        self.columns = columns
+        self.rows = rows
+
+    def close(self) -> None:
+        """Let go of what the rows hold."""
+        if self.rows is not None:
+            self.rows.close()

@@ -1,0 +1,383 @@
+"""A client's session: its transaction, its settings, and each statement's way to the executor.
+
+    IDLE --statement, autocommit--> IDLE          (a transaction for that statement alone)
+    IDLE --BEGIN, or statement without autocommit--> IN TRANSACTION
+    IN TRANSACTION --error--> FAILED --ROLLBACK TO--> IN TRANSACTION
+    IN TRANSACTION --COMMIT--> IDLE        IN TRANSACTION | FAILED --ROLLBACK--> IDLE
+
+Front ends hold one session per connection; it is used by one thread at a time. How a statement is
+rewritten and run is the executor's; nothing here builds SQL.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.config import Settings, after_set
+from gateway.procedures.calls import call_procedure
+from gateway.procedures.erasing import erase_rows
+from gateway.session.cancellation import Cancellation
+from gateway.session.copying import reads_elsewhere, with_file_here
+from gateway.session.executor import Executor
+from gateway.session.parameters import bind, refuse_placeholders
+from gateway.session.request import Asked
+from gateway.session.results import HeldRows, Outcome, StreamedRows
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import P_USER
+from journal.model.schema import CatalogSnapshot
+from journal.transactions.protocol import OpenJournal
+from journal.transactions.temporary import Temporary
+from journal.transactions.transaction import Status, Transaction
+from journal.transactions.transaction_rows import Author
+from rewriter.statement import (
+    Begin,
+    Call,
+    Commit,
+    Erase,
+    Release,
+    Rollback,
+    Savepoint,
+    SetSetting,
+    ShowSetting,
+)
+from rewriter.syntax.parsing import DIALECTS, Parsed, parse
+
+_BACKOFF_S = 0.002
+_BATCH_MARK = "\0batch"
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Session:
+    """One client's transaction, settings and temporary tables.
+
+    Without ``autocommit`` the first statement begins a transaction. ``user`` is recorded with
+    commits.
+    """
+
+    def __init__(
+        self,
+        journal: OpenJournal,
+        executor: Executor,
+        *,
+        dialect: str,
+        autocommit: bool,
+        user: str | None,
+        settings: Settings,
+    ) -> None:
+        if dialect not in DIALECTS:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f'there is no dialect "{dialect}"',
+                advice="use one of " + ", ".join(DIALECTS),
+            )
+        self.journal = journal
+        self.executor = executor
+        self.dialect = dialect
+        self.user = user
+        self.settings = settings
+        self.autocommit = autocommit
+        self.transaction: Transaction | None = None
+        self.temporary = Temporary(journal)
+        self.cancellation = Cancellation()
+
+    @property
+    def status(self) -> str:
+        """``idle``, ``transaction`` or ``failed``."""
+        if self.transaction is None:
+            return "idle"
+        return "failed" if self.transaction.status is Status.FAILED else "transaction"
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """What there is now, as the session sees it."""
+        if self.transaction is not None:
+            return self.transaction.catalog
+        return self.temporary.catalog(self.journal.state.catalog)
+
+    def execute(self, text: str, parameters: Parameters = None) -> Outcome:
+        """Run the statements of ``text``; the outcome is that of the last one."""
+        outcome = Outcome("EMPTY")
+        for parsed in self.parse(text, parameters is not None):
+            outcome.close()
+            outcome = self.run(parsed, parameters)
+        return outcome
+
+    def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
+        """The statements of a text; a syntax error fails the transaction like any other."""
+        key = (text, self.dialect, placeholders, self.settings.limits)
+        found = self.executor.cache.parsed(key)
+        if found is None:
+            try:
+                limits = self.settings.limits
+                found = parse(text, self.dialect, limits, placeholders=placeholders)
+                if not placeholders:
+                    refuse_placeholders(found)
+            except PalimpsestError:
+                self._failed()
+                raise
+            self.executor.cache.keep_parsed(key, found)
+        return found
+
+    def run(
+        self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
+    ) -> Outcome:
+        """Run one parsed statement."""
+        with self.cancellation.running():
+            return self._run(parsed, parameters, batch)
+
+    def _run(self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None) -> Outcome:
+        self.cancellation.check()
+        control = self._control(parsed)
+        if control is not None:
+            return control
+        bound = {} if batch is not None else self._bind(parsed, parameters)
+        bound[P_USER] = self.user
+        match parsed.statement:
+            case Call():
+                return call_procedure(self, parsed.statement, bound)
+            case Erase():
+                return erase_rows(self, parsed, parsed.statement, bound)
+            case _ if reads_elsewhere(parsed):
+                with with_file_here(parsed) as copied:
+                    return self._run_sql(copied, bound, batch)
+            case _:
+                return self._run_sql(parsed, bound, batch)
+
+    def run_each(self, parsed: Parsed, rows: Sequence[Parameters]) -> Outcome:
+        """Run one statement for each row of parameters, all or none of them."""
+        if self.transaction is None and self.autocommit:
+            self.begin()
+            try:
+                outcome = self.run_each(parsed, rows)
+                self.commit()
+                return outcome
+            except BaseException:
+                self.rollback()
+                raise
+        total = 0
+        outcome = Outcome("EMPTY", 0)
+        returned: list[pa.Table] = []
+        for row in rows:
+            outcome = self.run(parsed, row)
+            total += max(outcome.row_count, 0)
+            if isinstance(outcome.rows, HeldRows):
+                returned.append(outcome.rows.arrow())
+        if outcome.columns is not None and returned:
+            together = pa.concat_tables(returned)
+            return Outcome(outcome.tag, total, outcome.columns, self.executor.rows(together))
+        outcome.row_count = total
+        return outcome
+
+    def run_batch(self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table) -> Outcome:
+        """Run one statement for all rows at once; one by one where rows depend on one another."""
+        if self.transaction is None and not self.autocommit:
+            self.transaction = self.started()
+        if self.transaction is not None and self.transaction.status is Status.OPEN:
+            self.transaction.savepoint(_BATCH_MARK)
+        try:
+            outcome = self.run(parsed, None, batch)
+        except PalimpsestError as error:
+            if error.code is not Code.ROW_TWICE:
+                raise
+            if self.transaction is not None:
+                self.transaction.rollback_to(_BATCH_MARK)
+                self.transaction.release(_BATCH_MARK)
+            return self.run_each(parsed, rows)
+        if self.transaction is not None:
+            self.transaction.release(_BATCH_MARK)
+        return outcome
+
+    def cancel(self) -> None:
+        """Stop the statement that runs, from another thread; returns when it has stopped."""
+        self.cancellation.cancel()
+
+    def _bind(self, parsed: Parsed, parameters: Parameters) -> dict[str, Any]:
+        try:
+            return bind(parsed, parameters)
+        except PalimpsestError:
+            self._failed()
+            raise
+
+    def _run_sql(self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None) -> Outcome:
+        asked = Asked(parsed, bound, self.settings, self.dialect, batch)
+        if self.transaction is None and self.autocommit:
+            return self._autocommit(asked)
+        if self.transaction is None:
+            self.transaction = self.started()
+        try:
+            return self.executor.run(self.transaction, asked, self.cancellation)
+        except BaseException:
+            self._failed()
+            raise
+
+    def _autocommit(self, asked: Asked) -> Outcome:
+        """Run a statement in a transaction of its own; again if another one came first."""
+        if asked.batch is None:
+            author = Author(self.user, self.settings.application)
+            done = self.executor.run_direct(asked, self.cancellation, author, self.temporary)
+            if done is not None:
+                self._seal(done.written)
+                return done
+        for attempt in range(self.settings.retries + 1):
+            transaction = self.started()
+            try:
+                outcome = self.executor.run(transaction, asked, self.cancellation)
+                if isinstance(outcome.rows, StreamedRows):
+                    return outcome
+                self._commit(transaction)
+                return outcome
+            except PalimpsestError as error:
+                self._undo(transaction)
+                if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
+                    raise
+                # Waiting a random while lets the others that retry get out of each other's way.
+                time.sleep(random.uniform(0, _BACKOFF_S * 2**attempt))  # noqa: S311
+            except BaseException:
+                self._undo(transaction)
+                raise
+        raise AssertionError("the loop returns or raises")
+
+    def _commit(self, transaction: Transaction) -> None:
+        author = Author(self.user, self.settings.application)
+        own = self.temporary.take(transaction)
+        written = transaction.buffered_tables()
+        try:
+            self.journal.commit(transaction, author, self.cancellation)
+        except BaseException:
+            if own is not None:
+                self.journal.forget_files(own.files())
+            raise
+        if own is not None:
+            self.temporary.keep(own, self.settings.memory_rows)
+        self._seal(written)
+
+    def _seal(self, table_ids: Iterable[int]) -> None:
+        for table_id in table_ids:
+            self.executor.sealer.request(table_id, self.settings.flush_rows)
+
+    def _failed(self) -> None:
+        if self.transaction is not None:
+            self.transaction.fail()
+
+    def _control(self, parsed: Parsed) -> Outcome | None:
+        match parsed.statement:
+            case Begin(read_only):
+                self.begin(read_only=read_only)
+                return Outcome("BEGIN")
+            case Commit():
+                self.commit()
+                return Outcome("COMMIT")
+            case Rollback(None):
+                self.rollback()
+                return Outcome("ROLLBACK")
+            case Rollback(str()) | Savepoint() | Release():
+                return self._savepoint(parsed.statement)
+            case SetSetting(name, value):
+                self._set(name, value)
+                return Outcome("SET")
+            case ShowSetting(name):
+                return self._show(name)
+            case _:
+                return None
+
+    def _savepoint(self, statement: Rollback | Savepoint | Release) -> Outcome:
+        tag = type(statement).__name__.upper()
+        try:
+            match statement:
+                case Rollback(str() as name):
+                    self._in_transaction("ROLLBACK TO").rollback_to(name)
+                case Savepoint(name):
+                    self._in_transaction(tag).savepoint(name)
+                case Release(name):
+                    self._in_transaction(tag).release(name)
+        except PalimpsestError:
+            self._failed()
+            raise
+        return Outcome(tag)
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start an explicit transaction."""
+        if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
+            self._failed()
+            raise PalimpsestError(
+                Code.ACTIVE_TRANSACTION,
+                "a transaction is in progress already",
+                advice="COMMIT or ROLLBACK it first; use SAVEPOINT to nest",
+            )
+        if self.transaction is not None:
+            self._undo(self.transaction)
+        self.transaction = self.started(read_only=read_only, explicit=True)
+
+    def started(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
+        """A transaction that has begun, and sees what the session sees."""
+        message = self.settings.commit_message
+        found = self.journal.begin(read_only=read_only, explicit=explicit, message=message)
+        return self.temporary.show(found)
+
+    def commit(self) -> None:
+        """End the transaction; a failed one is rolled back and the error says so."""
+        with self.cancellation.running():
+            self._end()
+
+    def _end(self) -> None:
+        transaction, self.transaction = self.transaction, None
+        if transaction is None:
+            return
+        if transaction.status is Status.FAILED:
+            self._undo(transaction)
+            transaction.check_open()
+        self._commit(transaction)
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+        transaction, self.transaction = self.transaction, None
+        if transaction is not None:
+            self._undo(transaction)
+
+    def _undo(self, transaction: Transaction) -> None:
+        self.temporary.forget(transaction)
+        self.journal.rollback(transaction)
+
+    def _in_transaction(self, what: str) -> Transaction:
+        if self.transaction is None and not self.autocommit:
+            self.transaction = self.started()
+        if self.transaction is None:
+            raise PalimpsestError(
+                Code.NO_TRANSACTION,
+                f"{what} needs a transaction",
+                advice="start one with BEGIN",
+            )
+        return self.transaction
+
+    def _set(self, name: str, value: Any) -> None:
+        if isinstance(value, exp.Table) and self.transaction is None:
+            # USE is to find what others have made since this session last looked.
+            self.journal.rollback(self.journal.begin(explicit=True))
+        settings = after_set(self.settings, name, value, self.catalog, self.user)
+        if settings.timezone is not None and settings.timezone != self.settings.timezone:
+            with self.journal.reading_session() as session:
+                session.use_zone(settings.timezone)
+        self.settings = settings
+        if self.transaction is not None and name.lower() == "commit_message":
+            self.transaction.message = self.settings.commit_message
+
+    def _show(self, name: str) -> Outcome:
+        found = {row[0]: row[1] for row in self.settings.rows()}
+        found["search_path"] = ", ".join(self.settings.search_path)
+        checked = replace(self.settings)
+        checked.changed(name, None)
+        key = name.lower() if name.lower() in found else "schema"
+        table = pa.table({name: [found.get(key)]})
+        return self.executor.held("SHOW", table)
+
+    def close(self) -> None:
+        """Roll back and let go."""
+        self.rollback()
+        self.temporary.close()

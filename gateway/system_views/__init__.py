@@ -1,0 +1,1 @@
+"""The relations of ``system``, supplied from what the gateway knows."""

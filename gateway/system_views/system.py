@@ -1,0 +1,306 @@
+"""Rows of the system relations the gateway supplies: ``system`` and ``information_schema``.
+
+Made on demand from a catalog, the published state and the session's settings. They show logical
+tables and views only; nothing here reads the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from gateway.config import Settings
+from journal.model import policy
+from journal.model.schema import CatalogSnapshot, Column, Table, View
+from journal.model.segment import Tier
+from journal.transactions.state import JournalState
+from rewriter.definitions.descriptions import (
+    constraints,
+    generation,
+    referenced_default,
+    referred_constraint,
+    shown_type,
+)
+
+Row = tuple[Any, ...]
+ViewColumns = Callable[[View], Sequence[tuple[str, str]]]
+TEXT, NUMBER, FLAG, NAMES = pa.string(), pa.int64(), pa.bool_(), pa.list_(pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the system relations of one statement show."""
+
+    catalog: CatalogSnapshot
+    state: JournalState
+    settings: Settings
+    view_columns: ViewColumns
+
+
+def system_rows(relation: str, seen: Seen) -> pa.Table:
+    """The rows of a relation by the name plans give it."""
+    columns, rows = _RELATIONS[relation]
+    made = list(rows(seen))
+    arrays = [pa.array([row[i] for row in made], kind) for i, (_, kind) in enumerate(columns)]
+    return pa.table(arrays, schema=pa.schema(columns))
+
+
+def _relations(seen: Seen) -> list[Table | View]:
+    return sorted(seen.catalog.relations.values(), key=lambda r: r.name.key)
+
+
+def _base_tables(seen: Seen) -> list[Table]:
+    return [r for r in _relations(seen) if isinstance(r, Table)]
+
+
+def _tables(seen: Seen) -> Iterator[Row]:
+    for found in _relations(seen):
+        name = found.name
+        if isinstance(found, View):
+            yield (name.schema, name.name, "view", None, None, None, found.comment)
+            continue
+        key = [] if found.hidden_key else [found.by_physical(p).name for p in found.key]
+        yield (
+            *(name.schema, name.name, "table", found.id),
+            *(key, found.journal_name.name, found.comment),
+        )
+
+
+def _columns(seen: Seen) -> Iterator[Row]:
+    for found in _relations(seen):
+        for position, column in enumerate(_columns_of(seen, found), 1):
+            key = isinstance(found, Table) and column.physical in found.key
+            yield (
+                *(found.name.schema, found.name.name, column.name, position, column.type),
+                *(not (column.not_null or key), referenced_default(found, column), key),
+                *(column.identity is not None, column.comment),
+            )
+
+
+def _columns_of(seen: Seen, found: Table | View) -> Sequence[Column]:
+    if isinstance(found, Table):
+        return [replace(c, type=shown_type(c.type)) for c in found.columns]
+    return [Column(name, name, kind) for name, kind in seen.view_columns(found)]
+
+
+def _journals(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        state = seen.state.tables.get(table.id)
+        if state is None:
+            continue
+        manifest, form = state.manifest, table.format
+        rows = {
+            tier: sum(s.counts.total for s in manifest.in_tier(tier))
+            for tier in (Tier.BASE, Tier.DELTA, Tier.HISTORY)
+        }
+        yield (
+            *(table.name.schema, table.name.name, table.journal_name.name),
+            *(form.version_column, form.subsequent_column, form.version_type.value),
+            *(manifest.generation, len(manifest.segments), state.head_counts.total),
+            *(rows[Tier.DELTA], rows[Tier.BASE], rows[Tier.HISTORY]),
+            *(sum(s.bytes for s in manifest.segments), state.last_version),
+        )
+
+
+def _segments(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        state = seen.state.tables.get(table.id)
+        for segment in state.manifest.segments if state is not None else ():
+            counts = segment.counts
+            yield (
+                *(table.name.schema, table.name.name, segment.id, segment.tier.value),
+                *(len(segment.files), counts.total, counts.open, counts.closing),
+                *(counts.tombstone, segment.bytes, segment.min_version, segment.max_version),
+                [file.path for file in segment.files],
+            )
+
+
+def _settings(seen: Seen) -> Iterator[Row]:
+    return iter(seen.settings.rows())
+
+
+def _policies(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for name, value in policy.shown(table):
+            yield (table.name.schema, table.name.name, name, value)
+
+
+def _info_schemata(seen: Seen) -> Iterator[Row]:
+    names = [*sorted(seen.catalog.schemas.values()), "system", "information_schema"]
+    return ((seen.catalog.database, name, "palimpsest") for name in names)
+
+
+def _info_tables(seen: Seen) -> Iterator[Row]:
+    for found in _relations(seen):
+        table = isinstance(found, Table)
+        kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
+        yield (
+            *(seen.catalog.database, found.name.schema, found.name.name),
+            *(kind if table else "VIEW", "YES" if table else "NO", found.comment),
+        )
+
+
+def _info_columns(seen: Seen) -> Iterator[Row]:
+    for found in _relations(seen):
+        for position, column in enumerate(_columns_of(seen, found), 1):
+            key = isinstance(found, Table) and column.physical in found.key
+            precision, scale = _decimal(column.type)
+            identity = column.identity
+            made = generation(found, column) if isinstance(found, Table) else None
+            always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
+            yield (
+                *(seen.catalog.database, found.name.schema, found.name.name, column.name, position),
+                *(referenced_default(found, column), "NO" if column.not_null or key else "YES"),
+                *(column.type, precision, scale, identity is not None, always),
+                *("ALWAYS" if column.generated else "NEVER", made, column.comment),
+            )
+
+
+def _decimal(kind: str) -> tuple[int | None, int | None]:
+    if not kind.startswith("DECIMAL("):
+        return None, None
+    precision, _, scale = kind[8:-1].partition(",")
+    return int(precision), int(scale or 0)
+
+
+def _info_views(seen: Seen) -> Iterator[Row]:
+    for found in _relations(seen):
+        if isinstance(found, View):
+            name = found.name
+            yield (seen.catalog.database, name.schema, name.name, found.query, "NONE", "NO", "NO")
+
+
+def _info_constraints(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for kind, name, _ in constraints(table):
+            place = (seen.catalog.database, table.name.schema, name)
+            yield (
+                *place,
+                seen.catalog.database,
+                table.name.schema,
+                table.name.name,
+                kind,
+                "NO",
+                "NO",
+            )
+
+
+def _info_key_columns(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for kind, name, columns in constraints(table):
+            referred = _referred(seen, table, name) if kind == "FOREIGN KEY" else ()
+            for position, column in enumerate(columns if kind != "CHECK" else (), 1):
+                place = (seen.catalog.database, table.name.schema, name)
+                there = referred[position - 1] if referred else None
+                yield (
+                    *(*place, seen.catalog.database, table.name.schema, table.name.name),
+                    *(column, position, there),
+                )
+
+
+def _referred(seen: Seen, table: Table, name: str) -> Sequence[int]:
+    """For each column of a foreign key, which one of the unique constraint it refers to."""
+    for reference in seen.catalog.references.get(table.id, ()):
+        if reference.child.id == table.id and reference.key.name == name:
+            _, _, columns = referred_constraint(reference)
+            parent = reference.parent
+            names = [parent.by_physical(p).name for p in reference.key.parent_columns]
+            return [list(columns).index(n) + 1 for n in names]
+    return ()
+
+
+def _info_references(seen: Seen) -> Iterator[Row]:
+    for table in _base_tables(seen):
+        for reference in seen.catalog.references.get(table.id, ()):
+            if reference.child.id == table.id:
+                _, unique, _ = referred_constraint(reference)
+                yield (
+                    *(seen.catalog.database, table.name.schema, reference.key.name),
+                    *(seen.catalog.database, reference.parent.name.schema, unique),
+                    *("NONE", "NO ACTION", "NO ACTION"),
+                )
+
+
+def _shape(text: str, *numbers: str, flags: Sequence[str] = (), lists: Sequence[str] = ()) -> Any:
+    def kind(name: str) -> Any:
+        return NUMBER if name in numbers else FLAG if name in flags else TEXT
+
+    return [(n, NAMES if n in lists else kind(n)) for n in text.split()]
+
+
+_CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
+_TABLE = "table_catalog table_schema table_name"
+_RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
+    "sys_tables": (
+        _shape("schema name type table_id key journal comment", "table_id", lists=["key"]),
+        _tables,
+    ),
+    "sys_columns": (
+        _shape(
+            "schema table name position type nullable default is_key is_identity comment",
+            "position",
+            flags=["nullable", "is_key", "is_identity"],
+        ),
+        _columns,
+    ),
+    "sys_journals": (
+        _shape(
+            "schema table journal version_column subsequent_column version_type generation"
+            " segments head_rows delta_rows base_rows history_rows bytes last_version",
+            *"generation segments head_rows delta_rows base_rows history_rows".split(),
+            *("bytes", "last_version"),
+        ),
+        _journals,
+    ),
+    "sys_segments": (
+        _shape(
+            "schema table segment tier files rows open_rows closing_rows tombstones bytes"
+            " min_version max_version paths",
+            *"files rows open_rows closing_rows tombstones bytes min_version max_version".split(),
+            lists=["paths"],
+        ),
+        _segments,
+    ),
+    "sys_policies": (_shape("schema table policy value"), _policies),
+    "sys_settings": (_shape("name value description"), _settings),
+    "info_schemata": (_shape("catalog_name schema_name schema_owner"), _info_schemata),
+    "info_tables": (
+        _shape(f"{_TABLE} table_type is_insertable_into table_comment"),
+        _info_tables,
+    ),
+    "info_columns": (
+        _shape(
+            f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
+            " numeric_precision numeric_scale is_identity identity_generation is_generated"
+            " generation_expression column_comment",
+            *("ordinal_position", "numeric_precision", "numeric_scale"),
+            flags=["is_identity"],
+        ),
+        _info_columns,
+    ),
+    "info_views": (
+        _shape(f"{_TABLE} view_definition check_option is_updatable is_insertable_into"),
+        _info_views,
+    ),
+    "info_table_constraints": (
+        _shape(f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred"),
+        _info_constraints,
+    ),
+    "info_key_column_usage": (
+        _shape(
+            f"{_CONSTRAINT} {_TABLE} column_name ordinal_position position_in_unique_constraint",
+            *("ordinal_position", "position_in_unique_constraint"),
+        ),
+        _info_key_columns,
+    ),
+    "info_referential_constraints": (
+        _shape(
+            f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema"
+            " unique_constraint_name match_option update_rule delete_rule"
+        ),
+        _info_references,
+    ),
+}

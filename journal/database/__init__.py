@@ -1,1 +1,0 @@
-"""Journals in a database server that several gateways share; see ``journal.database.journal``."""

@@ -1,1 +1,0 @@
-"""The embedded warehouse: journals in a folder of DuckDB and Parquet, open in one process."""

@@ -1,0 +1,159 @@
+"""What a request asks for, and which tables it is about: the same in every store. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from journal.erasure.requests import Request
+from journal.erasure.scope import load_scope
+from journal.erasure.seam import ErasureJournal
+from journal.identity.descriptor import Identity, ever_described
+from journal.model.dependents import Dependents
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Segment
+from journal.model.store_session import StoreSession
+from journal.model.suppression import Suppression
+from journal.records import erasure_rows as rows_of
+from journal.transactions.state import JournalState
+
+_SUBJECTS_MAX = 100_000
+
+Subjects = Mapping[str, Sequence[str]]
+"""Identifiers by their type, as a request names them."""
+FindKeys = Callable[[], pa.Table]
+"""Finds the keys of a predicate's rows as the journal is now."""
+FindAmong = Callable[[Sequence[Segment]], pa.Table]
+"""Finds them among the rows, as written, of segments whose files are in the warehouse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks: identifiers by type, or rows of tables found in another way.
+
+    ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
+    that cannot be searched. ``again`` is what is kept of a condition, to be asked again: a plain
+    structure, whose ``table`` is the table's definition. ``dependents`` says what becomes of rows
+    that refer to what goes, in place of what each table says.
+
+    ``named`` are the identifiers in a condition that names nothing else: nobody is looked for by
+    them, but they may not come back. ``suppression`` says how much may not.
+    """
+
+    subjects: Subjects = field(default_factory=dict)
+    rows: Mapping[int, FindKeys] = field(default_factory=dict)
+    among: Mapping[int, FindAmong] = field(default_factory=dict)
+    again: Mapping[str, Any] | None = None
+    tables: frozenset[tuple[str, str]] | None = None
+    reason: str | None = None
+    expires_us: int | None = None
+    dependents: Dependents | None = None
+    named: Subjects = field(default_factory=dict)
+    suppression: Suppression = Suppression.IDENTIFIER
+
+    @property
+    def suppressed(self) -> Subjects:
+        """The identifiers that it names and that may not come back, unless others hold them."""
+        return {} if self.suppression is Suppression.KEY else {**self.subjects, **self.named}
+
+    @property
+    def types(self) -> dict[str, int]:
+        """How many identifiers of each type it names."""
+        return {name: len(values) for name, values in self.subjects.items()}
+
+    def check(self) -> None:
+        """Raise ERASURE for what names too many, or nobody."""
+        count = sum(self.types.values())
+        if count > _SUBJECTS_MAX:
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"the request names {count:,} identifiers, at most {_SUBJECTS_MAX:,} are taken",
+                advice="submit several requests; they are purged in one scan",
+            )
+        named = [value for values in self.subjects.values() for value in values]
+        if not all(map(_is_text, named)):
+            raise PalimpsestError(
+                Code.ERASURE,
+                "the request names an identifier that is no text: it has bytes that are not UTF-8",
+                advice="write it as UTF-8, as the tables hold it",
+            )
+        if any(not value.strip() for value in named):
+            raise PalimpsestError(
+                Code.ERASURE,
+                "the request names an empty identifier",
+                advice="leave empty lines out; an empty value identifies nobody",
+            )
+
+
+def _is_text(value: str) -> bool:
+    """False for what the prompt makes of bytes that are no UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A table a request may be about; ``why_not`` says why it is not searched."""
+
+    table: Table
+    identities: tuple[Identity, ...]
+    why_not: str | None = None
+
+
+def aims(session: StoreSession, state: JournalState, wanted: Wanted) -> list[Aim]:
+    """Every table there is; raises ERASURE when none could hold who is meant."""
+    scope = load_scope(session)
+    found = []
+    for table_id, held in sorted(state.tables.items()):
+        if not held.layouts:
+            continue
+        table = state.catalog.by_id(table_id) or held.layouts[-1]
+        identities = ever_described(held.layouts)
+        why_not = _why_not(table, identities, wanted) or scope.why_not(table.name)
+        found.append(Aim(table, identities, why_not))
+    reached = [a for a in found if a.why_not is None]
+    # Of several types none is passed over: nobody may take for erased who was not looked for.
+    known = {i.type for a in reached for i in a.identities}
+    unknown = [name for name in wanted.subjects if name not in known]
+    if unknown or not reached:
+        types = ", ".join(unknown) or "a predicate"
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"no table that erasures reach identifies people by {types}",
+            advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
+        )
+    return found
+
+
+def _why_not(table: Table, identities: Iterable[Identity], wanted: Wanted) -> str | None:
+    if wanted.rows:
+        return None if table.id in wanted.rows else "not named"
+    if wanted.tables is not None and table.name.key not in wanted.tables:
+        return "not named"
+    types = {i.type for i in identities}
+    if not types:
+        return "not onboarded: it has no erasure descriptor"
+    if not types & set(wanted.subjects):
+        return "identifies people by " + ", ".join(sorted(types))
+    return None
+
+
+def requests(journal: ErasureJournal) -> list[Request]:
+    """Every request, oldest first."""
+    with journal.reading_session() as session:
+        return [Request.of_row(row) for row in rows_of.load_erasures(session)]
+
+
+def find_request(journal: ErasureJournal, wanted: str) -> Request:
+    """The request of that id, or of the only id that begins so."""
+    found = [r for r in requests(journal) if wanted and r.id.startswith(wanted)]
+    if len(found) != 1:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"there is {'no' if not found else 'more than one'} request {wanted}".rstrip(),
+            advice="`palimpsest erase list` shows them",
+        )
+    return found[0]

@@ -1,0 +1,255 @@
+"""Legal holds: what must not be removed, by whom and why, and since when.
+
+A hold covers a table, the rows of a table that meet a condition, or a person: a value of a column
+in one table or in all that have such a column, or what their erasure descriptors call so. Whoever
+removes rows asks ``active`` first and leaves the keys alone that a hold covers in any of their
+versions. Of a person's value only keyed hashes are kept; a condition stands as it was written until
+the hold is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from journal.erasure.seam import ErasureJournal
+from journal.erasure.secret import lasting_secret
+from journal.identity.descriptor import descriptor_of
+from journal.identity.identifiers import normal, texts_of
+from journal.identity.paths import values_sql
+from journal.identity.suppression_list import P_SECRET, digest, digest_of
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, fold
+from journal.model.store_session import StoreSession
+from journal.records import maintenance as rows_of
+from journal.sql import dialects
+from journal.sql.relations import column, ident
+from journal.transactions.expiry import Holding
+
+
+class Scope(StrEnum):
+    """What a hold covers."""
+
+    TABLE = "table"
+    PREDICATE = "predicate"
+    SUBJECT = "subject"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One hold.
+
+    ``predicate`` is canonical SQL over physical columns; ``subject_value`` is what
+    ``subject_hashes`` gives.
+    """
+
+    id: str
+    scope: Scope
+    table_id: int | None
+    predicate: str | None
+    subject_column: str | None
+    subject_value: str | None
+    reason: str
+    placed_by: str | None
+    placed_at: datetime
+    released_by: str | None = None
+    released_at: datetime | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """True until it is released."""
+        return self.released_at is None
+
+    def concerns(self, table: Table) -> bool:
+        """True if it may cover rows of a table."""
+        if not self.is_active or self.table_id not in {None, table.id}:
+            return False
+        return self.scope is not Scope.SUBJECT or identifies(table, self.subject_column or "")
+
+    def told(self) -> str:
+        """Who holds and why, for messages."""
+        return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
+
+
+def identifies(table: Table, name: str) -> bool:
+    """True if a table has a column of that name, or identities of that type."""
+    return table.find(name) is not None or any(i.type == fold(name) for i in descriptor_of(table))
+
+
+def subject_hashes(journal: ErasureJournal, subject_column: str, value: str) -> str:
+    """The form in which a hold names a person: without the warehouse's secret it says nothing.
+
+    A hash of the value as it is, and one of it where case and blanks mean nothing.
+    """
+    with journal.reading_session() as session:
+        secret = lasting_secret(journal, session)
+    (folded, *_) = texts_of([value], lower=True)
+    exact = digest_of(secret, _kind(subject_column), value)
+    return f"{exact} {digest_of(secret, _kind(subject_column, lower=True), folded)}"
+
+
+def _kind(subject_column: str, *, lower: bool = False) -> str:
+    return f"hold:{fold(subject_column)}" + (" lower" if lower else "")
+
+
+def place(session: StoreSession, hold: Hold) -> None:
+    """Put a hold on record: from the commit on nothing it covers is removed."""
+    rows_of.add_hold(session, {name: getattr(hold, name) for name in rows_of.HOLD})
+
+
+def release(session: StoreSession, hold: Hold, by: str | None, at: datetime) -> None:
+    """End a hold; what waited for it may run again. Raises HELD if somebody was faster."""
+    current = next((h for h in held_in(session) if h.id == hold.id), None)
+    if current is None or not current.is_active:
+        raise no_hold(hold.id)
+    rows_of.release_hold(session, hold.id, by, at)
+
+
+def find(journal: ErasureJournal, hold_id: str) -> Hold:
+    """The active hold of that id; raises HELD if there is none."""
+    found = next((h for h in all_holds(journal) if h.id == hold_id), None)
+    if found is None or not found.is_active:
+        raise no_hold(hold_id)
+    return found
+
+
+def no_hold(hold_id: str) -> PalimpsestError:
+    """The error of a hold that is not there, or not any more."""
+    return PalimpsestError(
+        Code.HELD,
+        f"there is no active hold {hold_id}",
+        advice="SELECT * FROM system.holds WHERE released_at IS NULL lists them",
+    )
+
+
+def all_holds(journal: ErasureJournal) -> list[Hold]:
+    """Every hold, released ones too, oldest first."""
+    with journal.reading_session() as session:
+        return held_in(session)
+
+
+def active_in(session: StoreSession) -> list[Hold]:
+    """The holds in force as a session's transaction sees them."""
+    return [h for h in held_in(session) if h.is_active]
+
+
+def held_in(session: StoreSession) -> list[Hold]:
+    """Every hold as a session's transaction sees them."""
+    return _read(rows_of.holds(session))
+
+
+def active(journal: ErasureJournal, table: Table) -> list[Hold]:
+    """The holds that may cover rows of a table."""
+    return [h for h in all_holds(journal) if h.concerns(table)]
+
+
+def whole_table(holds: Iterable[Hold]) -> Hold | None:
+    """A hold that covers the whole of a table, if there is one."""
+    return next((h for h in holds if h.scope is Scope.TABLE), None)
+
+
+def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
+    """What each of some holds covers of a table, as ``covered`` says it."""
+    found = ((hold, covered(journal, table, [hold])) for hold in holds)
+    return tuple(
+        Holding(h.id, h.told(), condition) for h, condition in found if condition is not None
+    )
+
+
+def are_as_judged(
+    journal: ErasureJournal, session: StoreSession, table: Table, judged: Iterable[Holding]
+) -> bool:
+    """True if no hold on a table was placed or released since a job judged its rows."""
+    now = [h for h in active_in(session) if h.concerns(table)]
+    if whole_table(now) is not None:
+        return False
+    ids = {h.id for h in conditions(journal, table, now)}
+    return ids == {h.id for h in judged}
+
+
+def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+    """The condition on a row version, over physical columns, that makes its key held; or None.
+
+    It may contain the warehouse's secret, so it is for this process alone.
+    """
+    found: list[exp.Expr] = []
+    for hold in holds:
+        match hold.scope:
+            case Scope.TABLE:
+                return exp.true()
+            case Scope.PREDICATE:
+                assert hold.predicate is not None
+                found.append(exp.paren(dialects.stored(hold.predicate)))
+            case Scope.SUBJECT:
+                found += _of_person(journal, table, hold)
+    return exp.or_(*found) if found else None
+
+
+def _of_person(journal: ErasureJournal, table: Table, hold: Hold) -> Iterator[exp.Expr]:
+    """The conditions under which a row version names the person of a hold."""
+    name, secret = hold.subject_column or "", journal.read_secret()
+    # Holds that were placed before there were two hashes have one.
+    exact, *folded = (hold.subject_value or "").split(" ")
+
+    def is_person(value: exp.Expr, *, lower: bool) -> exp.Expr:
+        hashed = digest(_kind(name, lower=lower), normal(value, lower=lower))
+        hashed = exp.replace_placeholders(hashed, **{P_SECRET: secret})
+        return exp.EQ(this=hashed, expression=exp.Literal.string(folded[0] if lower else exact))
+
+    named = table.find(name)
+    if named is not None:
+        yield is_person(column(named.physical), lower=False)
+    for identity in descriptor_of(table):
+        if identity.type != fold(name) or (identity.lower and not folded):
+            continue
+        value = values_sql(identity.path)
+        if not identity.path.is_list:
+            yield is_person(value, lower=identity.lower)
+        elif journal.keeps_references:
+            each = exp.alias_(exp.Anonymous(this="unnest", expressions=[value]), ident("v"))
+            among = exp.select(exp.Literal.number(1)).from_(exp.select(each).subquery("x"))
+            among = among.where(is_person(column("v", "x"), lower=identity.lower))
+            yield exp.Exists(this=among)
+        else:
+            # Servers do not look into lists here: better too much is held than too little.
+            yield exp.true()
+
+
+def physical_predicate(condition: exp.Expr, table: Table) -> str:
+    """A condition over a table's columns as canonical text over physical ones.
+
+    Raises for subqueries, aggregates and unknown columns: a hold looks at one row version only.
+    """
+    bad = condition.find(exp.Query, exp.AggFunc, exp.Window, exp.Placeholder, exp.Parameter)
+    if bad is not None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a hold cannot contain {bad.sql(dialect='duckdb')}",
+            advice="use columns, constants and functions of them",
+        )
+    result = condition.copy()
+    for node in list(result.find_all(exp.Column)):
+        named = table.find(node.name)
+        if named is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'there is no column "{node.name}" in {table.name}',
+                advice="check the spelling; DESCRIBE shows the columns",
+            )
+        node.set("this", ident(named.physical))
+        node.set("table", None)
+        node.set("db", None)
+    return result.sql(dialect="duckdb")
+
+
+def _read(rows: Iterable[tuple[Any, ...]]) -> list[Hold]:
+    found = []
+    for row in rows:
+        values = dict(zip(rows_of.HOLD, row, strict=True))
+        found.append(Hold(**{**values, "scope": Scope(values["scope"])}))
+    return found

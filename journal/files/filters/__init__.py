@@ -1,0 +1,1 @@
+"""Bloom filters of segment files: hashes, the sidecar beside the files, what asks it."""

@@ -1,0 +1,43 @@
+"""DuckDB sessions that hold nothing but what a unit of work reads and writes: no database file.
+
+Executors of jobs use them, one for each unit. Rows that do not fit the memory they may use go into
+the folder that the unit writes to, from where the owner removes them if the unit is killed; never
+into a temporary folder of the executor's machine, which nobody would ever look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from journal.files.staging import spilled
+from journal.local_engine.session import DuckDBSession
+
+_SETTINGS = {
+    "threads": "1",
+    "memory_limit": "1GB",
+    "autoinstall_known_extensions": "false",
+    "arrow_lossless_conversion": "true",
+    "TimeZone": "UTC",
+}
+
+
+@contextmanager
+def memory_session(
+    root: Path, folder: str, settings: Mapping[str, str] | None = None
+) -> Iterator[DuckDBSession]:
+    """A session in memory; ``root`` is the warehouse whose segment files it reads.
+
+    ``folder`` is one of the folders of its job, relative to the root, and open.
+    """
+    with spilled(root, folder) as place:
+        config: dict[str, Any] = {**_SETTINGS, **(settings or {}), "temp_directory": str(place)}
+        connection = duckdb.connect(":memory:", config=config)
+        try:
+            yield DuckDBSession(connection, root)
+        finally:
+            connection.close()

@@ -1,1 +1,0 @@
-"""Bloom filters of segment files: hashes of values, their sidecar, and what asks it."""

@@ -1,0 +1,1 @@
+"""What identifies a person: descriptors of tables, paths in values, the suppression list."""

@@ -1,0 +1,34 @@
+"""The values at a path, taken out of Arrow rows: what goes into filters, and what is asked of them.
+
+Walks the same paths as the SQL of ``paths``. Pure: arrays in, arrays out.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from journal.identity.paths import KEYS, VALUES, Path
+
+
+def values_at(rows: pa.Array, path: Path) -> pa.Array:
+    """All values at a path, in no particular order, NULLs among them."""
+    for step in path.steps:
+        match step:
+            case "[]":
+                rows = rows.flatten()
+            case _ if step in {VALUES, KEYS}:
+                entries = rows.cast(_entries(rows.type)).flatten()
+                rows = entries.flatten()[step == VALUES]
+            case _:
+                rows = pc.struct_field(rows, _field(rows.type, step[1:]))
+    return rows
+
+
+def _entries(kind: pa.MapType) -> pa.DataType:
+    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
+
+
+def _field(kind: pa.StructType, name: str) -> str:
+    wanted = name.casefold()
+    return str(next(f.name for f in kind if f.name.casefold() == wanted))

@@ -1,0 +1,1 @@
+"""DuckDB as an engine: sessions, rows, errors. What its files mean is said above it."""

@@ -1,0 +1,136 @@
+"""DuckDB's exceptions as errors of the project: the only place that reads DuckDB's messages.
+
+Positions are not taken from DuckDB, because they point into rewritten SQL; names are, so that the
+gateway can find them in the client's own text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import translates
+
+_WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
+_PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
+_ADVICE = {
+    Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
+    Code.OUT_OF_RANGE: "use a wider type",
+    Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
+    Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
+    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.FILE_ACCESS: "check that the path is still there, and its permissions; then repeat",
+    Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.GROUPING: "add the column to GROUP BY, or aggregate it",
+}
+_PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
+    (re.compile(r"must appear in the GROUP BY|GROUP BY clause", re.I), Code.GROUPING),
+    (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
+    (re.compile(r"Ambiguous reference|ambiguous", re.I), Code.AMBIGUOUS_COLUMN),
+    (re.compile(r"Referenced table", re.I), Code.UNKNOWN_TABLE),
+    (
+        re.compile(r"Referenced column|does not have a column|column .* not found", re.I),
+        Code.UNKNOWN_COLUMN,
+    ),
+    (
+        re.compile(r"No function matches|Function with name|does not exist.*function", re.I),
+        Code.UNKNOWN_FUNCTION,
+    ),
+    (re.compile(r"Table (Function )?with name|table .* does not exist", re.I), Code.UNKNOWN_TABLE),
+    (re.compile(r"Schema with name", re.I), Code.UNKNOWN_SCHEMA),
+    (
+        re.compile(
+            r"No space left|could not write|Cannot write|Could not write|failed to sync"
+            r"|Read-only file",
+            re.I,
+        ),
+        Code.STORE_WRITE,
+    ),
+    (re.compile(r"division by zero", re.I), Code.DIVISION_BY_ZERO),
+    (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
+)
+
+
+_CLASSES: tuple[tuple[type[Exception], Code], ...] = (
+    (duckdb.InterruptException, Code.CANCELLED),
+    (duckdb.OutOfMemoryException, Code.OUT_OF_MEMORY),
+    (duckdb.ConversionException, Code.CONVERSION),
+    (duckdb.OutOfRangeException, Code.OUT_OF_RANGE),
+    (duckdb.ParserException, Code.SYNTAX),
+    (duckdb.SyntaxException, Code.SYNTAX),
+    (duckdb.TypeMismatchException, Code.TYPE_MISMATCH),
+    (duckdb.InvalidTypeException, Code.TYPE_MISMATCH),
+    (duckdb.CatalogException, Code.UNKNOWN_TABLE),
+    (duckdb.BinderException, Code.BIND),
+    (duckdb.NotImplementedException, Code.NOT_SUPPORTED),
+    (duckdb.InvalidInputException, Code.DATA),
+    (duckdb.IOException, Code.FILE_ACCESS),
+    (duckdb.TransactionException, Code.SERIALIZATION),
+)
+
+
+def translate(error: Exception) -> PalimpsestError:
+    """The project's error for an exception raised by DuckDB."""
+    text = str(error)
+    message = _WRAPPING.sub("", _unpacked(text)).split("\n\nLINE ")[0].strip()
+    code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
+    if code in {
+        Code.BIND,
+        Code.UNKNOWN_TABLE,
+        Code.DATA,
+        Code.FILE_ACCESS,
+        Code.STORE,
+        Code.CONVERSION,
+        # Of a commit that had no room: to try it again at once would not help.
+        Code.SERIALIZATION,
+    }:
+        code = next((c for pattern, c in _PATTERNS if pattern.search(message)), code)
+    return PalimpsestError(code, message, advice=_ADVICE.get(code, ""))
+
+
+def _unpacked(text: str) -> str:
+    """What failed in a thread of its own comes as JSON within a message."""
+    found = _PACKED.search(text)
+    return text if found is None else str(json.loads(f'"{found[1]}"'))
+
+
+translates(duckdb.Error, translate)
+
+
+@contextmanager
+def mapped() -> Iterator[None]:
+    """DuckDB's exceptions leave the block as errors of the project."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise translate(error) from error
+
+
+def open_error(file: Path, error: Exception) -> PalimpsestError:
+    """The error of a database file that could not be opened."""
+    text = str(error)
+    if "Conflicting lock" in text or "lock on file" in text:
+        holder = text.split("Conflicting lock is held in ")[-1].split(". ")[0]
+        return PalimpsestError(
+            Code.WAREHOUSE_LOCKED,
+            f"the warehouse {file.parent} is open in another process: {holder}",
+            advice="connect through that process, or close it first",
+        )
+    found = translate(error)
+    if found.code is Code.STORE_WRITE:
+        return found
+    if isinstance(error, duckdb.IOException) and "Cannot open file" in text:
+        return PalimpsestError(
+            Code.FILE_ACCESS, f"cannot open {file}: {text}", advice="check path and permissions"
+        )
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"{file} cannot be opened as a warehouse: {text}",
+        advice="it may be damaged or written by a newer version; restore a copy, or upgrade",
+    )

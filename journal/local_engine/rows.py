@@ -1,0 +1,60 @@
+"""Row sets of a transaction, shown to queries in a table's present columns and types.
+
+Rows may have been buffered under an earlier layout of their table, or written to files in the types
+that survive Parquet; here they are given the columns that readers of the table expect. Decides
+nothing about which rows are visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.local_engine.layout import (
+    buffered_rows,
+    fields_of,
+    has_odd_types,
+    segment_rows,
+)
+from journal.local_engine.session import DuckDBSession
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.store_session import MemoryRows, RowSet, StagedRows
+from journal.sql.relations import union_all
+
+
+def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[RowSet]) -> None:
+    """Let queries of the session's transaction read row sets of ``table`` as relation ``name``."""
+    fields = fields_of(table)
+    memory = [r for r in sets if isinstance(r, MemoryRows)]
+    plain = all(r.fields in {(), fields} for r in memory) and not has_odd_types(table)
+    if len(memory) == len(sets) and plain:
+        session.show_arrow(name, together(memory))
+        return
+    pieces: list[exp.Query] = []
+    for index, (written, group) in enumerate(groupby(memory, key=lambda r: r.fields or fields)):
+        part = f"{name}_{index}"
+        session.show_arrow(part, together(list(group)))
+        pieces.append(buffered_rows(table, exp.to_table(part), written))
+    for staged in (r for r in sets if isinstance(r, StagedRows)):
+        files = [f.path for f in staged.files]
+        pieces.append(segment_rows(table, files, staged.fields, session.root))
+    view = exp.Create(
+        this=exp.to_table(name),
+        kind="VIEW",
+        replace=True,
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        expression=union_all(pieces),
+    )
+    session.execute(Query(view, ()), {})
+
+
+def together(rows: Sequence[MemoryRows]) -> pa.Table:
+    """Journal rows of the same columns as one table."""
+    # Rows written under other time zones differ in the zone that their types name.
+    schema = rows[0].rows.schema
+    parts = [r.rows if r.rows.schema.equals(schema) else r.rows.cast(schema) for r in rows]
+    return pa.concat_tables(parts) if len(parts) > 1 else parts[0]

@@ -1,0 +1,1 @@
+"""Values that all else is about: schemas, segments, plans, policies, versions, errors."""

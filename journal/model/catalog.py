@@ -1,0 +1,128 @@
+"""The catalog as data: its changes applied to snapshots, and both as plain JSON structures.
+
+A catalog is the fold of its changes. Where they are stored is the store's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from journal.model.plan import CatalogChange, DropRelation, DropSchema, PutRelation, PutSchema
+from journal.model.schema import (
+    CatalogSnapshot,
+    Check,
+    Column,
+    ForeignKey,
+    Identity,
+    JournalFormat,
+    Relation,
+    Table,
+    TableName,
+    Unique,
+    View,
+)
+from journal.model.version import VersionType
+
+
+def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
+    """The catalog after one change."""
+    match change:
+        case PutRelation(relation, instead_of):
+            return catalog.with_relation(relation, instead_of=instead_of)
+        case DropRelation(name):
+            return catalog.without_relation(name)
+        case PutSchema(schema):
+            return catalog.with_schema(schema)
+        case DropSchema(schema):
+            return catalog.without_schema(schema)
+
+
+def touched(change: CatalogChange) -> list[TableName]:
+    """The names whose meaning a change alters; two changes of one name conflict."""
+    match change:
+        case PutRelation(relation, instead_of):
+            return [relation.name] if instead_of is None else [relation.name, instead_of]
+        case DropRelation(name):
+            return [name]
+        case PutSchema(schema) | DropSchema(schema):
+            return [TableName(schema, "")]
+
+
+def change_to_json(change: CatalogChange) -> dict[str, Any]:
+    """A plain structure with the change's kind under ``action``."""
+    match change:
+        case PutRelation(relation, instead_of):
+            kind = "table" if isinstance(relation, Table) else "view"
+            old = None if instead_of is None else asdict(instead_of)
+            raw = asdict(relation)
+            if not raw.get("foreign_keys", True):
+                # Earlier versions read tables that have none.
+                del raw["foreign_keys"]
+            return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
+        case DropRelation(name):
+            return {"action": "drop-relation", "name": asdict(name)}
+        case PutSchema(schema):
+            return {"action": "put-schema", "schema": schema}
+        case DropSchema(schema):
+            return {"action": "drop-schema", "schema": schema}
+
+
+def change_from_json(data: dict[str, Any]) -> CatalogChange:
+    """The change that ``change_to_json`` wrote; unknown kinds raise ValueError."""
+    match data["action"]:
+        case "put-table" | "put-view" as action:
+            raw = data["relation"]
+            relation: Relation = _table(raw) if action == "put-table" else _view(raw)
+            old = data["instead_of"]
+            return PutRelation(relation, None if old is None else TableName(**old))
+        case "drop-relation":
+            return DropRelation(TableName(**data["name"]))
+        case "put-schema":
+            return PutSchema(data["schema"])
+        case "drop-schema":
+            return DropSchema(data["schema"])
+        case other:
+            raise ValueError(f"unknown catalog change {other!r}")
+
+
+def _table(raw: dict[str, Any]) -> Table:
+    form = {**raw["format"], "version_type": VersionType(raw["format"]["version_type"])}
+    return Table(
+        **{
+            **raw,
+            "name": TableName(**raw["name"]),
+            "columns": tuple(_column(c) for c in raw["columns"]),
+            "key": tuple(raw["key"]),
+            "uniques": tuple(_unique(u) for u in raw["uniques"]),
+            "checks": tuple(Check(**c) for c in raw["checks"]),
+            "format": JournalFormat(**form),
+            "properties": tuple((k, v) for k, v in raw["properties"]),
+            "physical_names": tuple(raw["physical_names"]),
+            "foreign_keys": tuple(_foreign_key(k) for k in raw.get("foreign_keys", ())),
+        }
+    )
+
+
+def _unique(raw: dict[str, Any]) -> Unique:
+    return Unique(raw["name"], tuple(raw["columns"]), raw.get("primary", False))
+
+
+def _foreign_key(raw: dict[str, Any]) -> ForeignKey:
+    columns, parents = tuple(raw["columns"]), tuple(raw["parent_columns"])
+    return ForeignKey(raw["name"], columns, raw["parent"], parents)
+
+
+def _column(raw: dict[str, Any]) -> Column:
+    identity = raw["identity"]
+    return Column(
+        **{
+            **raw,
+            "identity": None if identity is None else Identity(**identity),
+            "earlier_types": tuple(raw.get("earlier_types", ())),
+        }
+    )
+
+
+def _view(raw: dict[str, Any]) -> View:
+    return View(**{**raw, "name": TableName(**raw["name"]), "columns": tuple(raw["columns"])})

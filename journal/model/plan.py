@@ -1,0 +1,400 @@
+"""What the rewriter hands down: a statement as ordered steps over the journals.
+
+A ``StatementPlan`` names no driver and no file; its SQL is sqlglot AST in the canonical dialect
+over physical relations (see ``physical``) and the relations that earlier steps staged. The
+executor runs the steps in order inside one statement of the store. Building a plan does no I/O.
+
+Named parameters in the SQL: ``u_...`` are the client's, the ``P_...`` constants below are bound by
+the transaction that runs the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from journal.model.errors import Code, Position
+from journal.model.refusal import Refusal
+from journal.model.schema import Relation, Table, TableName
+from journal.model.segment import RowCounts, Tier
+from journal.model.trees import Nodes
+from journal.model.version import Version
+
+STORE_SCHEMA = "_palimpsest"
+"""Schema of the store that holds the physical relations."""
+
+PHYSICAL = "physical"
+"""Marks, in a node's ``meta``, a relation of the store, which no client's text can name."""
+
+P_VERSION = "p_version"
+"""The version of the running statement, a BIGINT."""
+P_SNAPSHOT = "p_snapshot"
+"""The version the transaction reads at, a BIGINT."""
+P_USER = "p_user"
+"""The name that the session's client gave itself, a VARCHAR."""
+P_TIME = "p_time_"
+"""Prefix of the versions of a plan's points in time, BIGINTs, numbered in their order."""
+P_FILES = "p_files_"
+"""Prefix of the lists of files in which a plan looks rows up by key."""
+P_ROW = "p_row_"
+"""Prefix of the parameters with the rows that a plan is given instead of looking them up."""
+ROW_VERSION, ROW_THERE = "version", "there"
+USER_PARAMETER = "u_"
+"""Prefix of the client's own parameters."""
+BATCH = "p_batch"
+"""Relation that holds the parameter rows of an ``executemany``; columns are the parameters."""
+
+
+def physical(table_id: int, tier: Tier, layout: int = 0) -> exp.Table:
+    """The relation of the store that shows one tier of a table's journal in one of its layouts."""
+    if tier is Tier.BUFFER:
+        table = exp.Table(this=exp.Identifier(this=f"tx{table_id}_buffer"))
+    else:
+        shape = f"x{layout}" if layout else ""
+        name = exp.Identifier(this=f"t{table_id}{shape}_{tier.value}")
+        table = exp.Table(this=name, db=exp.Identifier(this=STORE_SCHEMA))
+    table.meta[PHYSICAL] = True
+    return table
+
+
+def placed(table_id: int) -> exp.Table:
+    """The relation of a statement that shows a table's sealed rows less those that have ended."""
+    table = exp.Table(this=exp.Identifier(this=f"tx{table_id}_placed"))
+    table.meta[PHYSICAL] = True
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """One SQL statement as AST, with the names of the parameters that occur in it.
+
+    ``nodes`` are those of the AST, where they are known.
+    """
+
+    ast: exp.Expr
+    parameters: tuple[str, ...]
+    nodes: Nodes | None = None
+
+    @staticmethod
+    def of(ast: exp.Expr) -> Query:
+        """A query with its parameters and nodes read off the AST, which is finished."""
+        nodes = Nodes.of(ast)
+        names = dict.fromkeys(p.name for p in nodes.all(exp.Placeholder))
+        return Query(ast, tuple(names), nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Evaluate ``query`` once and keep its rows as relation ``name`` for the later steps.
+
+    ``small`` promises at most a few thousand rows, so they may be held in memory. ``rows_of``: new
+    rows of that table, its stored columns in order, and the ``Append`` of this ``name`` brings just
+    them, so they may be kept where they will stay; ``skips``: less the erased (None: as SET says).
+    """
+
+    name: str
+    query: Query
+    small: bool = False
+    rows_of: Table | None = None
+    skips: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """What makes part of a guard needless: no two rows of ``stage`` agree in ``columns``.
+
+    ``rest`` is what must return no row then.
+    """
+
+    stage: str
+    columns: tuple[str, ...]
+    rest: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A query that must return no row. Its first row's columns fill ``message``."""
+
+    query: Query
+    code: Code
+    message: str
+    advice: str = ""
+    distinct: Distinct | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Reserve generated numbers and bind the first of them as parameter ``name``.
+
+    As many as ``stage`` has rows, or ``count`` where that is known beforehand.
+    """
+
+    table_id: int
+    column: str
+    name: str
+    start: int = 1
+    increment: int = 1
+    stage: str | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNumbers:
+    """Never generate the number that ``query`` returns, or one before it."""
+
+    table_id: int
+    column: str
+    start: int
+    increment: int
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Rows for a table's journal: its stored columns by name, then the two version columns.
+
+    ``per_change``: how many journal rows of each kind one changed row makes, where all make the
+    same; the row count follows from what was appended. ``stage`` is the relation the rows were
+    staged as. ``single``: at most one row changes, which begins anew if it was there: its journal
+    rows are an open one, then a closing one, then a tombstone, as many as there are.
+    """
+
+    table_id: int
+    query: Query
+    per_change: RowCounts | None = None
+    stage: str = ""
+    single: bool = False
+
+    def counts(self, total: int) -> tuple[int, RowCounts]:
+        """How many rows changed, and the kinds of the journal rows, where ``total`` were appended.
+
+        Only for appends that are ``single`` or say what each change makes.
+        """
+        if self.single:
+            return min(total, 1), RowCounts(*[int(total > place) for place in range(3)])
+        assert self.per_change is not None
+        changed = total // self.per_change.total
+        return changed, self.per_change.times(changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The statement's result set."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Write the rows of ``query`` to a file, or a folder of files; they are the row count."""
+
+    query: Query
+    path: str
+    form: str
+    options: tuple[tuple[str, exp.Expr], ...] = ()
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The statement's row count: the single value of a query."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class PutRelation:
+    """Catalog change: add a table or view, or let it stand for the one of an earlier name."""
+
+    relation: Relation
+    instead_of: TableName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropRelation:
+    """Catalog change: a table or view disappears (a table's journal stays, see UNDROP)."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class PutSchema:
+    """Catalog change: a new schema."""
+
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropSchema:
+    """Catalog change: a schema disappears."""
+
+    schema: str
+
+
+CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Apply one catalog change to the transaction."""
+
+    change: CatalogChange
+
+
+Step = Stage | Guard | Number | SkipNumbers | Append | Fetch | Export | Count | Change
+
+
+class Kind(StrEnum):
+    """What a statement is to the session that runs it."""
+
+    READ = "read"
+    WRITE = "write"
+    DDL = "ddl"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which relation a table was read through, and why; shown by the preview."""
+
+    table: TableName
+    shape: str
+    reason: str
+
+
+class Edge(StrEnum):
+    """Which moment a point means when a transaction of several versions spans it."""
+
+    AT = "at"
+    """The transaction's last version: all of it is seen."""
+    BEFORE = "before"
+    """The transaction's first version: a range that ends before the point leaves all of it out,
+    one that starts with the point takes all of it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRequest:
+    """A point in time that a plan depends on.
+
+    ``query`` gives one BIGINT: the version meant, or the moment, unless it ``is_number``. A settled
+    version is made of it, which is bound as parameter ``p_time_<place among the points>``.
+    """
+
+    query: Query
+    edge: Edge
+    text: str
+    position: Position | None = None
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A tier in which rows are looked up file by file, by key or by another column with filters.
+
+    Parameter ``name`` takes the paths of the files that may hold them; ``value`` is that of
+    ``column`` (its physical name) or, if there is none, of the first key column: a literal or a
+    parameter.
+    """
+
+    table_id: int
+    tier: Tier
+    name: str
+    value: exp.Expr
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A row that is looked up by its whole key, one value for each key column in order.
+
+    A ``recalled`` plan takes the row as parameters: one for each stored column, one for its version
+    and one that says whether there is such a row; see ``row_parameter``.
+    """
+
+    table_id: int
+    key: tuple[exp.Expr, ...]
+    name: str
+
+    @staticmethod
+    def of(table: Table, keys: Mapping[str, exp.Expr], place: int) -> Keyed:
+        """The row of a key, as the one at ``place`` among those of a plan."""
+        return Keyed(table.id, tuple(keys[k] for k in table.key), f"{P_ROW}{place}")
+
+    def bound(self, version: Version, values: Sequence[Any] | None, columns: int) -> dict[str, Any]:
+        """The parameters for a row; no values: there is none."""
+        found = values if values is not None else (None,) * columns
+        bound = {row_parameter(self.name, i): v for i, v in enumerate(found)}
+        bound[row_parameter(self.name, ROW_VERSION)] = version
+        bound[row_parameter(self.name, ROW_THERE)] = values is not None
+        return bound
+
+
+def row_parameter(name: str, part: int | str) -> str:
+    """The parameter for a stored column of a recalled row, by place, or for one of ``ROW_..``."""
+    return f"{name}_{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRead:
+    """A recalled row is the answer: names of its columns, and their places among the stored."""
+
+    table_id: int
+    columns: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainChange:
+    """A recalled row ends, and begins again with constants at some places, if any are given."""
+
+    table_id: int
+    values: tuple[tuple[int, exp.Expr], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainInsert:
+    """A row begins: for each stored column a constant, or the number that is generated for it."""
+
+    table_id: int
+    values: tuple[exp.Expr | Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPlan:
+    """A rewritten statement.
+
+    ``tables`` holds the ids of all tables whose journals the steps read; ``system`` the names of
+    the system relations they read, which the gateway supplies. ``bounded`` promises that the
+    statement changes few rows and finds them by key, so it may run inside the commit section.
+    ``points`` are the points in time it reads at. ``refusals``: constraints are checked by failing
+    with one of them; after any other error of such a swift plan the statement is rewritten without
+    haste, to learn what is wrong. ``keyed`` are
+    the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
+    such a plan comes to where it needs no store, for the first of those rows or for a new one.
+    ``scans`` are the tables whose changed current view it reads other than by key.
+    """
+
+    kind: Kind
+    steps: tuple[Step, ...]
+    reads: frozenset[TableName] = frozenset()
+    writes: frozenset[TableName] = frozenset()
+    shapes: tuple[Shape, ...] = ()
+    tag: str = ""
+    tables: frozenset[int] = field(default_factory=frozenset)
+    system: frozenset[str] = field(default_factory=frozenset)
+    bounded: bool = False
+    lookups: tuple[Lookup, ...] = ()
+    points: tuple[PointRequest, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    keyed: tuple[Keyed, ...] = ()
+    plain: PlainRead | PlainChange | PlainInsert | None = None
+    scans: frozenset[int] = field(default_factory=frozenset)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """True if all that it needs of journals are the rows it is given."""
+        if not self.keyed or self.tables or self.system or self.points or self.lookups:
+            return False
+        return all(isinstance(step, Append | Fetch) for step in self.steps)

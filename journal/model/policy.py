@@ -1,0 +1,277 @@
+"""What is kept for how long: a table's policy as a value, its properties, and what it may not say.
+
+    RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE    rows, by the date in the data
+    ARCHIVE = 's3://vault/old'                          where rows go that ACTION = ARCHIVE keeps
+    HISTORY = 7 YEARS                                   superseded row versions, by their end
+    VERSIONS = 5                                        row versions of one key
+    BACKUP = 30 DAYS                                    what jobs have replaced
+    LATE_ARRIVAL = 2 DAYS                               how late rows may still come
+    DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
+
+A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
+the clock comes in as an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from journal.model.cron import parse_cron
+from journal.model.dependents import Dependents
+from journal.model.duration import Duration
+from journal.model.errors import Code, PalimpsestError
+from journal.model.places import is_elsewhere, local_path, shown_place, why_no_place
+from journal.model.schema import Column, Table, fold
+
+PREFIX = "policy_"
+SCHEDULE = "schedule_"
+DAY = timedelta(days=1)
+DATED = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME")
+TEXT = ("TEXT", "VARCHAR", "CHAR", "STRING", "BPCHAR", "NVARCHAR")
+NUMBERS_MAX = 1_000_000
+
+
+class Action(StrEnum):
+    """What becomes of rows past their time."""
+
+    DELETE = "DELETE"
+    ARCHIVE = "ARCHIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A table's policy; what is None is not limited. ``column`` is a physical name.
+
+    ``archive`` is a URL or a folder; None keeps archived rows in the warehouse. ``schedules`` holds
+    a cron line per kind of job; the rest limits its runs.
+    """
+
+    retention: Duration | None = None
+    column: str | None = None
+    action: Action = Action.DELETE
+    archive: str | None = None
+    history: Duration | None = None
+    versions: int | None = None
+    backup: Duration | None = None
+    late_arrival: Duration | None = None
+    dependents: Dependents | None = None
+    attempts: int | None = None
+    concurrency: int | None = None
+    schedules: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def removes(self) -> bool:
+        """True if a retention run may have anything to do."""
+        return not (self.retention is None and self.history is None and self.versions is None)
+
+    def expired_before(self, now: datetime) -> datetime | None:
+        """Rows dated before this are past their time; one dated exactly then is kept."""
+        return None if self.retention is None else self.retention.before(now)
+
+    def history_before(self, now: datetime) -> datetime | None:
+        """Row versions that ended at or before this no longer answer any question that is kept."""
+        return None if self.history is None else self.history.before(now)
+
+    def every(self) -> timedelta:
+        """How often retention runs: every 6 hours for less than a day, else every 24."""
+        limits = [d.longest for d in (self.retention, self.history) if d is not None]
+        return timedelta(hours=6) if limits and min(limits) < DAY else DAY
+
+
+NAMES = {
+    "retention": "retention",
+    "retention_column": "column",
+    "retention_action": "action",
+    "archive": "archive",
+    "history": "history",
+    "versions": "versions",
+    "backup": "backup",
+    "late_arrival": "late_arrival",
+    "dependents": "dependents",
+    "max_attempts": "attempts",
+    "max_concurrency": "concurrency",
+}
+"""Properties without their prefix, and the fields they set."""
+_DURATIONS = frozenset({"retention", "history", "backup", "late_arrival"})
+_NUMBERS = frozenset({"versions", "attempts", "concurrency"})
+
+
+def is_policy(name: str) -> bool:
+    """True for the properties that make up a policy."""
+    return fold(name).startswith(PREFIX)
+
+
+def policy_of(table: Table) -> Policy:
+    """The policy that a table's properties state."""
+    return read_policy(dict(table.properties))
+
+
+def read_policy(properties: Mapping[str, str]) -> Policy:
+    """The policy of some properties; raises POLICY for what none can mean."""
+    policy = Policy()
+    schedules: dict[str, str] = {}
+    for name, value in properties.items():
+        if not is_policy(name):
+            continue
+        key = fold(name).removeprefix(PREFIX)
+        if key.startswith(SCHEDULE):
+            schedules[key.removeprefix(SCHEDULE)] = value
+        elif key in NAMES:
+            policy = _with(policy, NAMES[key], value)
+        else:
+            raise _wrong(f'there is no policy "{key.upper()}"', "there are " + _shown_names())
+    return replace(policy, schedules=tuple(sorted(schedules.items())))
+
+
+def _with(policy: Policy, field: str, value: str) -> Policy:
+    found: object = value
+    if field in _DURATIONS:
+        found = Duration.parse(value)
+    elif field in _NUMBERS:
+        found = _number(field, value)
+    elif field == "action":
+        try:
+            found = Action(value.upper())
+        except ValueError:
+            raise _wrong(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
+    elif field == "dependents":
+        found = _dependents(value)
+    change: dict[str, object] = {field: found}
+    return replace(policy, **change)  # type: ignore[arg-type]
+
+
+def _dependents(value: str) -> Dependents:
+    try:
+        found = Dependents(value.strip().upper())
+    except ValueError:
+        raise _wrong(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
+    if found is Dependents.CASCADE:
+        raise _wrong(
+            "retention goes by the dates of rows, and takes no rows of other tables along",
+            "give these tables a RETENTION of their own; use REPORT or REFUSE",
+        )
+    return found
+
+
+def _number(field: str, value: str) -> int:
+    if not value.strip().isdigit() or not 1 <= int(value) <= NUMBERS_MAX:
+        name = next(n for n, f in NAMES.items() if f == field)
+        raise _wrong(
+            f"{name.upper()} cannot be {value}", f"give a whole number from 1 to {NUMBERS_MAX:,}"
+        )
+    return int(value)
+
+
+def _shown_names() -> str:
+    return ", ".join([*(n.upper() for n in NAMES), "SCHEDULE_<kind of job>"])
+
+
+def _wrong(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.POLICY, message, advice=advice)
+
+
+def check_policy(table: Table) -> None:
+    """Raise POLICY if a table's policy is nonsense for it or contradicts itself."""
+    policy = policy_of(table)
+    if policy.retention is None:
+        if policy.column is not None:
+            raise _wrong(
+                "a retention column without a retention",
+                "write RETENTION = 90 DAYS ON COLUMN ds, or leave both out",
+            )
+    else:
+        _check_column(table, policy)
+    _check_late(policy)
+    if policy.archive is not None:
+        _check_archive(policy, policy.archive)
+    for _, line in policy.schedules:
+        parse_cron(line)
+
+
+def _check_column(table: Table, policy: Policy) -> None:
+    if policy.column is None:
+        raise _wrong(
+            "a retention needs the column that dates the rows",
+            "write RETENTION = 90 DAYS ON COLUMN ds",
+        )
+    found = next((c for c in table.columns if c.physical == policy.column), None)
+    if found is None:
+        raise _wrong(
+            f'the retention of {table.name} goes by a column "{policy.column}" it has not',
+            "name a column of the table; UNSET POLICY (RETENTION) before the column is dropped",
+        )
+    if not is_dated(found):
+        raise _wrong(
+            f'column "{found.name}" is {found.type}, which dates no row',
+            "use a DATE or TIMESTAMP column, or text that begins YYYY-MM-DD",
+        )
+
+
+def _check_archive(policy: Policy, place: str) -> None:
+    if policy.retention is None or policy.action is not Action.ARCHIVE:
+        raise _wrong(
+            "ARCHIVE names a place, and no rows are archived",
+            "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",
+        )
+    if shown_place(place) != place:
+        raise _wrong(
+            "the place of an archive is recorded, and a login must not be",
+            "leave it out of the URL; the environment or fsspec's configuration has it",
+        )
+    why = why_no_place(place)
+    if why is None and not is_elsewhere(place) and not local_path(place).is_absolute():
+        why = "what it is relative to may change"
+    if why is not None:
+        raise _wrong(
+            f"nothing can be archived in {place}: {why}",
+            "name a URL as s3://bucket/folder, or a folder from the root on",
+        )
+
+
+def _check_late(policy: Policy) -> None:
+    late = policy.late_arrival
+    if late is None:
+        return
+    for name, limit in (("RETENTION", policy.retention), ("HISTORY", policy.history)):
+        if limit is not None and limit.shortest <= late.longest:
+            raise _wrong(
+                f"{name} of {limit} ends within the late-arrival window of {late}",
+                "keep rows longer than they may be late",
+            )
+
+
+def is_dated(column: Column) -> bool:
+    """True for a column whose values can date a row."""
+    kind = column.type.upper()
+    return kind.startswith(DATED) or kind.startswith(TEXT)
+
+
+def placed(properties: Mapping[str, str], columns: Iterable[Column]) -> dict[str, str]:
+    """Properties in which the retention column goes by its physical name, which never changes."""
+    result = dict(properties)
+    key = next((n for n in result if fold(n) == f"{PREFIX}retention_column"), None)
+    if key is not None:
+        named = {fold(c.name): c.physical for c in columns}
+        result[key] = named.get(fold(result[key]), result[key])
+    return result
+
+
+def shown(table: Table) -> list[tuple[str, str]]:
+    """Name and value of everything a table's policy states, as people write it."""
+    policy = policy_of(table)
+    rows: list[tuple[str, str]] = []
+    names = {field: name for name, field in NAMES.items()}
+    for entry in fields(policy):
+        value = getattr(policy, entry.name)
+        if entry.name in {"schedules", "column", "action"} or value is None:
+            continue
+        text = str(value)
+        if entry.name == "retention":
+            column = next((c.name for c in table.columns if c.physical == policy.column), "?")
+            text += f" ON COLUMN {column} ACTION = {policy.action}"
+        rows.append((names[entry.name].upper(), text))
+    rows += [(f"{SCHEDULE}{kind}".upper(), line) for kind, line in policy.schedules]
+    return rows

@@ -1,0 +1,64 @@
+"""A row that a plan refuses by failing: what the store is made to say, and what that means.
+
+Of several reasons the first is told, as by guards that stand in this order. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+
+_BEGIN, _END = "_palimpsest refuses a row", "] _palimpsest"
+_SAID = re.compile(rf"{_BEGIN} \((\d+)\) \[(.*){_END}\Z", re.DOTALL)
+"""Whole to its end: a store may cut off what it takes for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a row is refused; ``{0}`` in ``message`` is for the value that is to blame."""
+
+    code: Code
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rows that are refused: those of which ``condition`` holds.
+
+    ``value`` is what is to blame: a text, or texts that the store puts together.
+    """
+
+    condition: exp.Expr
+    refusal: Refusal
+    value: str | Sequence[exp.Expr] = ""
+
+
+def failing(refused: Sequence[Refused]) -> exp.Expr:
+    """A condition that holds of rows that are not refused, and makes the store fail on others."""
+    branches: list[exp.Expr] = []
+    for place, rows in enumerate(refused):
+        begin = f"{_BEGIN} ({place}) ["
+        if isinstance(rows.value, str):
+            text: exp.Expr = exp.Literal.string(f"{begin}{rows.value}{_END}")
+        else:
+            ends = exp.Literal.string(begin), exp.Literal.string(_END)
+            text = exp.Anonymous(this="concat", expressions=[ends[0], *rows.value, ends[1]])
+        error = exp.Anonymous(this="error", expressions=[text])
+        branches.append(exp.If(this=rows.condition, true=error))
+    return exp.Case(ifs=branches, default=exp.true())
+
+
+def meant(error: PalimpsestError, refusals: Sequence[Refusal]) -> PalimpsestError | None:
+    """The error for a row that a plan with these refusals refused; None if the store failed."""
+    said = _SAID.search(error.message)
+    if said is None or int(said[1]) >= len(refusals):
+        return None
+    refusal = refusals[int(said[1])]
+    message = refusal.message.format(said[2])
+    return PalimpsestError(refusal.code, message, advice=refusal.advice)

@@ -1,0 +1,318 @@
+"""Logical tables, columns, keys and views as immutable values, and the snapshot of all of them.
+
+Types and expressions are SQL text in the canonical dialect (DuckDB's, as sqlglot prints it). Names
+compare without regard to case, as in the embedded store. Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from journal.model.version import VersionType
+
+DEFAULT_SCHEMA = "main"
+DATABASE = "palimpsest"
+"""What the database of all schemas is called where a store has no name for it."""
+OWN_SCHEMA = "temp"
+"""Where a session's temporary relations are, in stores that have them."""
+ON_COMMIT = "on_commit"
+"""The property of a temporary table that says what a commit does; without it nothing."""
+DROP, DELETE_ROWS = "drop", "delete rows"
+ROW_ID = "_row_id"
+"""Physical name of the hidden key of tables that declare none."""
+
+
+def fold(name: str) -> str:
+    """The form under which names are compared."""
+    return name.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """Schema and name as first written; equality ignores case through ``key``."""
+
+    schema: str
+    name: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What two spellings of one name share."""
+        return (fold(self.schema), fold(self.name))
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A generated number: ``always`` refuses explicit values; ``serial`` shows as nextval."""
+
+    always: bool = False
+    start: int = 1
+    increment: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A business column.
+
+    ``physical`` is its name in the journal and never changes; ``name`` is what clients see.
+    ``initial`` is the value (SQL text) that rows written before the column existed show.
+    ``earlier_types`` are the types it had before, oldest first; no type comes twice.
+    """
+
+    name: str
+    physical: str
+    type: str
+    not_null: bool = False
+    default: str | None = None
+    identity: Identity | None = None
+    initial: str | None = None
+    comment: str | None = None
+    generated: str | None = None
+    earlier_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A UNIQUE constraint over physical column names.
+
+    ``primary`` marks a primary key that was added later: its rows keep their hidden key.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint; the expression names physical columns."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A FOREIGN KEY constraint: physical columns of the table, and those of its parent.
+
+    ``parent`` is the parent's table id, so that renaming it changes nothing.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    parent: int
+    parent_columns: tuple[str, ...]
+
+
+Constraint = Unique | Check | ForeignKey
+"""What has a name of its own in a table; the primary key apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFormat:
+    """Names and types of a journal's own columns (configurable per store and table)."""
+
+    suffix: str = "_journal"
+    version_column: str = "version_number"
+    subsequent_column: str = "subsequent_version_number"
+    version_type: VersionType = VersionType.TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A logical table. ``key`` holds physical names; without a declared key it is the row id.
+
+    ``layout`` changes with the set of stored columns or their types, and is never used again, so
+    that rows written under any layout can be read under any other. ``physical_names`` holds every
+    physical name the table ever had.
+    """
+
+    id: int
+    name: TableName
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    key_name: str | None = None
+    uniques: tuple[Unique, ...] = ()
+    checks: tuple[Check, ...] = ()
+    format: JournalFormat = field(default_factory=JournalFormat)
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    physical_names: tuple[str, ...] = ()
+    layout: int = 0
+    foreign_keys: tuple[ForeignKey, ...] = ()
+
+    @property
+    def hidden_key(self) -> bool:
+        """True for a table that declared no key."""
+        return self.key == (ROW_ID,)
+
+    @property
+    def journal_name(self) -> TableName:
+        """The name under which the journal itself can be read."""
+        return TableName(self.name.schema, self.name.name + self.format.suffix)
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns of a journal row without its version columns: business ones, then row id."""
+        if self.hidden_key:
+            return (*self.columns, Column(ROW_ID, ROW_ID, "BIGINT", not_null=True))
+        return self.columns
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All constraints but the primary key."""
+        return (*self.uniques, *self.checks, *self.foreign_keys)
+
+    def has_unique(self, columns: Iterable[str]) -> bool:
+        """True if a primary key or a UNIQUE constraint is over just these physical columns."""
+        keys = (self.key, *(u.columns for u in self.uniques))
+        return any(set(key) == set(columns) for key in keys)
+
+    def find(self, name: str) -> Column | None:
+        """The column of that logical name, or None."""
+        wanted = fold(name)
+        return next((c for c in self.columns if fold(c.name) == wanted), None)
+
+    def by_physical(self, physical: str) -> Column:
+        """The stored column of that physical name."""
+        return next(c for c in self.stored if c.physical == physical)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A logical view: its SELECT as canonical text over logical names."""
+
+    name: TableName
+    query: str
+    columns: tuple[str, ...] = ()
+    comment: str | None = None
+
+
+Relation = Table | View
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key between the two tables that it is about, which may be one and the same."""
+
+    child: Table
+    key: ForeignKey
+    parent: Table
+
+
+References = Mapping[int, tuple[Reference, ...]]
+"""Foreign keys by the id of a table: those it has and those that point at it, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSnapshot:
+    """All schemas, tables and views at one moment; the rewriter's whole view of the world.
+
+    ``home`` is the schema of names that give none, which every store has from the beginning.
+    ``own`` is the schema of the relations that one session alone sees; None in stores without.
+    ``database`` is what all schemas together are called.
+    """
+
+    generation: int
+    schemas: Mapping[str, str]
+    relations: Mapping[tuple[str, str], Relation]
+    home: str = DEFAULT_SCHEMA
+    own: str | None = None
+    database: str = DATABASE
+    _references: list[References] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    @staticmethod
+    def empty(
+        home: str = DEFAULT_SCHEMA, own: str | None = None, database: str = DATABASE
+    ) -> CatalogSnapshot:
+        """A catalog with the default schema of its store and nothing in it."""
+        schemas: Mapping[str, str] = MappingProxyType({home: home})
+        return CatalogSnapshot(0, schemas, MappingProxyType({}), home, own, database)
+
+    def is_own(self, name: TableName) -> bool:
+        """True for the name of a temporary relation, be it there or not."""
+        return self.own is not None and name.key[0] == self.own
+
+    def own_relations(self) -> Mapping[tuple[str, str], Relation]:
+        """The temporary relations of the session that looks."""
+        if self.own is None:
+            return {}
+        return {key: r for key, r in self.relations.items() if key[0] == self.own}
+
+    def with_own(self, found: Mapping[tuple[str, str], Relation]) -> CatalogSnapshot:
+        """A copy that holds these temporary relations besides."""
+        if not found:
+            return self
+        return replace(self, relations=MappingProxyType({**self.relations, **found}))
+
+    def get(self, name: TableName) -> Relation | None:
+        """The table or view of that name, or None."""
+        return self.relations.get(name.key)
+
+    def by_journal(self, name: TableName) -> Table | None:
+        """The table whose journal has that name, or None."""
+        return next((t for t in self.tables() if t.journal_name.key == name.key), None)
+
+    def by_id(self, table_id: int) -> Table | None:
+        """The table of that id, or None."""
+        return next((t for t in self.tables() if t.id == table_id), None)
+
+    @property
+    def references(self) -> References:
+        """The foreign keys of the catalog, found once; a parent that is gone has none."""
+        if not self._references:
+            self._references.append(_references_of(list(self.tables())))
+        return self._references[0]
+
+    def tables(self) -> Iterator[Table]:
+        """Every table."""
+        return (r for r in self.relations.values() if isinstance(r, Table))
+
+    def views(self) -> Iterator[View]:
+        """Every view."""
+        return (r for r in self.relations.values() if isinstance(r, View))
+
+    def with_relation(
+        self, relation: Relation, *, instead_of: TableName | None = None
+    ) -> CatalogSnapshot:
+        """A copy with ``relation`` added, or put in the place of another name."""
+        relations = dict(self.relations)
+        if instead_of is not None:
+            relations.pop(instead_of.key, None)
+        relations[relation.name.key] = relation
+        return replace(self, generation=self.generation + 1, relations=MappingProxyType(relations))
+
+    def without_relation(self, name: TableName) -> CatalogSnapshot:
+        """A copy that lacks the table or view."""
+        relations = {k: v for k, v in self.relations.items() if k != name.key}
+        return replace(self, generation=self.generation + 1, relations=MappingProxyType(relations))
+
+    def with_schema(self, schema: str) -> CatalogSnapshot:
+        """A copy with one more schema."""
+        schemas = {**self.schemas, fold(schema): schema}
+        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+
+    def without_schema(self, schema: str) -> CatalogSnapshot:
+        """A copy that lacks the schema."""
+        schemas = {k: v for k, v in self.schemas.items() if k != fold(schema)}
+        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+
+
+def _references_of(tables: list[Table]) -> References:
+    by_id = {t.id: t for t in tables}
+    found: dict[int, tuple[Reference, ...]] = {}
+    for child in tables:
+        for key in child.foreign_keys:
+            parent = by_id.get(key.parent)
+            if parent is None:
+                continue
+            reference = Reference(child, key, parent)
+            for table_id in {child.id, parent.id}:
+                found[table_id] = (*found.get(table_id, ()), reference)
+    return found

@@ -1,0 +1,141 @@
+"""The seam between a journal and the store that holds it: row sets, sessions, errors.
+
+A ``StoreSession`` runs queries inside one short transaction of the store. It knows SQL and bytes,
+not versions, conflicts or catalogs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.segment import Fields, RowCounts, SegmentFile
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRows:
+    """Journal rows held in memory; ``fields`` are empty where nobody reads them under a layout."""
+
+    rows: pa.Table
+    counts: RowCounts
+    fields: Fields = ()
+    kept: dict[int, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """What was read off the rows, for the next who asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRows:
+    """Journal rows already written to unlisted Parquet files."""
+
+    files: tuple[SegmentFile, ...]
+    fields: Fields
+    counts: RowCounts
+
+
+RowSet = MemoryRows | StagedRows
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """Name and type (SQL text) of a result column."""
+
+    name: str
+    type: str
+
+
+class StoreSession(Protocol):
+    """One connection to the store, used by one thread at a time."""
+
+    def begin(self) -> None:
+        """Start a transaction that sees everything committed so far."""
+
+    def commit(self) -> None:
+        """Make it durable; raises STORE_WRITE when that fails, with nothing changed."""
+
+    def rollback(self) -> None:
+        """End the transaction and forget everything staged in it."""
+
+    def execute(self, query: Query, parameters: Parameters) -> None:
+        """Run a query; its rows are streamed by the fetch methods."""
+
+    def stream(self, query: Query, parameters: Parameters) -> None:
+        """Run a query whose rows may be many; no other runs before they are fetched."""
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+
+    def columns(self) -> list[ResultColumn]:
+        """Columns of the query that was executed last."""
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        """The next rows of the query executed last; empty at the end."""
+
+    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
+        """Run a query and stream it as Arrow batches."""
+
+    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
+        """Run a query and hold its rows."""
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows of the query executed last that were not fetched yet."""
+
+    def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Arrow rows as the Python values a query would give."""
+
+    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
+        """The columns of an Arrow table, as a query of it would have them."""
+
+    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
+        """The single row of a query, which is finished then."""
+
+    def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
+        """The columns a query would have; it is not run."""
+
+    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+        """The store's plan of a query, which runs only to be measured."""
+
+    def use_zone(self, name: str | None) -> None:
+        """Read and show timestamps in a time zone until the session is given back.
+
+        None: in that of the process. Raises SETTING_VALUE for a zone the store does not know.
+        """
+
+    def count(self, name: str) -> int:
+        """Rows of a staged relation."""
+
+    def stage(self, name: str, query: Query, parameters: Parameters) -> None:
+        """Keep a query's rows as relation ``name`` until the transaction ends."""
+
+    def show_arrow(self, name: str, rows: pa.Table) -> None:
+        """Let queries of this transaction read an Arrow table as relation ``name``."""
+
+    def hide(self, *names: str) -> None:
+        """Take back relations that ``show_arrow`` has made."""
+
+    def interrupt(self) -> None:
+        """Stop whatever runs, from another thread."""
+
+    def track_progress(self) -> None:
+        """Let ``progress`` know of the queries that follow."""
+
+    def progress(self) -> float | None:
+        """How much of the running query is done, from 0 to 1, asked by another thread."""
+
+
+Progress = Callable[[float], None]
+
+
+def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
+    """How many journal rows of each kind an Arrow table holds."""
+    ends = rows.column(table.format.subsequent_column)
+    tombstones = pc.sum(pc.equal(ends, rows.column(table.format.version_column))).as_py() or 0
+    opens = ends.null_count
+    return RowCounts(opens, rows.num_rows - opens - tombstones, tombstones)

@@ -1,0 +1,1 @@
+"""What is on record beside the rows: backups, holds, requests, retired segments, states."""

@@ -1,0 +1,146 @@
+"""States of a database's journals that this process has seen, so that it loads only what changed.
+
+A state is found by its generation, which every commit raises. Statements of several threads may see
+different generations at once; each gets the state of its own. Thread-safe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar
+
+from journal.identity.suppression_list import Fence
+from journal.model.catalog import apply
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import CatalogChange, PutRelation
+from journal.model.schema import DATABASE, DEFAULT_SCHEMA, CatalogSnapshot, Table
+from journal.model.version import Version
+from journal.records.catalog_format import JournalRow, StateRow
+from journal.transactions.state import JournalState, TableState
+
+_KEPT = 64
+S = TypeVar("S", contravariant=True)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn whatever a damaged catalog leads to into the error that says so."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(f"{type(error).__name__} {error}") from error
+
+
+def _damaged(what: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.WAREHOUSE_FORMAT,
+        f"the catalog of the store is damaged: {what}",
+        advice="restore it from a backup",
+    )
+
+
+class CatalogRows(Protocol[S]):
+    """Reads what has changed off a catalog, in a session of its database."""
+
+    def load_changes(self, session: S, after: Version) -> list[tuple[Version, CatalogChange]]:
+        """Catalog changes made after a version, in order."""
+
+    def load_journals(self, session: S, after: int) -> list[JournalRow]:
+        """The journals that changed after a generation of the state."""
+
+
+class SeenStates(Generic[S]):
+    """The last few states by generation."""
+
+    def __init__(
+        self,
+        rows: CatalogRows[S],
+        home: str = DEFAULT_SCHEMA,
+        load_fence: Callable[[S], Fence] | None = None,
+        database: str = DATABASE,
+    ) -> None:
+        self._rows = rows
+        self._load_fence = load_fence
+        nothing = JournalState(
+            0, CatalogSnapshot.empty(home, database=database), MappingProxyType({}), ()
+        )
+        first = StateRow(0, 0, 0, 0)
+        self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
+        self._states[0] = (first, nothing)
+        self._newest = nothing
+        self._highest = 0
+        self._lock = threading.Lock()
+
+    @property
+    def newest(self) -> JournalState:
+        """The latest state that anybody here has seen."""
+        return self._newest
+
+    def known(self, row: StateRow) -> JournalState | None:
+        """A state that was seen before."""
+        with self._lock:
+            found = self._states.get(row.generation)
+        return None if found is None else found[1]
+
+    def at(self, session: S, row: StateRow) -> JournalState:
+        """The state that the session's transaction sees, whose row is given."""
+        seen = self.known(row)
+        if seen is not None:
+            return seen
+        with self._lock:
+            # The oldest is the empty state, so there is always one to start from.
+            start = max(g for g in self._states if g < row.generation)
+            before, state = self._states[start]
+        with _reading():
+            loaded = self._advanced(session, before, state, row)
+        self.keep(row, loaded)
+        return loaded
+
+    def keep(self, row: StateRow, state: JournalState) -> None:
+        """Remember a state."""
+        with self._lock:
+            self._states.setdefault(row.generation, (row, state))
+            if row.generation > self._highest:
+                self._highest = row.generation
+                self._newest = state
+            while len(self._states) > _KEPT:
+                oldest = min(g for g in self._states if g > 0)
+                del self._states[oldest]
+
+    def _advanced(
+        self, session: S, before: StateRow, state: JournalState, row: StateRow
+    ) -> JournalState:
+        """A later state, from an earlier one and what has changed since."""
+        catalog, history = state.catalog, list(state.history)
+        tables = dict(state.tables)
+        known: dict[int, list[Table]] = {}
+        if row.catalog != before.catalog:
+            changes = self._rows.load_changes(session, before.catalog)
+            if not changes or changes[-1][0] != row.catalog:
+                raise _damaged("definitions of tables are missing")
+            for version, change in changes:
+                catalog = apply(catalog, change)
+                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                    known.setdefault(change.relation.id, []).append(change.relation)
+                if history and history[-1][0] == version:
+                    history.pop()
+                history.append((version, catalog))
+        for found in self._rows.load_journals(session, before.generation):
+            if found.last_version > row.version:
+                raise _damaged("there are rows from after the last commit")
+            old = tables.get(found.table_id)
+            layouts = () if old is None else old.layouts
+            tables[found.table_id] = TableState(
+                found.manifest, found.last_version, found.counts, layouts
+            )
+        for table_id, definitions in known.items():
+            for table in definitions:
+                tables[table_id] = tables[table_id].with_layout(table)
+        fence = state.fence
+        if row.fence != before.fence and self._load_fence is not None:
+            fence = self._load_fence(session)
+        return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history), fence)

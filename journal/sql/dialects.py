@@ -1,0 +1,115 @@
+"""sqlglot's tokenizers, parsers and generators, made once per thread and dialect.
+
+Making them costs as much as a short statement's own work, and each may serve one statement at a
+time. Knows no SQL of its own; pure.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+import sqlglot
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
+from sqlglot.generator import Generator
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token
+from sqlglot.tokens import Tokenizer
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.trees import Nodes
+from journal.sql.duckdb_reading import ReadDuckDB, readable, unmarked
+
+
+class _Kept(threading.local):
+    def __init__(self) -> None:
+        self.tokenizers: dict[str, Tokenizer] = {}
+        self.parsers: dict[str, Parser] = {}
+        self.generators: dict[str, Generator] = {}
+
+
+_KEPT = _Kept()
+
+_LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
+    {
+        *(exp.Select, exp.Union, exp.Subquery, exp.From, exp.Where, exp.With, exp.CTE, exp.Order),
+        *(exp.Ordered, exp.Limit, exp.Group, exp.Table, exp.TableAlias, exp.Column, exp.Identifier),
+        *(exp.Alias, exp.Star, exp.Literal, exp.Placeholder, exp.Null, exp.Boolean, exp.Paren),
+        *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
+        *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Exists, exp.Anonymous),
+        *(exp.Count, exp.Sum, exp.Coalesce, exp.Tuple, exp.Cast, exp.DataType, exp.DataTypeParam),
+        *(exp.Join, exp.In, exp.Window, exp.RowNumber, exp.Max, exp.Min, exp.Having, exp.Qualify),
+        *(exp.Between, exp.Values, exp.NullSafeEQ, exp.NullSafeNEQ),
+    }
+)
+"""Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""
+
+
+def tokens(sql: str, dialect: str) -> list[Token]:
+    """Tokens of ``sql``; the words after which a tokenizer takes the rest as raw text are words.
+
+    Raises sqlglot's TokenError.
+    """
+    found = _KEPT.tokenizers.get(dialect)
+    if found is None:
+        found = _KEPT.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
+    return found.tokenize(sql)
+
+
+def parsed(
+    part: list[Token], text: str, dialect: str, into: type[exp.Expr] | None = None
+) -> list[exp.Expr | None]:
+    """What the tokens of a text say, as one kind of expression if one is given.
+
+    Raises sqlglot's ParseError.
+    """
+    ready = readable(part, dialect)
+    own = _parser(dialect)
+    found = own.parse(ready, text) if into is None else own.parse_into(into, ready, text)
+    return found if ready is part else [ast and unmarked(ast) for ast in found]
+
+
+def stored(text: str) -> exp.Expr:
+    """A query or expression as the catalog keeps it, in DuckDB's SQL."""
+    found = parsed(tokens(text, "duckdb"), text, "duckdb")[0]
+    assert found is not None
+    return found
+
+
+def _parser(dialect: str) -> Parser:
+    """A parser for this thread; whoever uses it is done with the statement before."""
+    found = _KEPT.parsers.get(dialect)
+    if found is None:
+        found = _KEPT.parsers[dialect] = _dialect(dialect).parser()
+    return found
+
+
+def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
+    """A statement in a dialect; ``nodes`` are those of its AST, where they are known.
+
+    Raises NOT_SUPPORTED for what the dialect cannot say, which sqlglot would leave out.
+    """
+    found = _KEPT.generators.get(dialect)
+    if found is None:
+        made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
+        found = _KEPT.generators[dialect] = made
+    try:
+        return found.generate(ast, copy=nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE)
+    except UnsupportedError as error:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the store cannot run this: {str(error).rstrip('.')}",
+            advice="use functions and types that the store has; docs/index.md leads to its page",
+        ) from error
+
+
+@cache
+def _dialect(name: str) -> sqlglot.Dialect:
+    return ReadDuckDB() if name == "duckdb" else sqlglot.Dialect.get_or_raise(name)
+
+
+@cache
+def _tokenizer(dialect: str) -> type[Tokenizer]:
+    base = _dialect(dialect).tokenizer_class
+    return type(base.__name__, (base,), {"COMMANDS": set(), "__module__": __name__})

@@ -1,0 +1,299 @@
+"""DuckDB's SQL made ready for sqlglot, so that it reads what was written; never runs any.
+
+sqlglot reads to translate: it settles units and paths that are known only when a statement runs,
+drops arguments that other engines do not have, and takes some names for types. Its parsers cannot
+be derived from, so the tokens are put into a form that leaves one reading. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError, Position
+
+_PLAIN_PATH = re.compile(r"\w+|\$(\.\w+|\[\d+\])*")
+_SUM = re.compile(r"([\d.]+[eE]\d+)([+-])([\d.]+)")
+_ONE_AMOUNT = re.compile(r"\s*-?\d+(\.\d+)?\s*[a-zA-Z]*\s*")
+_TYPED = frozenset(
+    {
+        *("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
+        *("TIMESTAMP_US", "DATETIME", "TIME", "TIMETZ", "TIME_NS", "ZONE"),
+    }
+)
+_MARK = exp.SQLGLOT_ANONYMOUS
+_LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
+_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
+_OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+
+
+class ReadDuckDB(DuckDB):
+    """sqlglot's DuckDB, but for JSON paths that it reads otherwise: these stay texts."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """The path as sqlglot knows it, or as it was written."""
+        if path is not None and path.is_string and _PLAIN_PATH.fullmatch(path.name) is None:
+            return path
+        return super().to_json_path(path)
+
+
+def readable(tokens: list[Token], dialect: str) -> list[Token]:
+    """The tokens of a statement in the form that is read as what they say.
+
+    Only DuckDB's and PostgreSQL's are changed; what came in is returned where nothing is.
+    """
+    changes = _CHANGES.get(dialect)
+    if changes is None:
+        return tokens
+    found = [
+        (index, change)
+        for index, token in enumerate(tokens)
+        if (change := changes.get(token.token_type) or changes.get(token.text.upper()))
+    ]
+    if not found:
+        return tokens
+    result = list(tokens)
+    # From behind, so that what is put in moves nothing that is still to be looked at.
+    for index, change in reversed(found):
+        change(result, index)
+    return result
+
+
+def unmarked(ast: exp.Expr) -> exp.Expr:
+    """What was parsed, without the marks that ``readable`` has put in."""
+    for call in ast.find_all(exp.Anonymous):
+        if call.comments is not None:
+            call.comments = [comment for comment in call.comments if comment != _MARK] or None
+    return ast
+
+
+Change = Callable[[list[Token], int], None]
+
+
+def _kind(tokens: list[Token], index: int) -> TokenType | None:
+    return tokens[index].token_type if 0 <= index < len(tokens) else None
+
+
+def _like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _arguments(tokens: list[Token], index: int) -> list[list[Token]]:
+    """The arguments of the call whose name stands at ``index``; none without parentheses."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[index + 1 :]:
+        if token.token_type in _CLOSE:
+            depth -= 1
+            if depth == 0:
+                return found if found != [[]] else []
+        if depth == 1 and token.token_type is TokenType.COMMA:
+            found.append([])
+        elif depth > 0:
+            found[-1].append(token)
+        if token.token_type in _OPEN:
+            depth += 1
+        if depth == 0:
+            break
+    return []
+
+
+def _end(tokens: list[Token], index: int) -> int:
+    """Index behind the bracket that closes the one at ``index``."""
+    depth = 0
+    for place in range(index, len(tokens)):
+        kind = tokens[place].token_type
+        depth += (kind in _OPEN) - (kind in _CLOSE)
+        if depth == 0:
+            return place + 1
+    return len(tokens)
+
+
+def _enclose(tokens: list[Token], start: int, end: int) -> None:
+    tokens.insert(end, _like(tokens[end - 1], TokenType.R_PAREN, ")"))
+    tokens.insert(start, _like(tokens[start], TokenType.L_PAREN, "("))
+
+
+def _keep(tokens: list[Token], index: int) -> None:
+    """Mark a call so that it is read as one of a function that sqlglot does not know."""
+    if _kind(tokens, index + 1) is TokenType.L_PAREN:
+        place = _end(tokens, index + 1) - 1
+        close = tokens[place]
+        tokens[place] = Token(
+            close.token_type, close.text, close.line, close.col, close.start, close.end, [_MARK]
+        )
+
+
+def _keep_computed_unit(tokens: list[Token], index: int) -> None:
+    """A unit that is no literal is known only when the statement runs; texts may be instants."""
+    unit, *rest = _arguments(tokens, index) or [[]]
+    literal = len(unit) == 1 and unit[0].token_type is TokenType.STRING
+    if not literal or any(len(a) == 1 and a[0].token_type is TokenType.STRING for a in rest):
+        _keep(tokens, index)
+
+
+def _keep_longer(count: int) -> Change:
+    def change(tokens: list[Token], index: int) -> None:
+        """Of more arguments sqlglot would drop some."""
+        if len(_arguments(tokens, index)) > count:
+            _keep(tokens, index)
+
+    return change
+
+
+def _keep_unnamed(tokens: list[Token], index: int) -> None:
+    """Fields that are not named by ``:=`` are named by the store."""
+    arguments = _arguments(tokens, index)
+    if any(_kind(argument, 1) is not TokenType.COLON_EQ for argument in arguments):
+        _keep(tokens, index)
+
+
+def _name(tokens: list[Token], index: int) -> None:
+    """``range < 5`` compares a column; a type has its fields in parentheses."""
+    if _kind(tokens, index + 1) is TokenType.LT:
+        tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
+
+
+def _cast(tokens: list[Token], index: int) -> None:
+    """``DATE '..' :: t`` casts the date, not its text."""
+    typed = index >= 2 and tokens[index - 2].text.upper() in _TYPED
+    if typed and _kind(tokens, index - 1) is TokenType.STRING:
+        start = index - 2
+        if tokens[start].text.upper() == "ZONE":
+            start -= 3
+        if start >= 0 and _kind(tokens, start - 1) is not TokenType.ALIAS:
+            _enclose(tokens, start, index)
+
+
+def _interval(tokens: list[Token], index: int) -> None:
+    """A text of more than amount and unit stays whole; what is added to an interval is none."""
+    operand = _kind(tokens, index + 1)
+    if operand is None or _kind(tokens, index - 1) is TokenType.DCOLON:
+        return
+    end = _end(tokens, index + 1) if operand in _OPEN else index + 2
+    unit = end < len(tokens) and tokens[end].text.upper() in DuckDB.VALID_INTERVAL_UNITS
+    if operand is TokenType.STRING and not unit:
+        text = tokens[index + 1]
+        if _ONE_AMOUNT.fullmatch(text.text) is None:
+            tokens[index : index + 2] = [
+                _like(text, TokenType.VAR, "CAST"),
+                _like(text, TokenType.L_PAREN, "("),
+                text,
+                _like(text, TokenType.ALIAS, "AS"),
+                _like(text, TokenType.INTERVAL, "INTERVAL"),
+                _like(text, TokenType.R_PAREN, ")"),
+            ]
+            return
+    end += bool(unit)
+    if _kind(tokens, end) is TokenType.PLUS and _kind(tokens, end + 1) in _LITERALS:
+        _enclose(tokens, index, end)
+
+
+def _arrow(tokens: list[Token], index: int) -> None:
+    """``f(j -> 'a')`` looks into JSON: no lambda has a text or a number right behind it."""
+    before = _kind(tokens, index - 2)
+    begins = before is TokenType.L_PAREN or before is TokenType.COMMA
+    if begins and _kind(tokens, index - 1) in _NAMES and _kind(tokens, index + 1) in _LITERALS:
+        _enclose(tokens, index - 1, index + 2)
+
+
+def _slice(tokens: list[Token], index: int) -> None:
+    """``a[:n]`` ends at column n; sqlglot would take ``:n`` for a parameter."""
+    if _kind(tokens, index + 1) is not TokenType.COLON:
+        return
+    inside = tokens[index + 1 : _end(tokens, index)]
+    if sum(t.token_type is TokenType.COLON for t in inside) == 1:
+        if _kind(tokens, index + 2) in (TokenType.VAR, TokenType.IDENTIFIER):
+            tokens.insert(index + 1, _like(tokens[index], TokenType.NUMBER, "1"))
+
+
+def _in_list(tokens: list[Token], index: int) -> None:
+    """``x IN [..]`` asks whether a list has x, and is never NULL for a NULL in it."""
+    place = index + 1
+    if _kind(tokens, place) is TokenType.L_BRACKET:
+        close = _end(tokens, place) - 1
+        tokens[close] = _like(tokens[close], TokenType.R_PAREN, ")")
+        tokens[place : place + 1] = [
+            _like(tokens[place], TokenType.VAR, "list_value"),
+            _like(tokens[place], TokenType.L_PAREN, "("),
+        ]
+
+
+def _row(tokens: list[Token], index: int) -> None:
+    """``ROW(a, 1)`` is a value; a type names its fields."""
+    if _kind(tokens, index + 3) in (TokenType.COMMA, TokenType.R_PAREN):
+        tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
+
+
+def _empty_map(tokens: list[Token], index: int) -> None:
+    """``MAP {}`` as ``MAP([], [])``; what sqlglot writes for the first under a cast is no SQL."""
+    if [_kind(tokens, index + n) for n in (1, 2)] != [TokenType.L_BRACE, TokenType.R_BRACE]:
+        return
+    opened, closed = tokens[index + 1 : index + 3]
+    empty = [_like(opened, TokenType.L_BRACKET, "["), _like(closed, TokenType.R_BRACKET, "]")]
+    tokens[index + 1 : index + 3] = [
+        _like(opened, TokenType.L_PAREN, "("),
+        *(*empty, _like(closed, TokenType.COMMA, ","), *empty),
+        _like(closed, TokenType.R_PAREN, ")"),
+    ]
+
+
+def _refuse_state(tokens: list[Token], index: int) -> None:
+    """``sum(x) EXPORT_STATE`` is no alias."""
+    if _kind(tokens, index - 1) is TokenType.R_PAREN:
+        token = tokens[index]
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "EXPORT_STATE is not supported",
+            advice="aggregate the rows themselves; write AS before an alias of that name",
+            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        )
+
+
+def _number(tokens: list[Token], index: int) -> None:
+    """``1e3-1e2`` is a difference; the tokenizer takes ``1e3-1`` for a number and e2 for a name."""
+    token = tokens[index]
+    sum_ = _SUM.fullmatch(token.text)
+    if sum_ is None:
+        return
+    first, sign, rest = sum_.groups()
+    last = tokens[index + 1] if index + 1 < len(tokens) else token
+    width = 1
+    if last.start == token.end + 1 and last.token_type is TokenType.VAR:
+        rest, width = rest + last.text, 2
+    tokens[index : index + width] = [
+        _like(token, TokenType.NUMBER, first),
+        _like(token, TokenType.PLUS if sign == "+" else TokenType.DASH, sign),
+        _like(token, TokenType.NUMBER, rest),
+    ]
+
+
+_IN_BOTH: dict[TokenType | str, Change] = {
+    TokenType.NUMBER: _number,
+    TokenType.DCOLON: _cast,
+    TokenType.INTERVAL: _interval,
+    "DATE_TRUNC": _keep_computed_unit,
+}
+_IN_DUCKDB: dict[TokenType | str, Change] = {
+    **_IN_BOTH,
+    TokenType.ARROW: _arrow,
+    TokenType.L_BRACKET: _slice,
+    TokenType.IN: _in_list,
+    **dict.fromkeys(("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep),
+    **dict.fromkeys(("APPLY", "APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep),
+    **dict.fromkeys(("DATETRUNC", "DATE_DIFF", "DATEDIFF"), _keep_computed_unit),
+    **dict.fromkeys(("DECODE", "ENCODE"), _keep_longer(1)),
+    **dict.fromkeys(("JARO_WINKLER_SIMILARITY", "TIME_BUCKET"), _keep_longer(2)),
+    "EXPORT_STATE": _refuse_state,
+    "MAP": _empty_map,
+    "STRUCT_PACK": _keep_unnamed,
+    "RANGE": _name,
+    "LIST": _name,
+    "ROW": _row,
+}
+_CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_BOTH}

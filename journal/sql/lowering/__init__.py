@@ -1,0 +1,1 @@
+"""Clauses that a store lacks, written in others that it has. Pure."""

@@ -1,0 +1,301 @@
+"""Clauses of the canonical SELECT that PostgreSQL lacks, written out in those it has.
+
+Stars with EXCLUDE or REPLACE, and COLUMNS with a regular expression, become lists of columns; names
+given in the select list may be used in WHERE, HAVING and later items, so they are replaced by what
+they stand for; GROUP BY ALL and ORDER BY ALL say what they mean. Pure; changes the tree that it is
+given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import fold
+from journal.sql.lowering.sources import prepare_sources
+from journal.sql.relations import ident
+
+_ALL = "ALL"
+Known = Mapping[str, list[str]]
+_NOTHING: Known = MappingProxyType({})
+
+
+def prepare_selects(tree: exp.Expr) -> exp.Expr:
+    """The tree with every SELECT in PostgreSQL's terms, inner ones first."""
+    holder = exp.Paren(this=tree)
+    prepare_sources(holder)
+    _name_sources(holder)
+    _unname_rows(holder)
+    for select in reversed(list(holder.find_all(exp.Select))):
+        _expand_stars(select)
+        _group_by_all(select)
+        _order_by_all(select)
+        _inline_aliases(select)
+    prepared = holder.this
+    assert isinstance(prepared, exp.Expr)
+    prepared.pop() if prepared.parent is not None else None
+    return prepared
+
+
+def _refused(what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.NOT_SUPPORTED, f"this store has no {what}", advice=advice)
+
+
+def _name_sources(holder: exp.Expr) -> None:
+    """Names for subqueries, which PostgreSQL before 16 wants, and the canonical ones of columns."""
+    number = 0
+    for node in holder.find_all(exp.Subquery):
+        source = isinstance(node.parent, exp.From | exp.Join)
+        if source and not node.alias and node.arg_key == "this":
+            number += 1
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(f"unnamed_{number}")))
+    for number, rows in enumerate(holder.find_all(exp.Values)):
+        if not isinstance(rows.parent, exp.From | exp.Join):
+            continue
+        alias = rows.args.get("alias") or exp.TableAlias(this=exp.to_identifier(f"rows_{number}"))
+        if not alias.columns and rows.expressions:
+            width = len(rows.expressions[0].unalias().expressions)
+            alias.set("columns", [exp.to_identifier(f"col{place}") for place in range(width)])
+        rows.set("alias", alias)
+    for series in holder.find_all(exp.GenerateSeries):
+        found = series.parent
+        if isinstance(found, exp.Table):
+            name = "range" if series.args.get("is_end_exclusive") else "generate_series"
+            alias = found.args.get("alias") or exp.TableAlias(this=ident(name))
+            if not alias.columns:
+                alias.set("columns", [ident(name)])
+            found.set("alias", alias)
+
+
+def _unname_rows(holder: exp.Expr) -> None:
+    """A row of VALUES may carry a name in the canonical dialect."""
+    for node in holder.find_all(exp.Values):
+        rows = [r.this if isinstance(r, exp.Alias) else r for r in node.expressions]
+        node.set("expressions", rows)
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Expr]:
+    source = select.args.get("from_")
+    if source is not None:
+        yield source.this
+    for join in select.args.get("joins") or ():
+        yield join.this
+    yield from select.args.get("laterals") or ()
+
+
+def source_columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | None:
+    """Names of the columns a source has; None where the tree does not say."""
+    alias = source.args.get("alias")
+    named = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    if named:
+        return named
+    if isinstance(source, exp.Subquery) and not source.args.get("pivots"):
+        inner = source.this
+        if isinstance(inner, exp.Query):
+            return _outputs(inner, known)
+        return None
+    if isinstance(source, exp.Table):
+        return _cte_columns(source, known) or (None if source.db else known.get(fold(source.name)))
+    return None
+
+
+def _cte_columns(table: exp.Table, known: Known) -> list[str] | None:
+    if table.db:
+        return None
+    node: exp.Expr | None = table
+    while node is not None:
+        clause = node.args.get("with_")
+        for cte in clause.expressions if clause is not None else ():
+            if fold(cte.alias) == fold(table.name):
+                named = [c.name for c in cte.args["alias"].columns]
+                return named or (
+                    _outputs(cte.this, known) if isinstance(cte.this, exp.Query) else None
+                )
+        node = node.parent
+    return None
+
+
+def _outputs(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
+    found = result_names(query, known)
+    return None if found is None or not all(found) else found
+
+
+def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
+    """Names of a query's columns as written, "" where it gives none; None if it does not say.
+
+    ``known`` are the columns of relations that the tree only names.
+    """
+    if isinstance(query, exp.SetOperation | exp.Subquery):
+        return result_names(query.this, known) if isinstance(query.this, exp.Query) else None
+    found: list[str] = []
+    for item in query.selects:
+        if item.is_star or isinstance(item, exp.Columns):
+            inner = _starred(query, exp.Star() if isinstance(item, exp.Columns) else item, known)
+            if inner is None:
+                return None
+            if isinstance(item, exp.Columns):
+                found += [name for _, name in _matching(item, inner)]
+            else:
+                star = item.this if isinstance(item, exp.Column) else item
+                found += [kept.alias_or_name for kept in _kept(star, inner)]
+        else:
+            found.append(item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else "")
+    return found
+
+
+def _starred(
+    query: exp.Expr, star: exp.Expr, known: Known = _NOTHING
+) -> list[tuple[str, str]] | None:
+    """Alias and name of each column that a star stands for."""
+    if not isinstance(query, exp.Select):
+        return None
+    of = star.table if isinstance(star, exp.Column) else ""
+    found: list[tuple[str, str]] = []
+    for source in _sources(query):
+        alias = source.alias_or_name
+        if of and fold(alias) != fold(of):
+            continue
+        columns = source_columns(source, known)
+        if columns is None:
+            return None
+        found += [(alias, name) for name in columns]
+    for join in query.args.get("joins") or ():
+        if join.args.get("using") or join.method:
+            return None
+    return found
+
+
+def _expand_stars(select: exp.Select) -> None:
+    items: list[exp.Expr] = []
+    changed = False
+    for item in select.expressions:
+        if isinstance(item, exp.Columns):
+            items += _kept(exp.Star(), _matching(item, _starred(select, exp.Star())))
+            changed = True
+            continue
+        star = item.this if isinstance(item, exp.Column) else item
+        special = isinstance(star, exp.Star) and any(
+            star.args.get(arg) for arg in ("except_", "replace", "rename")
+        )
+        if not special:
+            items.append(item)
+            continue
+        columns = _starred(select, item)
+        if columns is None:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "this store has no EXCLUDE, REPLACE or RENAME behind a star",
+                advice="list the columns",
+            )
+        changed = True
+        items += _kept(star, columns)
+    if changed:
+        select.set("expressions", items)
+
+
+def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tuple[str, str]]:
+    """The columns whose names a regular expression is found in."""
+    pattern = item.this
+    if columns is None or not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise _refused("COLUMNS(..) like this", "give a regular expression, or list the columns")
+    try:
+        found = [(alias, name) for alias, name in columns if re.search(pattern.name, name)]
+    except re.error as error:
+        raise _refused(f"COLUMNS({pattern.name!r}), which is no regular expression", "") from error
+    if not found:
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f"no column matches COLUMNS({pattern.name!r})",
+            advice="DESCRIBE shows the columns",
+        )
+    return found
+
+
+def _kept(star: exp.Expr, columns: list[tuple[str, str]]) -> list[exp.Expr]:
+    left_out = {fold(e.name) for e in star.args.get("except_") or ()}
+    replaced = {fold(e.alias): e for e in star.args.get("replace") or ()}
+    renamed = {fold(e.this.name): e.alias for e in star.args.get("rename") or ()}
+    kept: list[exp.Expr] = []
+    for alias, name in columns:
+        key = fold(name)
+        if key in left_out:
+            continue
+        if key in replaced:
+            kept.append(replaced[key].copy())
+            continue
+        column = exp.column(exp.to_identifier(name, quoted=True), table=alias or None)
+        kept.append(exp.alias_(column, renamed[key], quoted=True) if key in renamed else column)
+    return kept
+
+
+def _group_by_all(select: exp.Select) -> None:
+    group = select.args.get("group")
+    if group is None or not group.args.get("all"):
+        return
+    plain = [i for i, e in enumerate(select.expressions, 1) if e.find(exp.AggFunc) is None]
+    if plain:
+        numbers: list[exp.Expr] = [exp.Literal.number(i) for i in plain]
+        select.set("group", exp.Group(expressions=numbers))
+    else:
+        select.set("group", None)
+
+
+def _order_by_all(select: exp.Select) -> None:
+    order = select.args.get("order")
+    if order is None or len(order.expressions) != 1:
+        return
+    (ordered,) = order.expressions
+    key = ordered.this
+    bare = isinstance(key, exp.Column | exp.Var) and not getattr(key, "table", "")
+    if not bare or str(key.name).upper() != _ALL:
+        return
+    terms = [
+        exp.Ordered(
+            this=exp.Literal.number(place),
+            desc=ordered.args.get("desc"),
+            nulls_first=ordered.args.get("nulls_first"),
+        )
+        for place in range(1, len(select.expressions) + 1)
+    ]
+    order.set("expressions", terms)
+
+
+def _inline_aliases(select: exp.Select) -> None:
+    aliases = {fold(e.alias): e.this for e in select.expressions if isinstance(e, exp.Alias)}
+    if not aliases:
+        return
+    known: set[str] | None = set()
+    for source in _sources(select):
+        columns = source_columns(source)
+        if columns is None:
+            known = None
+            break
+        assert known is not None
+        known |= {fold(c) for c in columns}
+    if known is None:
+        # Only names that no client can give are certain not to be columns.
+        aliases = {k: v for k, v in aliases.items() if k.startswith("_palimpsest")}
+    else:
+        aliases = {k: v for k, v in aliases.items() if k not in known}
+    if not aliases:
+        return
+    for item in select.expressions:
+        own = fold(item.alias) if isinstance(item, exp.Alias) else ""
+        _inline(item, select, {k: v for k, v in aliases.items() if k != own})
+    for clause in ("where", "having", "qualify"):
+        found = select.args.get(clause)
+        if found is not None:
+            _inline(found, select, aliases)
+
+
+def _inline(node: exp.Expr, select: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:
+    for column in list(node.find_all(exp.Column)):
+        if column.table or column.find_ancestor(exp.Query) is not select:
+            continue
+        meant = aliases.get(fold(column.name))
+        if meant is not None:
+            column.replace(exp.Paren(this=meant.copy()))

@@ -1,0 +1,101 @@
+"""Sources of a FROM clause that PostgreSQL lacks: samples of relations, and ASOF joins.
+
+A sample is a filter or a limit by chance, as views have no other. An ASOF join takes, for each row,
+the nearest one of the other side: a LATERAL subquery in its order. Pure; changes the tree it is
+given.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.relations import ident
+
+_SAMPLED = "_palimpsest_sampled"
+_NEAREST: dict[type[exp.Expr], bool] = {exp.GTE: True, exp.GT: True, exp.LTE: False, exp.LT: False}
+"""Whether the nearest row is the highest, where the left side is compared so with the right."""
+_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GTE: exp.LTE,
+    exp.GT: exp.LT,
+    exp.LTE: exp.GTE,
+    exp.LT: exp.GT,
+}
+
+
+def prepare_sources(holder: exp.Expr) -> None:
+    """Write out every sample and ASOF join inside; refuses other joins that there are not."""
+    for sample in list(holder.find_all(exp.TableSample)):
+        _sampled(sample)
+    for join in list(holder.find_all(exp.Join)):
+        if join.method.upper() == "ASOF":
+            _as_of(join)
+        elif join.method.upper() == "POSITIONAL":
+            raise _refused("POSITIONAL JOIN", "number the rows of both sides, and join on that")
+
+
+def _sampled(sample: exp.TableSample) -> None:
+    source = sample.parent
+    assert source is not None
+    if sample.args.get("seed") is not None:
+        raise _refused("sample that can be repeated", "filter by a hash of the key")
+    chance = exp.Anonymous(this="random")
+    alias = source.args.get("alias")
+    if isinstance(source, exp.Select):
+        bare = source.copy()
+        bare.set("sample", None)
+        found = exp.select("*").from_(bare.subquery(_SAMPLED, copy=False))
+    else:
+        inner = source.copy()
+        inner.set("sample", None)
+        found = exp.select("*").from_(inner)
+    percent, size = sample.args.get("percent"), sample.args.get("size")
+    if percent is not None:
+        part = exp.Div(this=percent.copy(), expression=exp.Literal.number(100))
+        found = found.where(exp.LT(this=chance, expression=part))
+    elif isinstance(size, exp.Literal):
+        found = found.order_by(exp.Ordered(this=chance)).limit(size.copy())
+    else:
+        raise _refused("such a sample", "give a percentage, or a number of rows")
+    if isinstance(source, exp.Select):
+        source.replace(found)
+        return
+    subquery = found.subquery(copy=False)
+    named = alias.copy() if alias is not None else exp.TableAlias(this=ident(source.alias_or_name))
+    subquery.set("alias", named)
+    source.replace(subquery)
+
+
+def _as_of(join: exp.Join) -> None:
+    """``a ASOF JOIN b ON a.x = b.x AND a.t >= b.t``."""
+    on, right = join.args.get("on"), join.this
+    if on is None or join.side.upper() not in {"", "LEFT"}:
+        raise _refused("ASOF JOIN like this", "give its condition behind ON")
+    name = right.alias_or_name
+    ordered = [c for c in on.flatten() if type(c) in _NEAREST] if isinstance(on, exp.And) else [on]
+    if len(ordered) != 1 or type(ordered[0]) not in _NEAREST:
+        raise _refused("ASOF JOIN without one inequality", "write one of >=, >, <= and <")
+    (nearest,) = ordered
+    kind: type[exp.Expr] = type(nearest)
+    value = nearest.expression
+    if not _is_of(value, name):
+        kind, value = _TURNED[kind], nearest.this
+        if not _is_of(value, name):
+            raise _refused("ASOF JOIN whose sides cannot be told", f"qualify columns with {name}")
+    picked = exp.select("*").from_(right.copy()).where(on.copy())
+    picked = picked.order_by(exp.Ordered(this=value.copy(), desc=_NEAREST[kind])).limit(1)
+    lateral = exp.Lateral(this=picked.subquery(copy=False))
+    lateral.set("alias", exp.TableAlias(this=ident(name)))
+    join.set("this", lateral)
+    join.set("method", None)
+    join.set("on", exp.true())
+
+
+def _is_of(value: exp.Expr, name: str) -> bool:
+    """True if all columns of a value are those of a relation."""
+    columns = list(value.find_all(exp.Column))
+    return bool(columns) and all(c.table.casefold() == name.casefold() for c in columns)
+
+
+def _refused(what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.NOT_SUPPORTED, f"this store has no {what}", advice=advice)

@@ -1,0 +1,55 @@
+"""Journal rows written under one layout of their table, as readers under another expect them.
+
+Builds AST; reads nothing.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.schema import Column, Table
+from journal.model.segment import Fields
+from journal.sql.relations import column, ident
+from journal.sql.sql import cast, data_type
+
+_DIALECT = "duckdb"
+
+
+def fields_of(table: Table) -> Fields:
+    """Physical names and types of a table's journal rows."""
+    return tuple((c.physical, c.type) for c in table.stored)
+
+
+def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+    """Rows of a relation with columns ``fields`` in the table's present columns and types."""
+    written = dict(fields)
+    outputs: list[exp.Expr] = []
+    for stored in table.stored:
+        kind = written.get(stored.physical)
+        value: exp.Expr = column(stored.physical, "p")
+        if kind is None:
+            value = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
+            for later in (*stored.earlier_types, stored.type):
+                value = cast(value, later)
+        elif kind != stored.type:
+            # Rows that no reader of this layout sees may hold values that its type cannot hold.
+            for later in _types_since(stored, kind):
+                value = exp.TryCast(this=value, to=data_type(later))
+        outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
+    for name in (table.format.version_column, table.format.subsequent_column):
+        outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
+    return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
+
+
+def present_keys(table: Table, fields: Fields) -> list[exp.Expr]:
+    """A table's key, of rows of relation ``p`` that were written as ``fields``, as it is now."""
+    shown = rows_in_layout(table, exp.to_table("p"), fields).selects
+    values = {e.alias_or_name: e.unalias() for e in shown}
+    return [values[name].copy() for name in table.key]
+
+
+def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
+    """The types through which values written as ``kind`` became what the column shows now."""
+    if kind not in stored.earlier_types:
+        return (stored.type,)
+    return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)

@@ -1,1 +1,0 @@
-"""The catalog of a store without transactions, in a database beside it (SQLAlchemy)."""

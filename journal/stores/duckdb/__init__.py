@@ -1,1 +1,0 @@
-"""DuckDB under the embedded warehouse: sessions, layout, and the catalog inside it."""

@@ -1,0 +1,73 @@
+"""Rows of a query written to a file of the client's, for COPY .. TO.
+
+A single file appears only when it is whole: it is written beside its place and renamed. A folder
+(partitions, several files) is written in place. Nothing is ever written inside the warehouse, where
+it could take the place of a journal's files.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from sqlglot import exp
+
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Export, Query
+from journal.model.store_session import Parameters
+
+
+def export_rows(session: DuckDBSession, export: Export, parameters: Parameters) -> int:
+    """Write the rows; how many they were."""
+    path = _place(session.root, export)
+    if export.is_folder:
+        return _copied(session, export, path, parameters)
+    partial = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
+    try:
+        count = _copied(session, export, partial, parameters)
+        partial.replace(path)
+    except OSError as error:
+        raise _refused(export.path, error.strerror or str(error)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def _place(root: Path, export: Export) -> Path:
+    """Where the file shall lie; raises FILE_ACCESS where none may."""
+    path = Path(export.path)
+    try:
+        whole = path.resolve()
+    except (OSError, ValueError) as error:
+        raise _refused(export.path, str(error)) from error
+    if whole.is_relative_to(root.resolve()):
+        raise _refused(export.path, "it lies inside the warehouse, which only commits write to")
+    if not whole.parent.is_dir() and not export.is_folder:
+        raise _refused(export.path, "its folder does not exist")
+    if whole.exists() and whole.is_dir() != export.is_folder:
+        raise _refused(export.path, "it is a folder" if whole.is_dir() else "it is no folder")
+    if whole.exists() and not (whole.is_dir() or whole.is_file()):
+        raise _refused(export.path, "it is no regular file")
+    return whole
+
+
+def _copied(session: DuckDBSession, export: Export, path: Path, parameters: Parameters) -> int:
+    given = (("FORMAT", exp.Literal.string(export.form)), *export.options)
+    copy = exp.Copy(
+        this=exp.Subquery(this=export.query.ast.copy()),
+        kind=False,
+        files=[exp.Literal.string(str(path))],
+        params=[exp.CopyParameter(this=exp.var(n), expression=v.copy()) for n, v in given],
+    )
+    session.execute(Query(copy, export.query.parameters), parameters)
+    return int(session.fetch_many(1)[0][0])
+
+
+def _refused(path: str, why: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.FILE_ACCESS,
+        f"cannot write {path}: {why}",
+        advice="name a file in a folder that exists, that may be written to, and has space",
+    )

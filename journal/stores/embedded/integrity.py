@@ -1,0 +1,91 @@
+"""Finding damage before it is read over: segment files against what the manifest says of them.
+
+A file is checked in full (size and CRC-32) the first time a process reads it, and again whenever
+its size or modification time differs from then. It never repairs anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from journal.files.parquet_files import checksum
+from journal.model.errors import Code, PalimpsestError
+from journal.model.segment import Segment, SegmentFile
+
+_ADVICE = "run `palimpsest verify`; restore the file from a backup of the warehouse"
+
+
+class SegmentChecker:
+    """Remembers which files of a warehouse were found whole."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._whole: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, segments: Iterable[Segment]) -> None:
+        """Raise SEGMENT_DAMAGED for the first file that is missing or altered."""
+        for segment in segments:
+            self.check_files(segment.files)
+
+    def check_files(self, files: Iterable[SegmentFile]) -> None:
+        """The same for some files."""
+        for file in files:
+            self._check(file)
+
+    def check_again(self, file: SegmentFile) -> Path:
+        """Where one file lies; read in full whatever this process has found of it before."""
+        found = self.damage(file)
+        if found is not None:
+            raise _damaged(file, found)
+        return self._root / file.path
+
+    def trust(self, file: SegmentFile) -> None:
+        """Record a file this process has just written."""
+        status = (self._root / file.path).stat()
+        with self._lock:
+            self._whole[file.path] = (status.st_size, status.st_mtime_ns)
+
+    def damage(self, file: SegmentFile) -> str | None:
+        """What is wrong with a file, checked in full; None when it is whole."""
+        path = self._root / file.path
+        if not path.exists():
+            return "is missing"
+        size = path.stat().st_size
+        if size != file.bytes:
+            return f"has {size} bytes, the manifest says {file.bytes}"
+        if checksum(path) != file.checksum:
+            return "was altered: its checksum differs from the manifest's"
+        return None
+
+    def _check(self, file: SegmentFile) -> None:
+        path = self._root / file.path
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            raise _damaged(file, "is missing") from None
+        signature = (status.st_size, status.st_mtime_ns)
+        if self._whole.get(file.path) == signature:
+            return
+        found = self.damage(file)
+        if found is not None:
+            raise _damaged(file, found)
+        with self._lock:
+            self._whole[file.path] = signature
+
+
+@contextmanager
+def damage_named(checker: SegmentChecker, segments: Iterable[Segment]) -> Iterator[None]:
+    """What fails over a damaged file of some segments fails as SEGMENT_DAMAGED, which names it."""
+    try:
+        yield
+    except PalimpsestError:
+        checker.check(segments)
+        raise
+
+
+def _damaged(file: SegmentFile, what: str) -> PalimpsestError:
+    return PalimpsestError(Code.SEGMENT_DAMAGED, f"segment file {file.path} {what}", advice=_ADVICE)

@@ -1,0 +1,399 @@
+"""A warehouse's journals, open in this process: what is committed, transactions, statements.
+
+The one stateful object of the package. It holds the published ``JournalState`` and three locks: the
+commit lock (commit sections take turns), the publish lock (a statement's start and a commit's last
+step exclude each other, so that the state and the store's snapshot agree), and one for bookkeeping.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from journal.erasure.guard import load_fence
+from journal.erasure.secret import make_secret, read_secret
+from journal.identity import suppression_list
+from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.file_modes import OWNER, FileModes
+from journal.local_engine.session import DuckDBSession
+from journal.model.counters import Counters
+from journal.model.errors import PalimpsestError
+from journal.model.plan import Keyed
+from journal.model.schema import Table
+from journal.model.segment import Head, SegmentFile
+from journal.model.version import HybridClock, Version
+from journal.model.wall_clock import wall_clock_us
+from journal.records.pins import Pins
+from journal.stores.embedded import catalog_tables as rows_of
+from journal.stores.embedded import commit as section
+from journal.stores.embedded.commits import Commits
+from journal.stores.embedded.integrity import SegmentChecker
+from journal.stores.embedded.loading import load_journals
+from journal.stores.embedded.positions import PositionKeeper
+from journal.stores.embedded.public import refresh_views
+from journal.stores.embedded.removals import Removals
+from journal.stores.embedded.statement import Statement
+from journal.stores.embedded.warehouse import DATABASE_FILE, Warehouse
+from journal.transactions.conflicts import conflict
+from journal.transactions.group_commit import UNWATCHED, Watcher, taken
+from journal.transactions.plain_rows import Key, Row
+from journal.transactions.row_cache import RecentRows, Written, only_moved, recalled
+from journal.transactions.state import JournalState, TableState
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
+
+
+class Journal:
+    """The journals of one warehouse; open it once per process."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        modes: FileModes = OWNER,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.root = root
+        self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
+        self.warehouse = Warehouse(root, new_id)
+        self.checker = SegmentChecker(root)
+        self.commit_lock = threading.RLock()
+        self.commits = Commits(self)
+        self._publish_lock = threading.Lock()
+        self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._active_lock = threading.RLock()
+        self._sealing: dict[int, threading.Lock] = {}
+        self._jobs: dict[int, threading.Lock] = {}
+        self.staged: set[str] = set()
+        self.pins, self.removals, self.recent = Pins(), Removals(), RecentRows()
+        self.positions = PositionKeeper(self)
+        try:
+            with rows_of.reading():
+                self.state, self.counters = self._load(new_id)
+        except BaseException:
+            self.store.close()
+            raise
+        self.clock = HybridClock(wall_us, self.state.version)
+        layouts = [t.layout for state in self.state.tables.values() for t in state.layouts]
+        self._last_table_id = max([*self.state.tables, *layouts], default=0)
+
+    def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
+        with self.session() as session:
+            session.begin()
+            state, counters = load_journals(session, self.root, new_id)
+            session.commit()
+            refresh_views(session, state.catalog)
+        return state, counters
+
+    @contextmanager
+    def session(self) -> Iterator[DuckDBSession]:
+        """A session for a while; what it has begun and not committed is undone."""
+        if self.store.broke_down:
+            self._reopen()
+        session = self.store.acquire()
+        try:
+            yield session
+        finally:
+            session.rollback()
+            self.store.release(session)
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now."""
+        with self._active_lock:
+            # A commit that publishes after this snapshot was taken must find the transaction.
+            transaction = Transaction(self.state, read_only, explicit, message)
+            self._active.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> Statement:
+        """Start a statement of a transaction; close what is returned."""
+        try:
+            return self._start(transaction)
+        except PalimpsestError:
+            if not self.store.is_broken():
+                raise
+        self._reopen()
+        return self._start(transaction)
+
+    def _start(self, transaction: Transaction) -> Statement:
+        session = self.store.acquire()
+        try:
+            with self._publish_lock:
+                session.begin()
+                statement = Statement(self, session, self.state, transaction)
+                self.pins.enter(statement)
+                return statement
+        except BaseException:
+            self.store.release(session)
+            raise
+
+    @property
+    def in_memory(self) -> Journal:
+        """The rows that were written lately."""
+        return self
+
+    @property
+    def is_complete(self) -> bool:
+        """No: only what was written lately is in memory."""
+        return False
+
+    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
+        """What a key shows to a transaction; None if that is not in memory."""
+        return self.recent.seen_by(transaction, table, key)
+
+    def recalled(
+        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+    ) -> list[tuple[Table, Row]] | None:
+        """Looked-up rows as a transaction sees them, if all are in memory."""
+        return recalled(self.recent.seen_by, transaction, keyed, parameters)
+
+    def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
+        """Raise SERIALIZATION if it is known already that a change of this row comes second."""
+        if self.recent.is_overtaken(table, row, transaction.snapshot.version):
+            raise conflict(table)
+
+    def aside(self, transaction: Transaction) -> Statement:
+        """A statement that reads nothing of the store; close what is returned."""
+        return Statement(self, self.store.acquire(), self.state, transaction)
+
+    def _reopen(self) -> None:
+        """Open a store that broke down."""
+        with self.commit_lock, self._publish_lock:
+            if self.store.is_broken():
+                self.store.reopen()
+                self.recent.clear()
+                self.state, _ = self._load(self.warehouse.new_id)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        with self._active_lock:
+            self._active.discard(transaction)
+        for rows in transaction.abandoned:
+            self.forget_files(rows.files)
+        transaction.abandoned.clear()
+
+    def new_segment_id(self) -> str:
+        """A name for a new segment's folder."""
+        return self.warehouse.new_id()
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        with self._active_lock:
+            self._last_table_id += 1
+            return self._last_table_id
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Remove staged files that no manifest lists; the next start does it after a breakdown.
+
+        Whether a commit listed them that ended in one is known when the store is open again.
+        """
+        for file in files:
+            self.staged.discard(file.path)
+            if not self.store.broke_down:
+                self.warehouse.remove(file)
+
+    def commit(
+        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+    ) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            return self.commits.commit(transaction, author, watcher)
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def publish(self, session: DuckDBSession, state: JournalState, written: Written) -> None:
+        """Commit a session's transaction and let everybody see what is true from now on.
+
+        The caller holds the commit lock.
+        """
+        try:
+            with self._publish_lock:
+                session.commit()
+                if state.catalog is self.state.catalog:
+                    self.recent.take(state.version, written, state.catalog)
+                else:
+                    self.recent.clear()
+                self.state = state
+                self.clock.settle(state.version)
+        except PalimpsestError:
+            if not self._was_committed(state.version):
+                raise
+
+    def _was_committed(self, version: Version) -> bool:
+        """Whether a commit is durable whose store broke down while it said so."""
+        if not self.store.is_broken():
+            return False
+        self._reopen()
+        self.clock.settle(self.state.version)
+        return self.state.version >= version
+
+    @contextmanager
+    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> Iterator[Statement]:
+        """A statement that runs inside the commit section, for writes that take no time.
+
+        Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
+        appended with ``append_direct``, and ``commit_direct`` ends it; without that nothing stays.
+        """
+        with taken(self.commit_lock, watcher):
+            transaction = Transaction(self.state, False, False, message)
+            with self.statement(transaction) as statement:
+                yield statement
+
+    def swap(
+        self,
+        session: DuckDBSession,
+        table_id: int,
+        change: Callable[[TableState], TableState],
+        dropped: Iterable[Head] = (),
+    ) -> TableState:
+        """Replace a journal's manifest in the session's transaction, commit, and publish.
+
+        The caller holds the commit lock and has begun the transaction.
+        """
+        return self.swap_all(session, {table_id: change}, [(table_id, h) for h in dropped])[
+            table_id
+        ]
+
+    def swap_all(
+        self,
+        session: DuckDBSession,
+        changes: Mapping[int, Callable[[TableState], TableState]],
+        dropped: Iterable[tuple[int, Head]] = (),
+        fenced: suppression_list.Fence | None = None,
+    ) -> dict[int, TableState]:
+        """Swap several journals at once."""
+        committed = self.state
+        states = {i: change(committed.tables[i]) for i, change in changes.items()}
+        section.write_catalog(self.warehouse, session, committed, committed.catalog, (), states)
+        for table_id, head in dropped:
+            section.drop_head(session, table_id, head)
+        with self._publish_lock:
+            session.commit()
+            for table_id, state in states.items():
+                if not only_moved(committed.tables[table_id].manifest, state.manifest):
+                    self.recent.forget(table_id)
+            self.state = committed.with_tables(states, fenced)
+        return states
+
+    def sealing_lock(self, table_id: int) -> threading.Lock:
+        """Held while a table's heads are sealed, so that two threads do not do it at once."""
+        with self._active_lock:
+            return self._sealing.setdefault(table_id, threading.Lock())
+
+    def oldest_snapshot(self) -> Version:
+        """What the oldest open transaction reads at; what is committed if there is none."""
+        with self._active_lock:
+            return min((t.snapshot.version for t in self._active), default=self.state.version)
+
+    def ended(self, transactions: Iterable[Transaction]) -> Version | None:
+        """Count transactions as over; the oldest snapshot of the others, None if there are none."""
+        with self._active_lock:
+            for transaction in transactions:
+                self._active.discard(transaction)
+            return min((t.snapshot.version for t in self._active), default=None)
+
+    @contextmanager
+    def nobody_begins(self) -> Iterator[bool]:
+        """No transaction begins meanwhile; True if some are open."""
+        with self._active_lock:
+            yield bool(self._active)
+
+    def job_lock(self, table_id: int) -> threading.Lock:
+        """Held by the one job that may replace segments of a table."""
+        with self._active_lock:
+            return self._jobs.setdefault(table_id, threading.Lock())
+
+    def paths_in_use(self) -> set[str]:
+        """Segment files that a running statement or a job may read."""
+        with self._publish_lock:
+            return self.pins.paths()
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[DuckDBSession]:
+        """A session inside a transaction, with the commit lock held."""
+        with self.commit_lock, self.session() as session:
+            session.begin()
+            yield session
+
+    @contextmanager
+    def reading_session(self) -> Iterator[DuckDBSession]:
+        """A session inside a transaction of its own, without any lock."""
+        with self.session() as session:
+            session.begin()
+            yield session
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[DuckDBSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.exclusive_session() as session:
+            yield session
+            self.swap_all(session, {}, fenced=load_fence(session))
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with, made if there is none."""
+        return make_secret(self.root)
+
+    def read_secret(self) -> str:
+        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+        return read_secret(self.root)
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack.
+        """
+        with self.commit_lock:
+            self.clock.settle(min(point, self.clock.now()))
+            return self.state.version == seen.version
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return True
+
+    @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section."""
+        return True
+
+    @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys."""
+        return True
+
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return name
+
+    @property
+    def place(self) -> str:
+        """Where the journals lie, for people."""
+        return str(self.root)
+
+    def close(self) -> None:
+        """Close the store; open transactions are lost."""
+        self.positions.close()
+        self.store.close()

@@ -1,0 +1,60 @@
+"""What is committed, read from the catalog when a warehouse is opened.
+
+Makes the catalog's tables where there are none yet, and writes the views anew for a warehouse that
+was moved. Runs in the transaction it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+
+from journal.erasure import guard
+from journal.local_engine.session import DuckDBSession
+from journal.model.catalog import apply
+from journal.model.counters import Counters
+from journal.model.plan import PutRelation
+from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Table
+from journal.model.version import Version
+from journal.records import erasure_rows, retired
+from journal.stores.embedded import catalog_tables as rows_of
+from journal.stores.embedded import commit as section
+from journal.transactions.state import JournalState, TableState
+
+
+def load_journals(
+    session: DuckDBSession, root: Path, new_id: Callable[[], str]
+) -> tuple[JournalState, Counters]:
+    """The state of all journals, and the numbers to generate next."""
+    if not rows_of.exists(session):
+        rows_of.create(session, new_id())
+    retired.ensure(session)
+    erasure_rows.ensure(session)
+    fenced = guard.load_fence(session)
+    catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
+    history: list[tuple[Version, CatalogSnapshot]] = []
+    known: dict[int, dict[int, Table]] = {}
+    for version, change in rows_of.load_changes(session):
+        catalog = apply(catalog, change)
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            table = change.relation
+            known.setdefault(table.id, {}).pop(table.layout, None)
+            known[table.id][table.layout] = table
+        if history and history[-1][0] == version:
+            history.pop()
+        history.append((version, catalog))
+    last = rows_of.last_version(session)
+    tables = {
+        table_id: TableState(
+            manifest,
+            last,
+            section.count_heads(session, next(iter(known[table_id].values())), manifest),
+            tuple(known[table_id].values()),
+        )
+        for table_id, manifest in rows_of.load_manifests(session).items()
+    }
+    counters = Counters(rows_of.load_counters(session))
+    section.settle_in(session, catalog, tables, root)
+    state = JournalState(last, catalog, MappingProxyType(tables), tuple(history), fenced)
+    return state, counters

@@ -1,0 +1,111 @@
+"""Writing a transaction's rows to partitions of their own, which no manifest lists yet.
+
+    held in the gateway -> one statement per table and set of columns, where they are few
+    in Spark already    -> as they are, or once more where their versions were overtaken
+
+The caller lists the segments, or has ``undo`` remove the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from journal.local_engine.rows import together
+from journal.model.schema import Table
+from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.model.store_session import MemoryRows, RowSet, StagedRows
+from journal.model.version import Version
+from journal.sql.row_layout import fields_of
+from journal.stores.hive import layout
+from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.missing_tables import append
+from journal.stores.hive.statement import HiveStatement, write_held
+from journal.transactions.restamp import restamp_query, restamp_rows
+
+if TYPE_CHECKING:
+    from journal.stores.hive.journal import HiveJournal
+
+
+class Appending:
+    """Partitions that one try to commit makes, of rows with versions from ``first`` to ``last``.
+
+    ``mapping`` gives the versions that were overtaken their newer ones. ``rows`` are what was
+    appended from the gateway, by path.
+    """
+
+    def __init__(
+        self,
+        journal: HiveJournal,
+        statement: HiveStatement,
+        mapping: Mapping[Version, Version],
+        first: Version,
+        last: Version,
+    ) -> None:
+        self._journal = journal
+        self._statement = statement
+        self._mapping = mapping
+        self._first = first
+        self._last = last
+        self._made: list[str] = []
+        self.rows: dict[str, pa.Table] = {}
+
+    def append(self, table: Table, sets: Sequence[RowSet]) -> list[Segment]:
+        """Write row sets of one table, in one statement where they are few; the new segments."""
+        alike: dict[Fields, list[MemoryRows]] = {}
+        found: list[Segment] = []
+        for rows in sets:
+            if isinstance(rows, MemoryRows):
+                alike.setdefault(rows.fields or fields_of(table), []).append(rows)
+            else:
+                found.append(self._taken(table, rows))
+        for fields, group in alike.items():
+            rows_of_all = together(group)
+            if self._mapping:
+                rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
+            path = self._new_path(table, fields)
+            session = self._statement.session
+            write_held(session, self._journal.names, rows_of_all, path)
+            self.rows[path] = rows_of_all
+            counts = sum((r.counts for r in group), RowCounts())
+            found.append(self._segment(path, fields, counts))
+        return found
+
+    def _taken(self, table: Table, rows: StagedRows) -> Segment:
+        """Rows that are in Spark already, under newer versions where these were overtaken."""
+        path = rows.files[0].path
+        if layout.is_adopted(self._journal.names, path):
+            hive_plain.show_segment(
+                self._statement.session.connection, self._journal.names, path, table, self._last
+            )
+        elif self._mapping:
+            new = self._new_path(table, rows.fields)
+            source = layout.rows_of(self._journal.names, [path])
+            query = restamp_query(source, table, self._mapping)
+            insert = layout.insert_rows(self._journal.names, new, query)
+            append(self._statement.session.connection, self._journal.names, new, insert)
+            path = new
+        return self._segment(path, rows.fields, rows.counts)
+
+    def _new_path(self, table: Table, fields: Fields) -> str:
+        path = self._journal.new_segment(table, self._statement.session.connection, fields)
+        self._made.append(path)
+        return path
+
+    def _segment(self, path: str, fields: Fields, counts: RowCounts) -> Segment:
+        only_open = counts.closing == 0 and counts.tombstone == 0
+        return Segment(
+            id=path.partition("/")[2],
+            tier=Tier.BASE if only_open else Tier.DELTA,
+            files=(layout.segment_file(path, counts.total),),
+            fields=fields,
+            counts=counts,
+            min_version=self._first,
+            max_version=self._last,
+        )
+
+    def undo(self) -> None:
+        """Remove the partitions that nobody will list."""
+        self._journal.drop_segments(self._made)

@@ -1,0 +1,399 @@
+"""The journals of a Hive store, open in this process; other processes may have them open too.
+
+    statement   catalog: what is committed -> queries in Spark, or here
+    commit      leases -> checks -> append in Spark -> one transaction of the catalog
+
+The store has no transactions, so the catalog's are the only ones: a partition is part of a journal
+once the catalog lists it. A client's transaction holds no connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from sqlglot import exp
+
+from journal.erasure.guard import load_fence
+from journal.files.scratch import Scratch
+from journal.identity.suppression_list import Fence
+from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Fields, SegmentFile
+from journal.model.version import HybridClock, Version
+from journal.model.wall_clock import wall_clock_us
+from journal.records.catalog_format import StateRow
+from journal.records.numbers import DatabaseNumbers
+from journal.records.seen import SeenStates
+from journal.sql.row_layout import fields_of
+from journal.stores.hive import column_names, layout, plain, records, section, shown_catalog
+from journal.stores.hive.buffers import Buffers
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
+from journal.stores.hive.held_rows import HeldRows
+from journal.stores.hive.held_segments import HeldSegments
+from journal.stores.hive.leases import Leases
+from journal.stores.hive.object_names import segment_id, staging_name
+from journal.stores.hive.partition_check import EVERY_S, Presence
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import HiveStatement
+from journal.stores.hive.store import HiveConnection, HiveStore
+from journal.stores.hive.views import PublicViews
+from journal.transactions.group_commit import UNWATCHED, Watcher
+from journal.transactions.state import JournalState
+from journal.transactions.transaction import Transaction, staged_files
+from journal.transactions.transaction_rows import Author
+
+_CONFIRM_TRIES = 20
+_CONFIRM_PAUSE_S = 0.5
+_GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
+
+
+class HiveJournal:
+    """See the module's head; one per process and store."""
+
+    def __init__(
+        self,
+        store: HiveStore,
+        catalog: CatalogDatabase,
+        names: layout.Names,
+        *,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        lease_s: float = 15.0,
+        held_rows: int = 0,
+        has_views: bool = True,
+        presence_s: float = EVERY_S,
+    ) -> None:
+        self.store = store
+        self.catalog = catalog
+        self.held = HeldSegments()
+        self._held_rows = HeldRows(self)
+        self.presence = Presence(self, presence_s)
+        self.buffers = Buffers()
+        self.held_rows = held_rows
+        self.now = wall_us
+        self._new_id = new_id
+        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._ready: set[str] = set()
+        self.staged: set[str] = set()
+        self._scratch = Scratch()
+        self.local = DuckDBStore(Path(":memory:"), {"temp_directory": str(self._scratch.path)})
+        shown_catalog.make(self.local)
+        self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of, load_fence=self._load_fence)
+        with catalog.writing() as connection:
+            store_id = rows_of.open_catalog(connection, new_id())
+            sql_retired.ensure(connection)
+            self._secret = rows_of.secret(connection)
+            row, state = self.look_in(connection)
+        self.names = replace(names, store=store_id[:8])
+        self.clock = HybridClock(wall_us, max(state.version, row.settled))
+        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
+        self.leases = Leases(catalog, wall_us, lease_s)
+        self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
+
+    @property
+    def state(self) -> JournalState:
+        """What is committed, as far as this process knows."""
+        return self._seen.newest
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return False
+
+    @property
+    def in_memory(self) -> HeldRows:
+        """Rows of segments that are held here, and those that transactions have not committed."""
+        return self._held_rows
+
+    @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section; appending takes too long for that."""
+        return False
+
+    @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
+        return False
+
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return column_names.column_name(name, self.store.engine)
+
+    @property
+    def place(self) -> str:
+        """The store, for people."""
+        return self.store.server.shown
+
+    def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
+        with self.catalog.writing(rows_of.COUNTERS) as connection:
+            return rows_of.reserve(connection, table_id, name, size, start)
+
+    def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
+        with self.catalog.writing(rows_of.COUNTERS) as connection:
+            rows_of.skip_past(connection, table_id, name, value, increment)
+
+    def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
+        """What is committed, as a transaction of the catalog sees it."""
+        row = rows_of.state_row(connection)
+        return row, self._seen.at(connection, row)
+
+    def look(self) -> tuple[StateRow, JournalState]:
+        """What is committed now."""
+        row = rows_of.state_now(self.catalog)
+        state = None if row is None else self._seen.known(row)
+        if row is not None and state is not None:
+            return row, state
+        with self.catalog.reading() as connection:
+            return self.look_in(connection)
+
+    def keep(self, row: StateRow, state: JournalState) -> None:
+        """Remember what this process has committed itself."""
+        self.clock.settle(state.version)
+        self._seen.keep(row, state)
+        if self.views is not None:
+            self.views.request(state)
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now.
+
+        One that the client did not ask for begins with its first statement, which comes at once.
+        """
+        if explicit:
+            self.look()
+        transaction = Transaction(self.state, read_only, explicit, message)
+        if not explicit:
+            with self._lock:
+                self._fresh.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> HiveStatement:
+        """Start a statement of a transaction; close what is returned.
+
+        A later one reads at the transaction's snapshot anyway, so it need not ask what is new.
+        """
+        with self._lock:
+            is_fresh = transaction in self._fresh
+            self._fresh.discard(transaction)
+        if not is_fresh:
+            return HiveStatement(self, self.state, transaction)
+        _, committed = self.look()
+        transaction.snapshot = committed
+        transaction.catalog = committed.catalog
+        return HiveStatement(self, committed, transaction)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        files = [file for rows in transaction.abandoned for file in rows.files]
+        transaction.abandoned.clear()
+        self.forget_files(files)
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Drop the partitions of rows that were not committed."""
+        gone = [file.path for file in files if file.path in self.staged]
+        self.staged.difference_update(gone)
+        self.drop_segments(gone)
+
+    def drop_segments(self, paths: Iterable[str]) -> None:
+        """Drop partitions that no manifest lists; what cannot be dropped now is cleaned later."""
+        listed = list(paths)
+        if not listed:
+            return
+        with suppress(PalimpsestError), self.store.connection() as connection:
+            for path in listed:
+                self.drop_segment(connection, path)
+
+    def drop_segment(self, connection: HiveConnection, path: str) -> None:
+        """Drop the partition of a segment, or only the view that shows a plain table as one."""
+        if layout.is_adopted(self.names, path):
+            plain.drop(connection, self.names.table(path.partition("/")[0]), "VIEW")
+        else:
+            connection.purge(layout.drop_rows(self.names, path))
+
+    def drop_tables(self, names: Iterable[str]) -> None:
+        """Drop tables of staged rows."""
+        listed = list(names)
+        if not listed:
+            return
+        with suppress(PalimpsestError), self.store.connection() as connection:
+            for name in listed:
+                table = self.names.table(name)
+                drop = exp.Drop(tables=[table], kind="TABLE", exists=True)
+                connection.execute(drop)
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        return self._reserve(0, "table_ids", 1, 1)
+
+    def new_staging_name(self) -> str:
+        """A name for a table of staged rows, which tells when it was made."""
+        return staging_name(self.names.staging, self.now(), self._new_id())
+
+    def new_segment(
+        self,
+        table: Table,
+        connection: HiveConnection,
+        fields: Fields | None = None,
+        shape: layout.Shape = layout.FLAT,
+    ) -> str:
+        """The path of a new partition, whose table is there when this returns."""
+        written = fields_of(table) if fields is None else fields
+        name = layout.journal_table(self.names, table, written, shape)
+        if name not in self._ready:
+            self.ensure_database(connection)
+            connection.execute(layout.create_journal(self.names, table, written, shape))
+            self._ready.add(name)
+        path = layout.segment_path(self.names, table, written, self.new_segment_id(), shape)
+        self.staged.add(path)
+        return path
+
+    def new_segment_id(self) -> str:
+        """A name for a partition, which tells when it was made."""
+        return segment_id(self.now(), self._new_id())
+
+    def ensure_database(self, connection: HiveConnection) -> None:
+        """Make the store's own database, unless it is there."""
+        if "" not in self._ready:
+            made = exp.Table(db=exp.to_identifier(self.names.own, quoted=True))
+            connection.execute(exp.Create(this=made, kind="SCHEMA", exists=True))
+            self._ready.add("")
+
+    def commit(
+        self,
+        transaction: Transaction,
+        author: Author,
+        watcher: Watcher = UNWATCHED,
+        alongside: section.Alongside | None = None,
+    ) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            with self.statement(transaction) as statement, watcher.watching(statement.session):
+                written = section.write(self, transaction, author, statement, alongside)
+            self.staged.difference_update(f.path for f in staged_files(transaction.writes))
+            return written.state.version
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def was_committed(self, version: Version, error: PalimpsestError) -> bool:
+        """Ask the catalog what became of a commit; raises ``error`` when it does not answer."""
+        for _ in range(_CONFIRM_TRIES):
+            try:
+                with self.catalog.writing(rows_of.STATE) as connection:
+                    return rows_of.was_committed(connection, version)
+            except PalimpsestError as failed:
+                if failed.code not in _GONE:
+                    raise error from failed
+            time.sleep(_CONFIRM_PAUSE_S)
+        raise error
+
+    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> NoReturn:
+        """Never called: see ``takes_direct``."""
+        raise AssertionError("a Hive store takes no direct writes")
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack.
+        """
+        while True:
+            with self.catalog.writing(rows_of.STATE) as connection:
+                _, committed = self.look_in(connection)
+                if not rows_of.is_held_by_another(connection, section.ORDER, "", self.now()):
+                    settled = min(point, self.clock.now())
+                    rows_of.settle(connection, settled)
+                    break
+            time.sleep(_CONFIRM_PAUSE_S / 10)
+        self.clock.settle(settled)
+        return committed.version == seen.version
+
+    @contextmanager
+    def reading_session(self) -> Iterator[HiveSession]:
+        """A session for what reads no journal."""
+        with self.statement(Transaction(self.state)) as statement:
+            yield statement.session
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[DuckDBSession]:
+        """A session that may write to the records, in a transaction of the catalog."""
+        with self.catalog.writing(rows_of.RECORDS) as connection:
+            with self.recording(connection) as session:
+                yield session
+
+    @contextmanager
+    def recording(self, connection: CatalogConnection) -> Iterator[DuckDBSession]:
+        """A session whose commit writes the records in a transaction of the catalog."""
+        local = self.local.acquire()
+        local.begin()
+        try:
+            before = records.load(local, connection)
+            local.before_commit = lambda: records.keep(local, connection, before)
+            yield local
+        finally:
+            local.rollback()
+            self.local.release(local)
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[DuckDBSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+            row, committed = self.look_in(connection)
+            with self.recording(connection) as session:
+                yield session
+                fence = load_fence(session)
+                session.commit()
+            following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
+            rows_of.put_state(connection, following)
+        self.keep(following, committed.with_tables({}, fence))
+
+    def _load_fence(self, connection: CatalogConnection) -> Fence:
+        local = self.local.acquire()
+        try:
+            return records.fence_in(local, connection)
+        finally:
+            self.local.release(local)
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with: kept in the catalog."""
+        return self.read_secret()
+
+    def read_secret(self) -> str:
+        """The same."""
+        return self._secret
+
+    def close(self) -> None:
+        """Let go of the connections; open transactions are lost."""
+        self.presence.finish()
+        if self.views is not None:
+            self.views.finish()
+        self.store.close()
+        self.local.close()
+        self._scratch.close()
+        self.catalog.close()

@@ -1,0 +1,88 @@
+"""Segments that are worked on together, and what tells whether rows are the same afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.sql.relations import column, ident, union_all
+from journal.stores.hive import layout
+from journal.stores.hive.store import HiveConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Segments of one tier that lie in one place in the same columns."""
+
+    tier: Tier
+    fields: Fields
+    segments: tuple[Segment, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """Where they are."""
+        return [s.files[0].path for s in self.segments]
+
+    @property
+    def is_shaped(self) -> bool:
+        """True if they lie as the owner of their table wants them to."""
+        return layout.is_shaped(self.paths[0])
+
+    def written_to(self, path: str, counts: RowCounts) -> Segment:
+        """The segment that takes their place."""
+        return Segment(
+            path.partition("/")[2],
+            self.tier,
+            (layout.segment_file(path, counts.total),),
+            self.fields,
+            counts,
+            min(s.min_version for s in self.segments),
+            max(s.max_version for s in self.segments),
+        )
+
+
+def pieces(
+    segments: Sequence[Segment], apart: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> list[Piece]:
+    """Segments by tier, columns and place; and by what ``apart`` says of their paths."""
+    groups: dict[tuple[Tier, Fields, str, frozenset[str]], list[Segment]] = {}
+    for segment in segments:
+        path = segment.files[0].path
+        key = (segment.tier, segment.fields, path.partition("/")[0], apart.get(path, frozenset()))
+        groups.setdefault(key, []).append(segment)
+    return [Piece(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()]
+
+
+Fingerprinted = tuple[exp.Query, Sequence[str]]
+"""Rows of Spark's, and the columns that are compared."""
+Fingerprint = tuple[int, int]
+"""How many rows, and the sum of their hashes, which tells nothing of their order."""
+_MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+_EXACTLY = ("timestampFormat", f"{_MOMENT}xxx", "timestampNTZFormat", _MOMENT)
+"""How moments become text: to the microsecond, which Spark's JSON leaves out otherwise."""
+
+
+def fingerprints(connection: HiveConnection, asked: Sequence[Fingerprinted]) -> list[Fingerprint]:
+    """Those of several sets of rows, in their order; one statement, as each takes its time."""
+    queries = [_summed(number, rows, columns) for number, (rows, columns) in enumerate(asked)]
+    found = {int(row[0]): (int(row[1]), int(row[2])) for row in connection.run(union_all(queries))}
+    return [found[number] for number in range(len(asked))]
+
+
+def _summed(number: int, rows: exp.Query, columns: Sequence[str]) -> exp.Select:
+    members = [
+        exp.PropertyEQ(this=exp.to_identifier(f"c{i}"), expression=column(n, "r"))
+        for i, n in enumerate(columns)
+    ]
+    formats = exp.Anonymous(this="map", expressions=[exp.Literal.string(w) for w in _EXACTLY])
+    text = exp.Anonymous(this="to_json", expressions=[exp.Struct(expressions=members), formats])
+    hashed = exp.Anonymous(this="xxhash64", expressions=[text])
+    wide = exp.cast(hashed, "DECIMAL(38, 0)")
+    total = exp.Coalesce(this=exp.Sum(this=wide), expressions=[exp.Literal.number(0)])
+    told = {"place": exp.Literal.number(number), "rows": exp.Count(this=exp.Star()), "sum": total}
+    outputs = [exp.alias_(value, ident(f"palimpsest_{name}")) for name, value in told.items()]
+    return exp.select(*outputs).from_(rows.subquery("r"))

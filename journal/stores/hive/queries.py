@@ -1,0 +1,102 @@
+"""Queries as they must be before they run in Spark, or in the gateway instead: AST in, AST out.
+
+The relations of a tree are the store's tiers and catalog, what a statement staged, or names that a
+WITH of the client's gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from journal.model.plan import STORE_SCHEMA, Query
+from journal.model.schema import fold
+from journal.sql.relations import column
+from journal.stores.hive.types import Kind
+
+CATALOG = frozenset({"transactions", "holds", "jobs", "backups"})
+HELD = "held_"
+"""What relations of rows held here are called, before the name of the tier they stand for."""
+
+
+def renamed(query: Query, prefix: str = HELD) -> tuple[Query, frozenset[str]]:
+    """A query over relations held here instead of tiers, and the names of those tiers."""
+    holder = exp.Paren(this=query.ast.copy())
+    names: set[str] = set()
+    for table in list(holder.find_all(exp.Table)):
+        if fold(table.db) == STORE_SCHEMA and table.name not in CATALOG:
+            names.add(table.name)
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(f"{prefix}{table.name}"))
+            table.set("db", None)
+    return Query(holder.this, query.parameters), frozenset(names)
+
+
+def in_terms_of(ast: exp.Expr, find: Callable[[str], exp.Query | None]) -> exp.Expr:
+    """A tree in which the relations of our schema that ``find`` knows are what it says."""
+    holder = exp.Paren(this=ast)
+    for table in list(holder.find_all(exp.Table)):
+        rows = find(table.name) if fold(table.db) == STORE_SCHEMA else None
+        if rows is not None:
+            put_in_place(table, rows)
+    found = holder.this
+    assert isinstance(found, exp.Expr)
+    found.pop()
+    return found
+
+
+def put_in_place(table: exp.Table, rows: exp.Query) -> None:
+    """Let a query stand where a tree names a relation."""
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+    found = exp.Subquery(this=rows, alias=alias)
+    for arg in ("joins", "laterals", "pivots", "sample"):
+        found.set(arg, table.args.get(arg))
+    table.replace(found)
+
+
+def is_cte(table: exp.Table) -> bool:
+    """True for a name that a WITH around the table gives to a query."""
+    node: exp.Expr | None = table
+    while node is not None:
+        clause = node.args.get("with_")
+        if clause is not None and any(
+            fold(cte.alias) == fold(table.name) for cte in clause.expressions
+        ):
+            return True
+        node = node.parent
+    return False
+
+
+_JSON = {
+    "ignoreNullFields": "false",
+    # By itself Spark leaves out what is shorter than a millisecond.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def as_json(query: Query, kinds: Sequence[Kind]) -> Query:
+    """A query whose nested columns are JSON text; the same one if it has none."""
+    if not any(kind.is_nested for kind in kinds):
+        return query
+    kept: Query | None = query.__dict__.get("_hive_json")
+    if kept is None:
+        kept = query.__dict__["_hive_json"] = Query(_as_json(query.ast, kinds), query.parameters)
+    return kept
+
+
+def _as_json(ast: exp.Expr, kinds: Sequence[Kind]) -> exp.Query:
+    assert isinstance(ast, exp.Query)
+    outputs: list[exp.Expr] = []
+    for index, kind in enumerate(kinds):
+        value: exp.Expr = column(f"c{index}", "q")
+        if kind.is_nested:
+            told = [exp.Literal.string(word) for option in _JSON.items() for word in option]
+            options = exp.Anonymous(this="map", expressions=told)
+            value = exp.Anonymous(this="to_json", expressions=[value, options])
+        outputs.append(value)
+    names = [exp.to_identifier(f"c{index}") for index in range(len(kinds))]
+    alias = exp.TableAlias(this=exp.to_identifier("q"), columns=names)
+    return exp.select(*outputs).from_(exp.Subquery(this=ast.copy(), alias=alias))

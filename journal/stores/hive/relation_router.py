@@ -1,0 +1,175 @@
+"""Where the relations of a statement's queries are: in Spark, in the gateway, or in the catalog.
+
+    tier of a journal                    -> its segments' partitions, in Spark
+    rows that are in the gateway         -> a literal where Spark runs the query
+    the catalog's own relations          -> filled in the gateway when first read, then the same
+
+What Spark runs is a query over its own tables and literals only. Decides nothing about versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from journal.local_engine.session import DuckDBSession
+from journal.model.plan import STORE_SCHEMA, Query
+from journal.model.schema import fold
+from journal.model.store_session import Parameters
+from journal.stores.hive.engine import Engine
+from journal.stores.hive.json import note_json
+from journal.stores.hive.known_types import has_nested
+from journal.stores.hive.nested import note_types
+from journal.stores.hive.partition_pruning import Needed, needed
+from journal.stores.hive.queries import CATALOG, is_cte, put_in_place
+from journal.stores.hive.rows import HeldRelation, held_relation
+from journal.stores.hive.sql_cache import KeptText, kept_text
+from journal.stores.hive.text import Template, rendered
+from journal.stores.hive.tiers import SeenTiers
+
+
+class Places:
+    """Those of one statement; ``local`` gives the session of the gateway's own."""
+
+    def __init__(
+        self,
+        tiers: SeenTiers,
+        local: Callable[[], DuckDBSession],
+        supply: Callable[[DuckDBSession], None],
+        engine: Engine,
+    ) -> None:
+        self.tiers = tiers
+        self._local = local
+        self._engine = engine
+        self._supply: Callable[[DuckDBSession], None] | None = supply
+        self._remote: dict[str, exp.Query] = {}
+        self._held: dict[str, HeldRelation] = {}
+        self._names: set[str] = set()
+
+    def is_remote(self, query: Query) -> bool:
+        """True for a query that Spark must run."""
+        if kept_text(query, self.tiers) is not None:
+            return True
+        return any(self._place(table) is not None for table in query.ast.find_all(exp.Table))
+
+    def reads_remote_rows(self, query: Query) -> bool:
+        """True if a query reads rows of this statement's that are in Spark."""
+        if not self._remote:
+            return False
+        return any(fold(t.name) in self._remote for t in query.ast.find_all(exp.Table))
+
+    def put_remote(self, name: str, rows: exp.Query) -> None:
+        """Let queries read rows that are in Spark as relation ``name``."""
+        self._remote[fold(name)] = rows
+
+    def note_local(self, name: str) -> None:
+        """Let queries that run in Spark read a relation of the local session too."""
+        self._names.add(fold(name))
+        self._held.pop(fold(name), None)
+
+    def is_local(self, name: str) -> bool:
+        """True for a relation of the gateway's own session."""
+        return name in self._names
+
+    def text(self, query: Query, parameters: Parameters) -> tuple[str, Needed]:
+        """What Spark is sent for a query, and the partitions that must be there.
+
+        It is kept on the query while the journals it reads stay the same.
+        """
+        # What Apache Hive reads into a text that is compared depends on the text.
+        is_told_apart = self._engine is Engine.APACHE and any(
+            isinstance(value, str) for value in parameters.values()
+        )
+        kept = None if is_told_apart else kept_text(query, self.tiers) or self._keep(query)
+        if kept is None:
+            ast = self.in_spark(query.ast)
+            return rendered(ast, parameters, self._engine), needed(self.tiers.names, ast)
+        return kept.template.filled(parameters), kept.needed
+
+    def _keep(self, query: Query) -> KeptText | None:
+        """The text of a query that reads nothing but journals, for the next time as well."""
+        names: list[str] = []
+        for table in query.ast.find_all(exp.Table):
+            if fold(table.db) == STORE_SCHEMA and self.tiers.find(table.name) is not None:
+                names.append(table.name)
+            elif table.db or not is_cte(table):
+                return None
+        if not names:
+            return None
+        ast = self.in_spark(query.ast)
+        template = Template.of(ast, self._engine)
+        if template is None:
+            return None
+        return KeptText.keep(query, self.tiers, names, template, needed(self.tiers.names, ast))
+
+    def in_spark(self, ast: exp.Expr) -> exp.Expr:
+        """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
+        holder = exp.Paren(this=ast.copy())
+        self._note_types(holder)
+        for table in list(holder.find_all(exp.Table)):
+            place = self._place(table)
+            rows = self._local_rows(table) if place is None else self._inlined(place.copy())
+            if rows is not None:
+                put_in_place(table, rows)
+        found = holder.this
+        assert isinstance(found, exp.Expr)
+        found.pop()
+        return found
+
+    def _note_types(self, holder: exp.Expr) -> None:
+        """Note what works on lists and structs, where there are any."""
+        found = {id(t): self._columns(t) for t in holder.find_all(exp.Table)}
+        if any(map(has_nested, found.values())) or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
+            note_types(holder, lambda table: found.get(id(table)))
+        note_json(holder, lambda table: found.get(id(table)))
+
+    def _columns(self, table: exp.Table) -> dict[str, exp.DataType]:
+        if fold(table.db) == STORE_SCHEMA:
+            seen = self.tiers.find(table.name)
+            named = [] if seen is None else [(c.physical, c.type) for c in seen[0].stored]
+        elif table.db or is_cte(table) or fold(table.name) not in self._names:
+            named = []
+        else:
+            named = [(c.name, c.type) for c in self._held_rows(table).columns]
+        return {fold(name): exp.DataType.build(kind, dialect="duckdb") for name, kind in named}
+
+    def _place(self, table: exp.Table) -> exp.Query | None:
+        """What Spark reads for a relation; None for one that is local, or is the client's own."""
+        if fold(table.db) == STORE_SCHEMA:
+            return None if table.name in CATALOG else self.tiers.in_spark(table.name)
+        if table.db or is_cte(table):
+            return None
+        return self._remote.get(fold(table.name))
+
+    def _inlined(self, rows: exp.Query) -> exp.Query:
+        """Rows in Spark, of which some may be in the gateway."""
+        for table in list(rows.find_all(exp.Table)):
+            held = self._local_rows(table)
+            if held is not None:
+                put_in_place(table, held)
+        return rows
+
+    def _local_rows(self, table: exp.Table) -> exp.Query | None:
+        if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
+            self.show_catalog()
+            name = f"{STORE_SCHEMA}.{table.name}"
+            return held_relation(self._local(), name, self._engine).query()
+        if table.db or is_cte(table) or fold(table.name) not in self._names:
+            return None
+        return self._held_rows(table).query()
+
+    def _held_rows(self, table: exp.Table) -> HeldRelation:
+        name = fold(table.name)
+        held = self._held.get(name)
+        if held is None:
+            held = self._held[name] = held_relation(self._local(), table.name, self._engine)
+        return held
+
+    def show_catalog(self) -> None:
+        """Make the catalog's own relations readable, once."""
+        supply, self._supply = self._supply, None
+        if supply is not None:
+            # DuckDB takes no relation while a result waits to be read on.
+            self._local().text("SELECT 1")
+            supply(self._local())

@@ -1,0 +1,274 @@
+"""The commit of a Hive store: where rows in Spark become part of a journal, or do not.
+
+    leases -> what is committed -> checks -> versions -> one append per table -> catalog's commit
+
+The rows lie in partitions that no manifest lists until the catalog's transaction commits, which
+checks first that the leases still hold: whoever is killed before it leaves only partitions to be
+removed. Versions rise in commit order, so whoever was overtaken by a commit to other tables appends
+once more, and then nobody else may go first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from journal.erasure import guard
+from journal.model.catalog import apply
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import DropRelation, PutRelation
+from journal.model.schema import Table
+from journal.model.segment import Manifest, RowCounts, Segment
+from journal.model.version import Version
+from journal.records.catalog_format import JournalRow, StateRow
+from journal.sql.row_layout import fields_of
+from journal.stores.hive import layout
+from journal.stores.hive.appending import Appending
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db.engine import CatalogConnection
+from journal.stores.hive.claims import CLAIMS_KEPT_US, Claims
+from journal.stores.hive.leases import Held
+from journal.stores.hive.statement import HiveStatement
+from journal.transactions.conflicts import check_catalog
+from journal.transactions.state import JournalState, TableState
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author, transaction_row
+
+if TYPE_CHECKING:
+    from journal.stores.hive.journal import HiveJournal
+
+ORDER = "order"
+"""The lease of whoever must be the next to commit."""
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is true once the catalog's transaction is committed."""
+
+    row: StateRow
+    state: JournalState
+
+
+Alongside = Callable[[CatalogConnection, JournalState], None]
+"""What else happens in the catalog's transaction, given what was committed before it."""
+
+
+class Overtaken(Exception):
+    """Another commit, or a read of the past, came in between; nothing is wrong with this one."""
+
+
+def lease_names(transaction: Transaction) -> list[str]:
+    """The leases a transaction must hold to commit."""
+    found = {f"table:{i}" for i in transaction.buffered_tables()}
+    for _, change in transaction.changes():
+        found.add("catalog")
+        if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            found.add(f"table:{change.relation.id}")
+        elif isinstance(change, DropRelation):
+            dropped = transaction.snapshot.catalog.get(change.name)
+            if isinstance(dropped, Table):
+                found.add(f"table:{dropped.id}")
+    return sorted(found)
+
+
+def write(
+    journal: HiveJournal,
+    transaction: Transaction,
+    author: Author,
+    statement: HiveStatement,
+    alongside: Alongside | None = None,
+) -> Written:
+    """Check, append and commit a transaction's writes; ``statement`` is a stay to work in."""
+    with journal.leases.holding(lease_names(transaction)) as held:
+        for turn in range(_ROUNDS):
+            if turn == 1:
+                held.take(ORDER)
+            attempt = _Attempt(journal, transaction, author, statement, alongside)
+            try:
+                attempt.check_changes()
+                attempt.append()
+                return attempt.commit(held)
+            except Overtaken:
+                attempt.undo()
+            except PalimpsestError as error:
+                if error.code is not Code.OUTCOME_UNKNOWN:
+                    attempt.undo()
+                raise
+    raise PalimpsestError(
+        Code.SERIALIZATION,
+        "could not serialize access: other transactions always committed first",
+        advice="roll back and run the transaction again, when fewer write at once",
+    )
+
+
+class _Attempt:
+    """One try to commit a transaction on top of what is committed now."""
+
+    def __init__(
+        self,
+        journal: HiveJournal,
+        transaction: Transaction,
+        author: Author,
+        statement: HiveStatement,
+        alongside: Alongside | None,
+    ) -> None:
+        self._journal = journal
+        self._transaction = transaction
+        self._author = author
+        self._statement = statement
+        self._alongside = alongside
+        self._segments: dict[int, list[Segment]] = {}
+        self._row, self._committed = journal.look()
+        journal.clock.settle(max(self._committed.version, self._row.settled))
+        check_catalog(transaction, self._committed)
+        claims = Claims(journal, transaction, statement, self._committed)
+        self._claims = claims.check()
+        guard.check_buffers(
+            journal, statement.session, transaction, self._committed, claims.show_whole
+        )
+        guard.check_onboarded(
+            journal, statement.session, transaction, self._committed, statement.near
+        )
+        writes, floor = transaction.writes, journal.clock.floor
+        mapping: dict[Version, Version] = {}
+        if writes[0].version <= floor:
+            mapping = {w.version: journal.clock.next() for w in writes}
+        self._writes = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
+        self._appending = Appending(
+            journal, statement, mapping, self._writes[0].version, self.version
+        )
+
+    @property
+    def version(self) -> Version:
+        """The version of the commit."""
+        return self._writes[-1].version
+
+    def check_changes(self) -> None:
+        """Raise for types that Spark lacks, and for names that the metastore has already."""
+        catalog = self._committed.catalog
+        for _, change in self._transaction.changes():
+            catalog = apply(catalog, change)
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                made = change.relation
+                layout.create_journal(self._journal.names, made, fields_of(made))
+                self._check_rows(made)
+        views = self._journal.views
+        if views is not None and catalog is not self._committed.catalog:
+            connection = self._statement.session.connection
+            views.check_free(connection, self._committed.catalog, catalog)
+
+    def _check_rows(self, table: Table) -> None:
+        """Raise if a table cannot lie as it should, or comes back without its rows."""
+        names = self._journal.names
+        layout.check_shape(table, self._journal.store.engine)
+        state = self._committed.tables.get(table.id)
+        if state is None or self._committed.catalog.by_id(table.id) is not None:
+            return
+        for segment in state.manifest.segments:
+            name = segment.files[0].path.partition("/")[0]
+            if layout.is_adopted(names, name):
+                connection = self._statement.session.connection
+                if not connection.has_relation(names.own, name):
+                    raise PalimpsestError(
+                        Code.UNKNOWN_TABLE,
+                        f"{table.name} was ejected as the plain table it had been, with its rows",
+                        advice=f"palimpsest adopt {table.name} takes it over again",
+                    )
+
+    def append(self) -> None:
+        """Write the rows to partitions of their own, one statement per table where they are few."""
+        definitions = {t.id: t for t in self._committed.catalog.tables()}
+        for statement in self._writes:
+            for change in statement.changes:
+                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                    definitions[change.relation.id] = change.relation
+        for table_id in dict.fromkeys(t for w in self._writes for t, _ in w.rows):
+            sets = [r for w in self._writes for t, r in w.rows if t == table_id]
+            self._segments[table_id] = self._appending.append(definitions[table_id], sets)
+
+    def commit(self, held: Held) -> Written:
+        """Make it all true in one transaction of the catalog; raises Overtaken."""
+        journal = self._journal
+        try:
+            with journal.catalog.writing(rows_of.STATE) as connection:
+                held.check(connection)
+                written = self._write(connection, held)
+        except PalimpsestError as error:
+            if error.code is not Code.OUTCOME_UNKNOWN:
+                raise
+            if not journal.was_committed(self.version, error):
+                raise rolled_back() from error
+        journal.keep(written.row, written.state)
+        for path, rows in self._appending.rows.items():
+            journal.held.put(path, rows)
+        return written
+
+    def _write(self, connection: CatalogConnection, held: Held) -> Written:
+        row, committed = self._journal.look_in(connection)
+        if row.fence != self._row.fence:
+            raise Overtaken
+        if row.generation != self._row.generation:
+            check_catalog(self._transaction, committed)
+        if self._writes[0].version <= max(committed.version, row.settled):
+            raise Overtaken
+        if rows_of.is_held_by_another(connection, ORDER, held.id, self._journal.now()):
+            raise Overtaken
+        catalog = committed.catalog
+        for _, change in self._transaction.changes():
+            catalog = apply(catalog, change)
+        tables = self._states(committed)
+        changed = catalog is not committed.catalog
+        if self._alongside is not None:
+            self._alongside(connection, committed)
+        following = replace(
+            row,
+            generation=row.generation + 1,
+            version=self.version,
+            catalog=self.version if changed else row.catalog,
+        )
+        for table_id, state in tables.items():
+            found = JournalRow(table_id, state.manifest, state.last_version, RowCounts())
+            rows_of.put_journal(connection, found, following.generation)
+        if changed:
+            changes = [(self.version, c) for w in self._writes for c in w.changes]
+            rows_of.add_changes(connection, changes)
+        rows_of.add_claims(connection, self.version, self._claims)
+        # Clocks of gateways may differ, so claims are kept longer than anybody relies on them.
+        rows_of.forget_claims(connection, self.version - 2 * CLAIMS_KEPT_US)
+        record = transaction_row(self._writes, self._transaction.message, self._author, catalog)
+        rows_of.add_transaction(connection, record)
+        rows_of.put_state(connection, following)
+        return Written(following, committed.committed(self.version, catalog, tables))
+
+    def _states(self, committed: JournalState) -> Mapping[int, TableState]:
+        """The journals as they are with the new definitions and segments."""
+        states: dict[int, TableState] = {}
+        for statement in self._writes:
+            for change in statement.changes:
+                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                    table = change.relation
+                    old = states.get(table.id) or committed.tables.get(table.id)
+                    if old is None:
+                        old = TableState(Manifest(1, ()), self.version, RowCounts())
+                    known = old.with_layout(table)
+                    states[table.id] = replace(known, last_version=self.version)
+        for table_id, segments in self._segments.items():
+            state = states.get(table_id) or committed.tables[table_id]
+            manifest = state.manifest.with_segments(segments)
+            states[table_id] = replace(state, manifest=manifest, last_version=self.version)
+        return states
+
+    def undo(self) -> None:
+        """Remove the partitions that nobody will list."""
+        self._appending.undo()
+
+
+def rolled_back() -> PalimpsestError:
+    """The catalog was lost during COMMIT, and says now that nothing was kept."""
+    return PalimpsestError(
+        Code.STORE_LOST,
+        "the connection to the catalog was lost during COMMIT; the transaction was rolled back",
+        advice="run it again; nothing of it was kept",
+    )

@@ -1,0 +1,267 @@
+"""One statement's stay in a Hive store: what is committed, and where its rows are on their way.
+
+Few rows are held in the gateway until COMMIT; many are written to a partition of their own at once,
+which no manifest lists until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.local_engine.rows import show_rows
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Export, Guard, Query, Stage
+from journal.model.schema import Table, TableName
+from journal.model.segment import Fields, RowCounts
+from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
+from journal.model.version import Version
+from journal.sql.relations import column, ident, union_all
+from journal.sql.row_layout import fields_of
+from journal.stores.hive import layout, shown_catalog
+from journal.stores.hive.missing_tables import append
+from journal.stores.hive.rows import held_relation
+from journal.stores.hive.segment_check import count_rows
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.tiers import SeenTiers
+from journal.transactions.state import JournalState
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
+
+if TYPE_CHECKING:
+    from journal.stores.hive.journal import HiveJournal
+
+INLINE_ROWS_MAX = 10_000
+"""How many rows of the gateway's go into one statement of Spark's."""
+GUARD_ROWS_MAX = 100_000
+"""How many rows of a journal are held in the gateway to see whether keys are taken."""
+_INCOMING = "incoming_rows"
+
+
+class HiveStatement:
+    """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
+
+    def __init__(
+        self, journal: HiveJournal, committed: JournalState, transaction: Transaction
+    ) -> None:
+        self._journal = journal
+        self._shown: set[int] = set()
+        self._tables: list[str] = []
+        self._open = True
+        self.committed = committed
+        self.transaction = transaction
+        self.names = journal.names
+        self._local = journal.local.acquire()
+        self.session = HiveSession(
+            journal.store,
+            self._local,
+            SeenTiers(journal.names, committed, transaction),
+            journal.held,
+            journal.held_rows,
+            lambda local: shown_catalog.show(journal.catalog, local, committed.version),
+            journal.presence,
+        )
+        self.session.begin()
+
+    def show_buffers(self, table_ids: Iterable[int]) -> None:
+        """Let queries see the transaction's own rows of these tables."""
+        for table_id in table_ids:
+            table = self.transaction.catalog.by_id(table_id)
+            if table is None or table_id in self._shown:
+                continue
+            self._shown.add(table_id)
+            written = self.transaction.buffered(table_id)
+            if written:
+                rows = self._journal.buffers.together(self.transaction, table_id, written)
+                self.show(table, f"tx{table_id}_buffer", rows)
+
+    def show(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
+        """Let queries read row sets of ``table`` as relation ``name``."""
+        memory: list[RowSet] = [r for r in sets if isinstance(r, MemoryRows)]
+        staged = [(f.path, r.fields) for r in sets if isinstance(r, StagedRows) for f in r.files]
+        here = name if not staged else f"{name}_held"
+        if memory:
+            show_rows(self.session.local, table, here, memory)
+            self.session.note_local(here)
+        if staged:
+            rows = layout.staged_rows(self._journal.names, table, staged)
+            if memory:
+                names = [c.physical for c in table.stored]
+                names += [table.format.version_column, table.format.subsequent_column]
+                held = exp.select(*[column(n) for n in names]).from_(exp.to_table(here))
+                rows = union_all([rows, held])
+            self.session.put_remote(name, rows)
+
+    def is_placed(self, table_id: int) -> bool:
+        """Never: the server finds its rows itself."""
+        return False
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """There are none."""
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """The server looks after its own files."""
+
+    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+        """Keep a step's rows for the later ones: here if they are few, else in Spark."""
+        session, query = self.session, step.query
+        if step.small or session.here(query) is not None:
+            session.stage(step.name, query, parameters)
+            return None
+        rows = session.arrow(_at_most(query, rows_max), parameters)
+        if rows.num_rows <= min(rows_max, INLINE_ROWS_MAX):
+            session.show_arrow(step.name, rows)
+            return None
+        name = self._journal.new_staging_name()
+        self._tables.append(name)
+        target = self._journal.names.table(name)
+        parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
+        create = exp.Create(
+            this=target,
+            kind="TABLE",
+            properties=exp.Properties(expressions=[parquet]),
+            expression=session.in_spark(query.ast),
+        )
+        self._journal.ensure_database(session.connection)
+        session.connection.execute(create, parameters)
+        session.put_remote(step.name, exp.select("*").from_(target.copy()))
+        return None
+
+    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+        """All that a guard asks, of rows held here where they are few."""
+        return self.session.here(guard.query, GUARD_ROWS_MAX) or guard.query
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """The list is in the catalog, so the rows come to it."""
+        return self.session.near(fields, rows)
+
+    def export(self, export: Export, parameters: Parameters) -> int:
+        """Refused: the server would write the file where it runs."""
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a Hive store has no COPY .. TO",
+            advice="use palimpsest export, or read the current view with Spark",
+        )
+
+    def append(
+        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    ) -> RowSet | None:
+        """The rows of ``query`` for the journal of ``table``; None when there are none."""
+        rows_max = INLINE_ROWS_MAX if memory_rows_max is None else memory_rows_max
+        here = self.session.here(query)
+        if here is None:
+            return self._append_remote(table, query, parameters, rows_max)
+        rows = self._local_rows(table, here, parameters)
+        if rows.num_rows == 0:
+            return None
+        counts = count_kinds(rows, table)
+        if rows.num_rows <= rows_max:
+            return MemoryRows(rows, counts, fields_of(table))
+        return self._upload(table, rows, counts)
+
+    def _local_rows(self, table: Table, query: Query, parameters: Parameters) -> pa.Table:
+        kept: Query | None = query.__dict__.get("_hive_conformed")
+        if kept is None:
+            rows = _in_its_types(table, query.ast.copy())
+            kept = query.__dict__["_hive_conformed"] = Query(rows, query.parameters)
+        return self.session.local.arrow(kept, parameters)
+
+    def _append_remote(
+        self, table: Table, query: Query, parameters: Parameters, rows_max: int
+    ) -> RowSet | None:
+        session, journal = self.session, self._journal
+        rows = session.arrow(_at_most(query, rows_max), parameters)
+        if rows.num_rows == 0:
+            return None
+        if rows.num_rows <= rows_max:
+            held = session.typed(rows, layout.journal_fields(table, fields_of(table)))
+            return MemoryRows(held, count_kinds(held, table), fields_of(table))
+        path = journal.new_segment(table, session.connection)
+        source = _in_its_types(table, session.in_spark(query.ast))
+        insert = layout.insert_rows(journal.names, path, source)
+        append(session.connection, journal.names, path, insert, parameters)
+        counts = count_rows(self.names, session.connection, table, path)
+        return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
+
+    def _upload(self, table: Table, rows: pa.Table, counts: RowCounts) -> StagedRows:
+        """Write many rows of the gateway's to a partition that nobody reads yet."""
+        journal, connection = self._journal, self.session.connection
+        path = journal.new_segment(table, connection)
+        write_held(self.session, journal.names, rows, path)
+        return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
+
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Nobody writes to journals but through the commit section."""
+
+    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+        """Never called: a commit takes too long for the section."""
+        raise AssertionError("a Hive store takes no direct writes")
+
+    def commit_direct(
+        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
+    ) -> None:
+        """Never called, as ``append_direct``."""
+        raise AssertionError("a Hive store takes no direct writes")
+
+    def close(self) -> None:
+        """End the stay; of what was staged only rows that wait for their commit survive."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            self._journal.drop_tables(self._tables)
+        finally:
+            self.session.rollback()
+            self.session.close()
+            self._journal.local.release(self._local)
+
+    def __enter__(self) -> HiveStatement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: str) -> None:
+    """Append rows of the gateway's to the partition of a segment, in as few statements as fit."""
+    local = session.local
+    local.show_arrow(_INCOMING, rows)
+    try:
+        held = held_relation(local, _INCOMING, session.connection.engine)
+    finally:
+        local.hide(_INCOMING)
+    for start in range(0, len(held.rows), INLINE_ROWS_MAX):
+        part = held.slice(start, INLINE_ROWS_MAX).query()
+        append(session.connection, names, path, layout.insert_rows(names, path, part))
+
+
+def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:
+    """Rows for a journal in exactly the types of its columns; Spark's text may be a UUID here."""
+    outputs = [
+        exp.alias_(
+            exp.Cast(this=column(n, "r"), to=exp.DataType.build(k, dialect="duckdb")), ident(n)
+        )
+        for n, k in layout.journal_fields(table, fields_of(table))
+    ]
+    alias = exp.TableAlias(this=exp.to_identifier("r"))
+    return exp.select(*outputs).from_(exp.Subquery(this=rows, alias=alias))
+
+
+def _at_most(query: Query, rows_max: int) -> Query:
+    """One row more than may be held, so that it shows when there are too many."""
+    kept = query.__dict__.get(f"_hive_first_{rows_max}")
+    if kept is None:
+        assert isinstance(query.ast, exp.Query)
+        rows = exp.select("*").from_(query.ast.copy().subquery("r")).limit(rows_max + 1)
+        kept = query.__dict__[f"_hive_first_{rows_max}"] = Query(rows, query.parameters)
+    assert isinstance(kept, Query)
+    return kept

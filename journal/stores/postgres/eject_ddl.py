@@ -1,0 +1,167 @@
+"""A journal of a PostgreSQL database becomes plain tables: of its current rows and its history.
+
+Runs in the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.model.distribution import lying_by
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
+from journal.model.schema import CatalogSnapshot, Column, Identity, Table, TableName
+from journal.sql.relations import Reader, business_outputs, ident, union_all
+from journal.sql.relations_flat import is_flat
+from journal.sql.row_layout import rows_in_layout
+from journal.stores.postgres import layout, privileges, readers
+from journal.stores.postgres.flat import moved
+from journal.stores.postgres.in_place import kept_going
+from journal.stores.postgres.original_definition import owner_before
+from journal.stores.postgres.plain import Clause, Lost, Plain, clauses
+from journal.stores.postgres.public import create_schema, logical
+from journal.stores.postgres.server import distributed_by
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import rendered
+from journal.transactions.state import TableState
+
+HISTORY_SUFFIX = "_history"
+_WITHOUT_OURS = (
+    "SELECT set_config('search_path',"
+    " regexp_replace(current_setting('search_path'), '(, |)_palimpsest$', ''), true)"
+)
+"""So that nothing calls functions of ours, which the table would need for ever."""
+_MATERIALIZED = (
+    "SELECT DISTINCT v.oid::regclass::text FROM pg_depend d"
+    " JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class"
+    " WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass(?)"
+    " AND d.classid = 'pg_rewrite'::regclass AND v.relkind = 'm' ORDER BY 1"
+)
+_NEXT = "SELECT value FROM _palimpsest.counters WHERE table_id = ? AND column_name = ?"
+
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A table that is to leave: its state, the catalog it leaves, and who is told what is lost."""
+
+    table: Table
+    state: TableState
+    catalog: CatalogSnapshot
+    tell: Tell
+
+    def check(self, session: PostgresSession) -> None:
+        """Raise what stands in its way: another's table of that name, a materialized view."""
+        shown = f"{self.table.name}{HISTORY_SUFFIX}"
+        history = TableName(self.table.name.schema, self.table.name.name + HISTORY_SUFFIX)
+        places = [rendered(logical(n)).sql for n in (history, self.table.name)]
+        has_history = not is_flat(self.table) or bool(moved(self.state.manifest))
+        ((taken,),) = session.text("SELECT to_regclass(?)::text", [places[0]])
+        if has_history and taken is not None:
+            raise PalimpsestError(
+                Code.DUPLICATE_TABLE,
+                f"the database has a relation {shown}, the name of the history",
+                advice="rename that one first",
+            )
+        found = session.text(_MATERIALIZED, [places[1]])
+        if found:
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f"the materialized view {found[0][0]} reads {self.table.name}, and cannot follow",
+                advice="drop it first, and make it again afterwards",
+            )
+
+    @contextmanager
+    def out_of_care(self, session: PostgresSession) -> Iterator[None]:
+        """Around a commit that drops the table: views of others read the plain one afterwards."""
+        held = privileges.grants(session, (self.table.name, self.table.journal_name))
+        place = rendered(logical(self.table.name)).sql
+        ((oid,),) = session.text("SELECT ?::regclass::oid::bigint", [place])
+        with readers.following(session, [int(oid)]):
+            _set_aside(session, self.table)
+            yield
+            self._leave(session, held)
+        session.text(f"DROP VIEW IF EXISTS {_aside(self.table)}")
+
+    def _leave(self, session: PostgresSession, held: list[privileges.Grant]) -> None:
+        table = self.table
+        create_schema(session, table.name.schema)
+        reader = Reader(table, self.state.tiers)
+        plain = as_plain(session, table)
+        names = {c.physical: c.name for c in table.columns}
+        ending = distributed_by(names[name] for name in plain.by) if plain.by else ""
+        current = reader.current(business_outputs(table.columns))
+        _table_as(session, logical(table.name), current, ending)
+        history = TableName(table.name.schema, table.name.name + HISTORY_SUFFIX)
+        rows = moved_rows(table, self.state) if is_flat(table) else reader.journal()
+        if rows is not None:
+            _table_as(session, logical(history), rows)
+        session.text(_WITHOUT_OURS)
+        for clause in kept_and_lost(session, plain, self.catalog):
+            self._give(session, clause)
+        journal = privileges.known_as(table.journal_name)
+        privileges.grant_again(session, held, {journal: privileges.known_as(history)})
+        owner = owner_before(table)
+        if owner is not None and not is_flat(table):
+            sql = f"ALTER TABLE {plain.place} OWNER TO {privileges.quoted(owner)}"
+            self._give(session, Clause(f"its owner {owner}", sql))
+
+    def _give(self, session: PostgresSession, clause: Clause | Lost) -> None:
+        """Give the plain table one thing more; what the server refuses is told."""
+        if isinstance(clause, Lost):
+            self.tell(str(clause))
+            return
+        try:
+            with kept_going(session):
+                session.text(clause.sql)
+        except PalimpsestError as error:
+            self.tell(str(Lost(f"{clause.what}, since {error.message}: {clause.sql}")))
+
+
+def as_plain(session: PostgresSession, table: Table) -> Plain:
+    """How a table will be a plain one on this server."""
+    known = [c.physical for c in table.columns]
+    return Plain(table, lying_by(table, known) if session.abilities.distributes else ())
+
+
+def kept_and_lost(
+    session: PostgresSession, plain: Plain, catalog: CatalogSnapshot
+) -> list[Clause | Lost]:
+    """What a plain table is given besides its rows, and what it cannot have."""
+
+    def number(column: Column, identity: Identity) -> int:
+        given = session.text(_NEXT, [plain.table.id, column.physical])
+        return int(given[0][0]) if given else identity.start
+
+    return list(clauses(plain, catalog, number))
+
+
+def _aside(table: Table) -> str:
+    return f"{STORE_SCHEMA}.leaving_{table.id}"
+
+
+def _set_aside(session: PostgresSession, table: Table) -> None:
+    """Take its name from a current view, which others may read until they read the plain table."""
+    schema, place = (rendered(n).sql for n in (ident(table.name.schema), logical(table.name)))
+    session.text(f"ALTER VIEW {place} RENAME TO leaving_{table.id}")
+    session.text(f"ALTER VIEW {schema}.leaving_{table.id} SET SCHEMA {STORE_SCHEMA}")
+
+
+def moved_rows(table: Table, state: TableState) -> exp.Query | None:
+    """The rows that compactions have moved out of an adopted journal; None if there are none."""
+    parts = [
+        rows_in_layout(table, layout.segment_table(s), s.fields) for s in moved(state.manifest)
+    ]
+    return union_all(parts) if parts else None
+
+
+def _table_as(
+    session: PostgresSession, target: exp.Table, rows: exp.Query, ending: str = ""
+) -> None:
+    session.run(exp.Create(this=target, kind="TABLE", expression=rows), ending)

@@ -1,0 +1,371 @@
+"""The journals of a database, open in this process; other processes may have them open too.
+
+    statement   BEGIN (repeatable read) -> what is committed -> queries -> ROLLBACK
+    commit      BEGIN -> advisory lock -> what is committed -> checks -> appends -> COMMIT
+
+What is committed stands in the database; here are only states seen before, so that a statement
+loads what has changed since and nothing else. A transaction of a client holds no connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from journal.erasure import guard
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import SegmentFile
+from journal.model.version import HybridClock, Version
+from journal.model.wall_clock import wall_clock_us
+from journal.records.catalog_format import StateRow
+from journal.records.numbers import DatabaseNumbers
+from journal.records.seen import SeenStates
+from journal.stores.postgres import catalog as rows_of
+from journal.stores.postgres import section
+from journal.stores.postgres.errors import lost_at_commit, still_under_way
+from journal.stores.postgres.layout import drop_rows
+from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
+from journal.stores.postgres.pool import PostgresStore
+from journal.stores.postgres.rows import show_rows, staged_table
+from journal.stores.postgres.statement import DatabaseStatement
+from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
+from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
+from journal.transactions.group_commit import UNWATCHED, Watcher
+from journal.transactions.state import JournalState
+from journal.transactions.transaction import Transaction, staged_files
+from journal.transactions.transaction_rows import Author
+
+_LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
+_ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
+
+
+class DatabaseJournal:
+    """See the module's head; one per process and database."""
+
+    def __init__(
+        self,
+        store: PostgresStore,
+        *,
+        wall_us: Callable[[], int] = wall_clock_us,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.store = store
+        skew_max_us = store.skew_max_us
+        self._new_id = new_id
+        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self.staged: set[str] = set()
+        self._secret: str | None = None
+        with self.store.lent() as session:
+            self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence, session.database)
+            session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
+            if not rows_of.exists(session):
+                rows_of.create(session, new_id())
+            row = rows_of.state_row(session.text(rows_of.STATE))
+            state = self._seen.at(session, row)
+            session.commit()
+        self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
+        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
+
+    @property
+    def state(self) -> JournalState:
+        """What is committed, as far as this process knows."""
+        return self._seen.newest
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether queries can fail on purpose."""
+        return True
+
+    @property
+    def in_memory(self) -> None:
+        """No rows: other processes write them too."""
+
+    @property
+    def takes_direct(self) -> bool:
+        """Whether writes may run inside the commit section."""
+        return True
+
+    @property
+    def keeps_references(self) -> bool:
+        """Whether tables may have foreign keys."""
+        return True
+
+    def column_name(self, name: str) -> str:
+        """What journals call a new column of this name."""
+        return name
+
+    @property
+    def place(self) -> str:
+        """The database, for people."""
+        return self.store.shown
+
+    def _reserve(self, table_id: int, column: str, size: int, start: int) -> int:
+        with self._counting() as session:
+            return rows_of.reserve(session, table_id, column, size, start)
+
+    def _skip_past(self, table_id: int, column: str, value: int, increment: int) -> None:
+        with self._counting() as session:
+            rows_of.skip_past(session, table_id, column, value, increment)
+
+    @contextmanager
+    def _counting(self) -> Iterator[PostgresSession]:
+        """A transaction that need not wait for the disk: what commits later makes it durable."""
+        session, _ = self.store.begun(BEGIN_SECTION, _ASYNCHRONOUS)
+        with self.store.lent(session):
+            yield session
+            session.commit_unasked()
+
+    def begin(
+        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+    ) -> Transaction:
+        """Start a transaction that reads what is committed now.
+
+        One that the client did not ask for begins with its first statement, which comes at once.
+        """
+        if explicit:
+            session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+            with self.store.lent(session):
+                self._seen.at(session, rows_of.state_row(rows))
+        transaction = Transaction(self.state, read_only, explicit, message)
+        if not explicit:
+            with self._lock:
+                self._fresh.add(transaction)
+        return transaction
+
+    def statement(self, transaction: Transaction) -> DatabaseStatement:
+        """Start a statement of a transaction; close what is returned."""
+        session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+        try:
+            committed = self._seen.at(session, rows_of.state_row(rows))
+        except BaseException:
+            session.rollback()
+            self.store.release(session)
+            raise
+        self._begin_here(transaction, committed)
+        return DatabaseStatement(self, session, committed, transaction)
+
+    def _begin_here(self, transaction: Transaction, committed: JournalState) -> None:
+        with self._lock:
+            if transaction not in self._fresh:
+                return
+            self._fresh.discard(transaction)
+        transaction.snapshot = committed
+        transaction.catalog = committed.catalog
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Forget a transaction and everything it wrote."""
+        transaction.discard()
+        self._finish(transaction)
+
+    def _finish(self, transaction: Transaction) -> None:
+        files = [file for rows in transaction.abandoned for file in rows.files]
+        transaction.abandoned.clear()
+        self.forget_files(files)
+
+    def forget_files(self, files: Iterable[SegmentFile]) -> None:
+        """Drop staged rows that were not committed."""
+        gone = [file for file in files if file.path in self.staged]
+        self.staged.difference_update(file.path for file in gone)
+        if not gone:
+            return
+        try:
+            with self.store.lent() as session:
+                for file in gone:
+                    session.text(f"DROP TABLE IF EXISTS {rendered(staged_table(file)).sql}")
+        except PalimpsestError as error:
+            # What stays is removed when a gateway opens the database the next time.
+            if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
+                raise
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        with self.store.lent() as session:
+            return rows_of.new_table_id(session)
+
+    def new_staged_name(self) -> str:
+        """A name for a table of staged rows, which tells when it was made."""
+        name = f"w_{wall_clock_us()}_{self._new_id()[:12]}"
+        self.staged.add(name)
+        return name
+
+    @contextmanager
+    def commit_section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
+        """The commit section: nobody else, in no process, commits before it ends."""
+        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
+        with self.store.lent(session):
+            row = rows_of.state_row(rows)
+            committed = self._seen.at(session, row)
+            session.read_epochs(committed.epoch_of)
+            self.clock.settle(max(committed.version, row.settled))
+            yield session, committed, row
+
+    def commit(
+        self,
+        transaction: Transaction,
+        author: Author,
+        watcher: Watcher = UNWATCHED,
+        alongside: section.Alongside | None = None,
+    ) -> Version | None:
+        """Make a transaction's writes durable and visible; None if it wrote nothing.
+
+        Raises SERIALIZATION when others committed changes of the same keys or definitions first;
+        the transaction is over either way.
+        """
+        try:
+            transaction.check_open()
+            if not transaction.writes:
+                return None
+            with self.commit_section() as (session, committed, row):
+                with watcher.watching(session):
+                    self._check_fence(session, transaction, committed)
+                    written = section.write(
+                        session, transaction, committed, row, self.clock, author, alongside
+                    )
+                self.conclude(session, written)
+                self.staged.difference_update(f.path for f in staged_files(transaction.writes))
+                return written.state.version
+        except BaseException:
+            transaction.discard()
+            raise
+        finally:
+            self._finish(transaction)
+
+    def _check_fence(
+        self, session: PostgresSession, transaction: Transaction, committed: JournalState
+    ) -> None:
+        def show(table: Table, name: str) -> None:
+            show_rows(session, table, name, transaction.buffered(table.id))
+
+        guard.check_buffers(self, session, transaction, committed, show)
+        guard.check_onboarded(self, session, transaction, committed)
+
+    def conclude(self, session: PostgresSession, written: section.Written) -> None:
+        """Commit, and know what became of it even if the connection is cut meanwhile."""
+        if written.version is None:
+            session.commit()
+        else:
+            self._commit(session, written.version)
+        self.clock.settle(written.state.version)
+        self._seen.keep(written.row, written.state)
+
+    def _commit(self, session: PostgresSession, version: Version) -> None:
+        """Commit a transaction that has a row: in one round trip, unless the connection is cut."""
+        try:
+            session.commit_unasked()
+        except PalimpsestError as error:
+            if error.code is not Code.OUTCOME_UNKNOWN:
+                raise
+            if not self._was_committed(version, error):
+                raise lost_at_commit() from error
+
+    def _was_committed(self, version: Version, error: PalimpsestError) -> bool:
+        """Ask the server, as soon as it answers; its transaction is over before it does."""
+        self.store.forget_idle()
+        locked = f"SET LOCAL lock_timeout = {PATIENCE_S * 1000:.0f}; {rows_of.TAKE_LOCK}"
+        for _ in pauses(PATIENCE_S):
+            try:
+                with self.store.lent() as session:
+                    # The lock is free only when the transaction that was cut has ended.
+                    session.begin_with(BEGIN_SECTION, locked)
+                    return rows_of.was_committed(session, version)
+            except PalimpsestError as failed:
+                if failed.code is Code.JOB_BUSY:
+                    raise still_under_way() from error
+                if failed.code not in GONE:
+                    raise error from failed
+        raise error
+
+    @contextmanager
+    def direct(
+        self, message: str | None, watcher: Watcher = UNWATCHED
+    ) -> Iterator[DatabaseStatement]:
+        """A statement that runs inside the commit section, for writes that take no time."""
+        with self.commit_section() as (session, committed, row):
+            transaction = Transaction(committed, False, False, message)
+            yield DatabaseStatement(self, session, committed, transaction, row)
+
+    def finish_direct(self, session: PostgresSession, written: section.Written) -> None:
+        """Commit what a direct statement has appended."""
+        self.conclude(session, written)
+
+    def settle(self, point: Version, seen: JournalState) -> bool:
+        """Note that a read is answered for the past up to ``point``; commits stay above it.
+
+        False if something was committed after ``seen``, which the answer would lack. On a standby,
+        where nothing can be noted, the answer is what has arrived there.
+        """
+        try:
+            return self._settle(point, seen)
+        except PalimpsestError as error:
+            if error.code is Code.OUTCOME_UNKNOWN:
+                # A note may be made twice.
+                return self._settle(point, seen)
+            if error.code is not Code.STORE_READ_ONLY or not self._on_standby():
+                raise
+            return True
+
+    def _settle(self, point: Version, seen: JournalState) -> bool:
+        with self.commit_section() as (session, committed, _):
+            settled = min(point, self.clock.now())
+            rows_of.settle(session, settled)
+            session.commit_unasked()
+            self.clock.settle(settled)
+            return committed.version == seen.version
+
+    def _on_standby(self) -> bool:
+        with self.store.lent() as session:
+            return session.text("SELECT pg_is_in_recovery()") == [(True,)]
+
+    @contextmanager
+    def reading_session(self) -> Iterator[PostgresSession]:
+        """A session for what needs no transaction."""
+        with self.store.lent() as session:
+            yield session
+
+    @contextmanager
+    def exclusive_session(self) -> Iterator[PostgresSession]:
+        """A session inside a transaction beside which nobody else commits; commit it."""
+        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
+        with self.store.lent(session):
+            rows_of.state_row(rows)
+            yield session
+
+    @contextmanager
+    def fencing_session(self) -> Iterator[PostgresSession]:
+        """An exclusive session that changes what may not be written; committed at the end."""
+        with self.commit_section() as (session, committed, row):
+            yield session
+            fence = guard.load_fence(session)
+            self.conclude(session, section.replace_states(session, committed, row, {}, fence))
+
+    def make_secret(self) -> str:
+        """What keyed hashes are made with: as old as the store."""
+        return self.read_secret()
+
+    def read_secret(self) -> str:
+        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+        if self._secret is None:
+            with self.store.lent() as session:
+                self._secret = rows_of.secret(session)
+        return self._secret
+
+    def close(self) -> None:
+        """Let go of the connections; open transactions are lost."""
+        self.store.close()
+
+
+def drop_staged(session: PostgresSession, older_than_us: int) -> list[str]:
+    """Drop staged rows of gateways that ended without a word; their names."""
+    rows = session.text(
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = '_palimpsest' AND c.relname LIKE 'w\\_%' AND c.relkind = 'r'"
+    )
+    old = [name for (name,) in rows if int(name.split("_")[1]) < older_than_us]
+    for name in old:
+        drop_rows(session, staged_table(SegmentFile(name, 0, 0, 0)))
+    return old

@@ -1,0 +1,187 @@
+"""One statement's stay in a database: a session inside a transaction, and what it sees there.
+
+What it writes goes into its client's transaction: rows in memory, or a table that nothing lists
+yet. It changes no journal itself, unless it runs inside the commit section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from journal.erasure import guard
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import P_VERSION, Export, Guard, Query, Stage
+from journal.model.schema import Table, TableName
+from journal.model.segment import Fields, RowCounts
+from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
+from journal.model.version import Version
+from journal.records.catalog_format import StateRow
+from journal.sql.row_layout import fields_of
+from journal.sql.sql import relation
+from journal.stores.postgres import classic_writers, section
+from journal.stores.postgres.appending import append_direct, appended_to
+from journal.stores.postgres.layout import drop_views, refresh_tiers
+from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
+from journal.stores.postgres.store import PostgresSession
+from journal.transactions.state import JournalState
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
+
+if TYPE_CHECKING:
+    from journal.stores.postgres.journal import DatabaseJournal
+
+
+class DatabaseStatement:
+    """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
+
+    def __init__(
+        self,
+        journal: DatabaseJournal,
+        session: PostgresSession,
+        committed: JournalState,
+        transaction: Transaction,
+        row: StateRow | None = None,
+    ) -> None:
+        self._journal = journal
+        self._open = True
+        self._shown: set[int] = set()
+        self._staged: list[str] = []
+        self._views: list[exp.Table] = []
+        self._row = row
+        self._version: Version | None = None
+        session.read_epochs(committed.epoch_of)
+        self.session = session
+        self.committed = committed
+        self.transaction = transaction
+
+    def show_buffers(self, table_ids: Iterable[int]) -> None:
+        """Let queries see the transaction's own rows of these tables, and what it is shown."""
+        for shown, manifest in self.transaction.shown:
+            if shown.id not in self._shown:
+                self._shown.add(shown.id)
+                self._views += refresh_tiers(self.session, shown, manifest)
+        for table_id in table_ids:
+            table = self.transaction.catalog.by_id(table_id)
+            if table is None or table_id in self._shown:
+                continue
+            self._shown.add(table_id)
+            self._show_layout(table)
+            rows = self.transaction.buffered(table_id)
+            if rows:
+                show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+
+    def _show_layout(self, table: Table) -> None:
+        """Make the tiers readable under a layout that this transaction has made itself."""
+        state = self.committed.tables.get(table.id)
+        if state is None or any(t.layout == table.layout for t in state.layouts):
+            return
+        known = {name for before in state.layouts for name, _ in fields_of(before)}
+        coming = {name for name, _ in fields_of(table)} - known
+        refresh_tiers(self.session, table, state.manifest, coming)
+
+    def is_placed(self, table_id: int) -> bool:
+        """Never: the server finds its rows itself."""
+        return False
+
+    def show_positions(self, table_ids: Iterable[int]) -> None:
+        """There are none."""
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """The server looks after its own pages."""
+
+    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+        """Keep a step's rows for the later ones, on the server."""
+        self.session.stage(step.name, step.query, parameters)
+        return None
+
+    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+        """All that a guard asks."""
+        return guard.query
+
+    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+        """The list is where the rows are."""
+        return relation(rows)
+
+    def export(self, export: Export, parameters: Parameters) -> int:
+        """Refused: the server would write the file where it runs."""
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a PostgreSQL store has no COPY .. TO",
+            advice="use palimpsest export, or psql's \\copy on the current view",
+        )
+
+    def append(
+        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    ) -> RowSet | None:
+        """The rows of ``query`` for the journal of ``table``; None when there are none."""
+        self.session.execute(held_query(table, query, memory_rows_max), parameters)
+        rows = memory_rows(self.session, table)
+        if memory_rows_max is not None and rows.num_rows > memory_rows_max:
+            name = self._journal.new_staged_name()
+            self._staged.append(name)
+            return stage_rows(self.session, table, query, parameters, name)
+        if rows.num_rows == 0:
+            return None
+        return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+
+    def lock_written(self, names: Iterable[TableName]) -> None:
+        """Keep classic tools out of the adopted journals among these until this is committed."""
+        classic_writers.keep_out(self.session, map(self.committed.catalog.get, names))
+
+    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+        """Append a query's rows to the table's head; how many they were.
+
+        If others have given one of the keys a version above the statement's, it gets another.
+        """
+        clock, given = self._journal.clock, dict(parameters)
+        while True:
+            found, above = append_direct(self.session, self.committed, table, query, given)
+            if above is None:
+                return found
+            classic_writers.pass_by(self.session, table, clock, above, query, given)
+            given[P_VERSION] = self._version = clock.next()
+
+    def commit_direct(
+        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
+    ) -> None:
+        """Commit what ``append_direct`` has appended under ``version``."""
+        assert self._row is not None
+        version = self._version or version
+        guard.check_direct(
+            *(self._journal, self.session, self.committed, appended, version),
+            lambda table: appended_to(self.committed, table),
+        )
+        message = self.transaction.message
+        written = section.write_direct(
+            self.session, self.committed, self._row, version, appended, digest, message, author
+        )
+        self._journal.finish_direct(self.session, written)
+
+    def close(self) -> None:
+        """End the stay; of what was staged only rows that wait for their commit survive."""
+        if not self._open or self._row is not None:
+            return
+        self._open = False
+        try:
+            if any(name in self._journal.staged for name in self._staged):
+                self.session.text("SET LOCAL synchronous_commit = off")
+                drop_views(self.session, self._views)
+                self.session.commit_unasked()
+        finally:
+            self.session.rollback()
+            self._journal.store.release(self.session)
+
+    def __enter__(self) -> DatabaseStatement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,1 @@
+"""Transactions over any store: states, conflicts, references, rows in memory, protocols."""

@@ -1,0 +1,206 @@
+"""Rows that were written lately, by key, in memory: what is looked up here asks no store.
+
+Per key the newest versions that commits wrote, newest last, each with the version of its commit. A
+look-up at a snapshot takes the last one at or below it. A key that is not here may be anywhere; one
+that was deleted is here as such. Whatever might change rows in another way than by a commit forgets
+the table. Bounded: keys written longest ago go first.
+
+Only for tables of plain types (``plain_rows``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from sys import getsizeof
+from typing import Any
+
+from journal.local_engine.layout import fields_of
+from journal.model.plan import Keyed
+from journal.model.schema import CatalogSnapshot, Table
+from journal.model.segment import Manifest
+from journal.model.store_session import MemoryRows, RowSet
+from journal.model.version import Version
+from journal.transactions.lookup import constant
+from journal.transactions.plain_rows import Key, Row, is_plain, later, newest, of_arrow, plain_type
+from journal.transactions.transaction import Transaction
+
+_BYTES_MAX = 64 << 20
+_ROW_BYTES = 500
+"""What a row takes besides its values."""
+_ROWS_MAX = 1000
+"""Commits and statements of more rows are not taken in."""
+_VERSIONS_MAX = 4
+
+
+Written = Mapping[int, Mapping[Key, Row] | None]
+"""The newest state of each key that a commit wrote, by table; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    since: Version
+    row: Row
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What is known of one key."""
+
+    table: Table
+    kept: tuple[_Kept, ...]
+    bytes: int
+
+
+class RecentRows:
+    """See the module's head. Written inside commit sections only, read by everybody."""
+
+    def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._rows: dict[tuple[int, Key], _Rows] = {}
+        self._held: dict[int, set[Key]] = {}
+
+    def __len__(self) -> int:
+        """How many keys are here."""
+        return len(self._rows)
+
+    def find(self, table: Table, key: Key, snapshot: Version) -> Row | None:
+        """What a key shows at a snapshot; None if that is not known here."""
+        found = self._rows.get((table.id, key))
+        if found is None or found.table is not table:
+            return None
+        return next((k.row for k in reversed(found.kept) if k.since <= snapshot), None)
+
+    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
+        """What a key shows to a transaction, its own rows first; None if that is not known here."""
+        own = newest_rows(table, transaction.buffered(table.id))
+        if own is None:
+            return None
+        return own.get(key) or self.find(table, key, transaction.snapshot.version)
+
+    def is_overtaken(self, table: Table, row: Row, snapshot: Version) -> bool:
+        """True if it is known that somebody committed to a row's key after a snapshot."""
+        if row.values is None:
+            return False
+        names = [c.physical for c in table.stored]
+        found = self._rows.get((table.id, tuple(row.values[names.index(k)] for k in table.key)))
+        return found is not None and found.kept[-1].since > snapshot
+
+    def take(self, version: Version, written: Written, catalog: CatalogSnapshot) -> None:
+        """Take in what a commit wrote, before anybody can begin at ``version``."""
+        for table_id, rows in written.items():
+            table = catalog.by_id(table_id)
+            if table is None or rows is None:
+                self.forget(table_id)
+                continue
+            for key, row in rows.items():
+                self._put(table, key, _Kept(version, row))
+        while self._bytes > self._bytes_max and self._rows:
+            self._drop(next(iter(self._rows)))
+
+    def forget(self, table_id: int) -> None:
+        """Know nothing of a table any more."""
+        for key in self._held.pop(table_id, set()):
+            self._bytes -= self._rows.pop((table_id, key)).bytes
+
+    def clear(self) -> None:
+        """Know nothing any more."""
+        self._rows.clear()
+        self._held.clear()
+        self._bytes = 0
+
+    def _put(self, table: Table, key: Key, kept: _Kept) -> None:
+        each = _ROW_BYTES + sum(map(getsizeof, kept.row.values or ()))
+        place = (table.id, key)
+        before = self._rows.pop(place, None)
+        versions: tuple[_Kept, ...] = (kept,)
+        if before is not None:
+            self._bytes -= before.bytes
+            if before.table is table:
+                versions = (*before.kept[1 - _VERSIONS_MAX :], kept)
+        self._rows[place] = _Rows(table, versions, each * len(versions))
+        self._bytes += each * len(versions)
+        self._held.setdefault(table.id, set()).add(key)
+
+    def _drop(self, place: tuple[int, Key]) -> None:
+        self._bytes -= self._rows.pop(place).bytes
+        self._held[place[0]].discard(place[1])
+
+
+def only_moved(before: Manifest, after: Manifest) -> bool:
+    """True for the two steps of a sealing: a head is new, or stands in segments that are."""
+    if before.heads == after.heads or before.masks != after.masks:
+        return False
+    return set(before.segments) <= set(after.segments)
+
+
+def recalled(
+    find: Callable[[Transaction, Table, Key], Row | None],
+    transaction: Transaction,
+    keyed: Iterable[Keyed],
+    parameters: Mapping[str, Any],
+) -> list[tuple[Table, Row]] | None:
+    """Looked-up rows as ``find`` knows that a transaction sees them; None if it does not know."""
+    found: list[tuple[Table, Row]] = []
+    for place in keyed:
+        table = transaction.catalog.by_id(place.table_id)
+        if table is None or not is_plain(table):
+            return None
+        key = _key(table, place, parameters)
+        row = None if key is None else find(transaction, table, key)
+        if row is None:
+            return None
+        found.append((table, row))
+    return found
+
+
+def _key(table: Table, place: Keyed, parameters: Mapping[str, Any]) -> Key | None:
+    """The key that is looked up, if its values are of its columns' own types."""
+    found = []
+    for name, node in zip(table.key, place.key, strict=True):
+        value = constant(node, parameters)
+        if not is_key_value(table, name, value):
+            return None
+        found.append(value)
+    return tuple(found)
+
+
+def is_key_value(table: Table, name: str, value: object) -> bool:
+    """True for a value of a key column's own type, if it is one by which keys are found here."""
+    plain = plain_type(table.by_physical(name).type)
+    return plain is not None and plain.values in {int, str} and type(value) is plain.values
+
+
+def written_rows(
+    catalog: CatalogSnapshot, rows: Mapping[int, Sequence[RowSet]]
+) -> dict[int, dict[Key, Row] | None]:
+    """What a commit wrote, by table."""
+    found: dict[int, dict[Key, Row] | None] = {}
+    for table_id, sets in rows.items():
+        table = catalog.by_id(table_id)
+        found[table_id] = None if table is None else newest_rows(table, sets)
+    return found
+
+
+def newest_rows(table: Table, sets: Sequence[RowSet]) -> dict[Key, Row] | None:
+    """The newest state of each key in sets of journal rows; None where that is not known."""
+    found: dict[Key, Row] = {}
+    for rows in sets:
+        if not isinstance(rows, MemoryRows) or rows.rows.num_rows > _ROWS_MAX:
+            return None
+        kept = rows.kept.get(id(table))
+        if kept is None or kept[0] is not table:
+            kept = rows.kept[id(table)] = (table, _read(table, rows))
+        if kept[1] is None:
+            return None
+        for key, row in kept[1].items():
+            found[key] = later(found.get(key), row)
+    return found
+
+
+def _read(table: Table, rows: MemoryRows) -> dict[Key, Row] | None:
+    if rows.fields not in {(), fields_of(table)} or not is_plain(table):
+        return None
+    values = of_arrow(table, rows.rows)
+    return None if values is None else newest(table, values)

@@ -1,0 +1,206 @@
+"""A transaction: what it reads at, what it has written so far, and how to go back.
+
+    OPEN --error--> FAILED --rollback to savepoint--> OPEN
+    OPEN --commit--> done        OPEN | FAILED --rollback--> done
+
+It holds no lock and no transaction of the store: only the snapshot it reads at, its own journal
+rows in buffers, and its catalog changes. So an idle or abandoned one costs nothing but memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from journal.model.catalog import apply
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import CatalogChange
+from journal.model.schema import CatalogSnapshot, Table, fold
+from journal.model.segment import Manifest, SegmentFile, Tier
+from journal.model.store_session import RowSet, StagedRows
+from journal.model.version import Version
+from journal.transactions.state import JournalState
+
+
+@dataclass(frozen=True, slots=True)
+class StatementWrites:
+    """What one statement wrote: rows by table id, and catalog changes, under one version."""
+
+    version: Version
+    rows: tuple[tuple[int, RowSet], ...]
+    changes: tuple[CatalogChange, ...]
+    digest: str
+
+
+class Status(Enum):
+    """Where a transaction stands."""
+
+    OPEN = "open"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class _Savepoint:
+    name: str
+    written: int
+    catalog: CatalogSnapshot
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Transaction:
+    """One client's unit of work; see the module's head for its states."""
+
+    snapshot: JournalState
+    read_only: bool = False
+    explicit: bool = False
+    message: str | None = None
+    status: Status = Status.OPEN
+    writes: list[StatementWrites] = field(default_factory=list)
+    catalog: CatalogSnapshot = field(init=False)
+    abandoned: list[StagedRows] = field(default_factory=list)
+    shown: list[tuple[Table, Manifest]] = field(default_factory=list)
+    """Further segments that its statements can read, under table ids of their own."""
+    own_rows: Mapping[int, tuple[RowSet, ...]] = field(default_factory=dict)
+    """Rows of the session's temporary tables as they were when it began."""
+    plans: object = None
+    """Under what plans are kept that know temporary relations; None where there are none."""
+    _savepoints: list[_Savepoint] = field(default_factory=list)
+    _buffered: dict[int, list[RowSet]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.catalog = self.snapshot.catalog
+
+    def show(self, table: Table, manifest: Manifest) -> None:
+        """Let segments be read by the name of a table, in the place of what it holds."""
+        self.catalog = self.catalog.with_relation(table)
+        self.shown.append((table, manifest))
+
+    def check_open(self) -> None:
+        """Raise unless statements may run."""
+        if self.status is Status.FAILED:
+            raise PalimpsestError(
+                Code.FAILED_TRANSACTION,
+                "the transaction is aborted because an earlier statement failed",
+                advice="ROLLBACK, or ROLLBACK TO a savepoint",
+            )
+
+    def check_writable(self, what: str) -> None:
+        """Raise in a read-only transaction."""
+        if self.read_only:
+            raise PalimpsestError(
+                Code.READ_ONLY,
+                f"{what} is not possible in a read-only transaction",
+                advice="end it and start one that may write",
+            )
+
+    def record(self, writes: StatementWrites) -> None:
+        """Keep what a statement wrote."""
+        self.writes.append(writes)
+        for table_id, rows in writes.rows:
+            self._buffered.setdefault(table_id, []).append(rows)
+        for change in writes.changes:
+            self.catalog = apply(self.catalog, change)
+
+    def buffered(self, table_id: int) -> Sequence[RowSet]:
+        """Own rows of a table, oldest first."""
+        written = self._buffered.get(table_id, ())
+        before = self.own_rows.get(table_id) if self.own_rows else None
+        return written if before is None else (*before, *written)
+
+    def buffered_tables(self) -> frozenset[int]:
+        """Ids of the tables this transaction has written rows to."""
+        return frozenset(self._buffered)
+
+    def tiers(self, table_id: int, committed: JournalState) -> frozenset[Tier]:
+        """The tiers a statement of this transaction reads for a table."""
+        state = committed.tables.get(table_id)
+        found = state.tiers if state is not None else frozenset()
+        for shown, manifest in self.shown:
+            if shown.id == table_id:
+                found |= {s.tier for s in manifest.segments}
+        if table_id in self._buffered or table_id in self.own_rows:
+            return found | {Tier.BUFFER}
+        return found
+
+    def is_pinned(self, table_id: int, committed: JournalState) -> bool:
+        """True when others committed to the table since the snapshot was taken."""
+        state = committed.tables.get(table_id)
+        return state is not None and state.last_version > self.snapshot.version
+
+    def is_replaced(self, table_id: int, committed: JournalState) -> bool:
+        """True when the table lists other pieces, or hides other rows, than in the snapshot."""
+        state, known = committed.tables.get(table_id), self.snapshot.tables.get(table_id)
+        if state is None or known is None:
+            return state is not known
+        now, then = state.manifest, known.manifest
+        return (now.generation, now.epoch) != (then.generation, then.epoch)
+
+    def fail(self) -> None:
+        """A statement failed inside an explicit transaction."""
+        self.status = Status.FAILED
+
+    def savepoint(self, name: str) -> None:
+        """Mark a place to go back to; a later one of the same name hides an earlier one."""
+        self.check_open()
+        self._savepoints.append(_Savepoint(name, len(self.writes), self.catalog))
+
+    def release(self, name: str) -> None:
+        """Forget a savepoint and those set after it."""
+        self.check_open()
+        del self._savepoints[self._find(name) :]
+
+    def rollback_to(self, name: str) -> None:
+        """Undo everything since the savepoint, which stays usable."""
+        index = self._find(name)
+        mark = self._savepoints[index]
+        self._undo(mark.written)
+        self.catalog = mark.catalog
+        del self._savepoints[index + 1 :]
+        self.status = Status.OPEN
+
+    def discard(self) -> None:
+        """Undo everything."""
+        self._undo(0)
+        self.catalog = self.snapshot.catalog
+        self._savepoints.clear()
+
+    def keep_only(self, writes: Sequence[StatementWrites]) -> None:
+        """Put ``writes`` in the place of what was written so far."""
+        self.writes[:] = writes
+        self._gather()
+
+    def _undo(self, kept: int) -> None:
+        self.abandoned.extend(
+            r for w in self.writes[kept:] for _, r in w.rows if isinstance(r, StagedRows)
+        )
+        del self.writes[kept:]
+        self._gather()
+
+    def _gather(self) -> None:
+        self._buffered.clear()
+        for statement in self.writes:
+            for table_id, rows in statement.rows:
+                self._buffered.setdefault(table_id, []).append(rows)
+
+    def _find(self, name: str) -> int:
+        for index in range(len(self._savepoints) - 1, -1, -1):
+            if fold(self._savepoints[index].name) == fold(name):
+                return index
+        raise PalimpsestError(
+            Code.UNKNOWN_SAVEPOINT,
+            f'savepoint "{name}" does not exist',
+            advice="set it with SAVEPOINT in this transaction",
+        )
+
+    def changes(self) -> Iterator[tuple[Version, CatalogChange]]:
+        """Catalog changes in order, with the versions of their statements."""
+        for statement in self.writes:
+            for change in statement.changes:
+                yield statement.version, change
+
+
+def staged_files(writes: Sequence[StatementWrites]) -> list[SegmentFile]:
+    """The files a transaction has written itself."""
+    sets = [rows for w in writes for _, rows in w.rows]
+    return [f for rows in sets if isinstance(rows, StagedRows) for f in rows.files]

@@ -1,0 +1,97 @@
+"""What a commit leaves in ``system.transactions``: by whom, when, how many rows of which tables.
+
+Every store records the same; each catalog has its own columns for it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from journal.model.schema import CatalogSnapshot
+from journal.model.segment import RowCounts
+from journal.model.version import Version, to_datetime
+from journal.transactions.transaction import StatementWrites
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who commits, as shown in ``system.transactions``."""
+
+    user: str | None
+    application: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRow:
+    """One row of ``system.transactions``."""
+
+    version: Version
+    first_version: Version
+    user: str | None
+    application: str | None
+    statements: int
+    digest: str
+    message: str | None
+    tables: tuple[str, ...]
+    rows: int
+
+    @property
+    def values(self) -> list[Any]:
+        """What a catalog records of it, in the order of its columns."""
+        return [
+            self.version,
+            self.first_version,
+            to_datetime(self.version),
+            self.user,
+            self.application,
+            self.statements,
+            self.digest,
+            self.message,
+            list(self.tables),
+            self.rows,
+        ]
+
+
+def transaction_row(
+    writes: Sequence[StatementWrites],
+    message: str | None,
+    author: Author,
+    catalog: CatalogSnapshot,
+) -> TransactionRow:
+    """The transaction row of buffered writes."""
+    named: dict[str, None] = {}
+    rows = RowCounts()
+    for statement in writes:
+        for table_id, row_set in statement.rows:
+            table = catalog.by_id(table_id)
+            named[str(table.name) if table is not None else str(table_id)] = None
+            rows = rows + row_set.counts
+    return TransactionRow(
+        version=writes[-1].version,
+        first_version=writes[0].version,
+        user=author.user,
+        application=author.application,
+        statements=len(writes),
+        digest=writes[-1].digest,
+        message=message,
+        tables=tuple(named),
+        rows=rows.total,
+    )
+
+
+def direct_row(
+    version: Version,
+    digest: str,
+    message: str | None,
+    author: Author,
+    catalog: CatalogSnapshot,
+    appended: Mapping[int, RowCounts],
+) -> TransactionRow:
+    """The transaction row of a statement that ran inside the commit section."""
+    named = [str(t.name) for t in (catalog.by_id(i) for i in appended) if t is not None]
+    rows = sum(counts.total for counts in appended.values())
+    return TransactionRow(
+        version, version, author.user, author.application, 1, digest, message, tuple(named), rows
+    )

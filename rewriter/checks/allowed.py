@@ -1,0 +1,152 @@
+"""What is refused before any rule runs: clauses no rule reads, long lists, writing CTEs inside.
+
+sqlglot parses clauses of many engines into arguments of its nodes. A rule that does not read one
+would ignore it silently, so each clause of a writing statement that is set is one its rule
+understands. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.trees import Nodes
+from rewriter.functions import aggregates
+from rewriter.limits import Limits
+from rewriter.names import is_nested, position_of
+
+_CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Insert: frozenset(
+        {
+            "this",
+            "expression",
+            "with_",
+            "conflict",
+            "returning",
+            "overwrite",
+            "alternative",
+            "ignore",
+            "by_name",
+            "default",
+            "overriding",
+            "replacing",
+            "alias",
+        }
+    ),
+    exp.OnConflict: frozenset(
+        {"duplicate", "expressions", "action", "conflict_keys", "constraint", "where"}
+    ),
+    exp.Update: frozenset(
+        {"this", "expressions", "from_", "where", "with_", "returning", "order", "limit"}
+    ),
+    exp.Delete: frozenset(
+        {"this", "tables", "using", "where", "with_", "returning", "order", "limit"}
+    ),
+    exp.Merge: frozenset({"this", "using", "on", "using_cond", "whens", "returning", "with_"}),
+    exp.Whens: frozenset({"expressions"}),
+    exp.When: frozenset({"matched", "source", "condition", "then"}),
+    exp.Returning: frozenset({"expressions"}),
+    exp.TruncateTable: frozenset({"expressions", "identity", "option"}),
+    exp.MultitableInserts: frozenset({"expressions", "source", "with_"}),
+    exp.Copy: frozenset({"this", "kind", "files", "params", "with_", "credentials"}),
+}
+WRITING = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+_TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
+
+
+def check_allowed(statement: exp.Expr, limits: Limits) -> None:
+    """Raise TOO_MANY_ITEMS or NOT_SUPPORTED for what no rule takes, wherever it stands."""
+    nodes = Nodes.of(statement)
+    _check_lengths(nodes, limits)
+    for kind in nodes.by_type.keys() & _CLAUSES.keys():
+        for node in nodes.by_type[kind]:
+            _check_clauses(node, _CLAUSES[kind])
+    _check_ctes(nodes, statement.args.get("with_"))
+
+
+def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
+    for name, value in node.args.items():
+        if name not in known and _is_set(value):
+            raise _refused(node, name)
+    if isinstance(node, WRITING):
+        _check_target(node)
+    elif isinstance(node, exp.Returning):
+        _check_rowwise(node)
+
+
+def _check_rowwise(node: exp.Returning) -> None:
+    """RETURNING gives a row for each changed row: nothing in it may look at several."""
+    for call in node.find_all(exp.AggFunc, exp.Window, exp.Anonymous):
+        if aggregates(call) and not is_nested(call, node):
+            raise PalimpsestError(
+                Code.GROUPING,
+                "aggregate and window functions cannot stand in RETURNING",
+                advice="return the rows, and aggregate them in the client",
+                position=position_of(call),
+            )
+
+
+def _check_ctes(nodes: Nodes, top: exp.With | None) -> None:
+    """Data-modifying CTEs may stand only at the top of the statement."""
+    for with_ in nodes.all(exp.With):
+        if with_ is top:
+            continue
+        for cte in with_.expressions:
+            if isinstance(cte.this, WRITING):
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    "a data-modifying CTE may stand only at the top of a statement",
+                    advice="move it to the WITH at the beginning",
+                    position=position_of(cte),
+                )
+
+
+def _check_lengths(nodes: Nodes, limits: Limits) -> None:
+    for node in (*nodes.all(exp.In), *nodes.all(exp.Values)):
+        found = len(node.expressions)
+        if found > limits.list_items:
+            what = "VALUES has" if isinstance(node, exp.Values) else "an IN list has"
+            raise PalimpsestError(
+                Code.TOO_MANY_ITEMS,
+                f"{what} {found:,} items, at most {limits.list_items:,} are taken",
+                advice="use executemany, COPY or a joined table, or raise max_list_items",
+                position=position_of(node),
+            )
+
+
+def _is_set(value: object) -> bool:
+    if isinstance(value, exp.Expr):
+        return any(_is_set(v) for v in value.args.values()) or not value.args
+    return bool(value)
+
+
+def _check_target(node: exp.Expr) -> None:
+    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    if not isinstance(target, exp.Table):
+        return
+    for name, value in target.args.items():
+        if name not in _TARGET and _is_set(value):
+            raise _refused(target, name, of=f"the target of {node.key.upper()}")
+
+
+def _refused(node: exp.Expr, name: str, of: str | None = None) -> PalimpsestError:
+    clause = name.rstrip("_").upper().replace("_", " ")
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{clause} in {of or node.key.upper().removesuffix('TABLE')} is not supported",
+        advice="leave the clause out; see docs/sql.md for what each statement takes",
+        position=position_of(node),
+    )
+
+
+def check_some(nodes: Sequence[exp.Expr], near: exp.Expr | None) -> None:
+    """Raise SYNTAX for a SET that assigns nothing; ``near`` is where the error points."""
+    if not nodes:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "SET assigns nothing",
+            advice="write SET column = value",
+            position=position_of(near),
+        )

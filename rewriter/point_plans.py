@@ -1,0 +1,187 @@
+"""Statements so plain that a row in memory is all they need: its columns, or constants for some.
+
+    SELECT a, b FROM t WHERE k = ?     UPDATE t SET a = ? WHERE k = ?     DELETE FROM t WHERE k = ?
+    INSERT INTO t (k, a) VALUES (?, ?)
+
+Nothing is computed and no constraint concerns what changes, so that no store is needed. Whatever is
+not exactly this has no plain form. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from journal.model.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
+from journal.model.schema import ROW_ID, Column, Table
+from journal.sql.sql import expression
+from rewriter.context import RewriteContext
+from rewriter.definitions.computed import reads
+from rewriter.names import table_name
+from rewriter.reading.key_lookup import keys_in
+from rewriter.writing.target import default_value, is_default
+
+_SELECT = frozenset({"expressions", "from_", "where"})
+_UPDATE = frozenset({"this", "expressions", "where"})
+_DELETE = frozenset({"this", "where"})
+_INSERT = frozenset({"this", "expression"})
+_TABLE = frozenset({"this", "db", "alias"})
+_NAME = frozenset({"this", "db"})
+
+
+def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChange | None:
+    """The plain form of a statement that can be rewritten, if it has one."""
+    match ast:
+        case exp.Select() if _has_only(ast, _SELECT):
+            return _read(ast, context)
+        case exp.Update() if _has_only(ast, _UPDATE):
+            return _update(ast, context)
+        case exp.Delete() if _has_only(ast, _DELETE):
+            found = _target(ast.this, ast, context)
+            if found is None or _referred(found[0], context):
+                return None
+            return PlainChange(found[0].id, None)
+        case _:
+            return None
+
+
+def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
+    """The plan of an INSERT of one row of constants, which needs no step; None for others."""
+    if not isinstance(ast, exp.Insert) or not _has_only(ast, _INSERT):
+        return None
+    node, named = ast.this, None
+    if isinstance(node, exp.Schema):
+        node, named = node.this, node.expressions
+    rows = ast.expression
+    if not isinstance(rows, exp.Values) or not _has_only(rows, frozenset({"expressions"})):
+        return None
+    if not isinstance(node, exp.Table) or not _has_only(node, _NAME) or len(rows.expressions) != 1:
+        return None
+    table = context.catalog.get(table_name(node, context))
+    if not isinstance(table, Table) or table.uniques or table.checks or table.foreign_keys:
+        return None
+    columns = [table.find(n.name) for n in named] if named else list(table.columns)
+    cells = rows.expressions[0].expressions or [rows.expressions[0]]
+    if len(cells) != len(columns) or len(set(columns)) != len(columns):
+        return None
+    given = {c.physical: v for c, v in zip(columns, cells, strict=True) if c is not None}
+    values = [_begun(table, stored, given.get(stored.physical)) for stored in table.stored]
+    known = [v for v in values if v is not None]
+    if len(given) != len(columns) or len(known) != len(values):
+        return None
+    writes = frozenset({table.name})
+    plain = PlainInsert(table.id, tuple(known))
+    return StatementPlan(Kind.WRITE, (), writes=writes, tag="INSERT", plain=plain)
+
+
+def _begun(table: Table, stored: Column, given: exp.Expr | None) -> exp.Expr | Number | None:
+    """What a new row holds in a column; None where that is more than a constant."""
+    if given is not None and is_default(given):
+        given = None
+    if stored.generated is not None or (given is not None and stored.identity is not None):
+        return None
+    if stored.physical == ROW_ID:
+        return Number(table.id, ROW_ID, ROW_ID, count=1)
+    if stored.identity is not None:
+        made = stored.identity
+        return Number(table.id, stored.physical, "", made.start, made.increment, count=1)
+    value = default_value(stored) if given is None else given
+    return value if _is_value(value) or isinstance(value, exp.Null) else None
+
+
+def _has_only(node: exp.Expr, args: frozenset[str]) -> bool:
+    return all(name in args for name, value in node.args.items() if value)
+
+
+def _target(node: object, ast: exp.Expr, context: RewriteContext) -> tuple[Table, str] | None:
+    """The table whose one row is meant, and its alias."""
+    if not isinstance(node, exp.Table) or not _has_only(node, _TABLE):
+        return None
+    alias = node.args.get("alias")
+    where = ast.args.get("where")
+    if where is None or not isinstance(node.this, exp.Identifier):
+        return None
+    if alias is not None and alias.args.get("columns"):
+        return None
+    table = context.catalog.get(table_name(node, context))
+    if not isinstance(table, Table):
+        return None
+    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+    keys = keys_in(where.this, table, node.alias_or_name, alone=True)
+    if keys is None or len(conditions) != len(keys):
+        return None
+    return (table, node.alias_or_name) if all(map(_is_value, keys.values())) else None
+
+
+def _is_value(node: exp.Expr) -> bool:
+    """True for a parameter, and for literals of text or whole numbers."""
+    if isinstance(node, exp.Literal):
+        return node.is_string or node.name.isdigit()
+    return isinstance(node, exp.Placeholder)
+
+
+def _read(ast: exp.Select, context: RewriteContext) -> PlainRead | None:
+    from_ = ast.args.get("from_")
+    found = None if from_ is None else _target(from_.this, ast, context)
+    if found is None:
+        return None
+    table, alias = found
+    shown: list[tuple[str, int]] = []
+    for node in ast.expressions:
+        if isinstance(node, exp.Star) and _has_only(node, frozenset()):
+            shown += [(c.name, i) for i, c in enumerate(table.columns)]
+            continue
+        given = node.this if isinstance(node, exp.Alias) else node
+        place = _place(table, given, alias)
+        if place is None:
+            return None
+        shown.append((node.alias_or_name, place))
+    return PlainRead(table.id, tuple(shown))
+
+
+def _place(table: Table, node: object, alias: str) -> int | None:
+    """The place of the stored column that a node names, spelled as it is."""
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        return None
+    if node.args.get("db") or node.table not in {"", alias}:
+        return None
+    return next((i for i, c in enumerate(table.columns) if c.name == node.name), None)
+
+
+def _update(ast: exp.Update, context: RewriteContext) -> PlainChange | None:
+    found = _target(ast.this, ast, context)
+    if found is None:
+        return None
+    table, alias = found
+    looked_at = _looked_at(table) | _referred(table, context)
+    values = [_assigned(table, node, alias, looked_at) for node in ast.expressions]
+    return PlainChange(table.id, tuple(v for v in values if v)) if all(values) else None
+
+
+def _looked_at(table: Table) -> set[str]:
+    """The columns that a table's own constraints concern."""
+    found = {*table.key, *(name for u in table.uniques for name in u.columns)}
+    found |= {name for key in table.foreign_keys for name in key.columns}
+    for check in table.checks:
+        found |= {c.name for c in expression(check.expression).find_all(exp.Column)}
+    for made in (c for c in table.columns if c.generated is not None):
+        found |= {made.physical, *reads(made)}
+    return found
+
+
+def _referred(table: Table, context: RewriteContext) -> set[str]:
+    """The columns that foreign keys refer to."""
+    references = context.catalog.references.get(table.id, ())
+    return {c for r in references if r.parent.id == table.id for c in r.key.parent_columns}
+
+
+def _assigned(
+    table: Table, node: exp.Expr, alias: str, looked_at: Collection[str]
+) -> tuple[int, exp.Expr] | None:
+    if not isinstance(node, exp.EQ):
+        return None
+    place, value = _place(table, node.this, alias), node.expression
+    if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
+        return None
+    return None if table.columns[place].physical in looked_at else (place, value)

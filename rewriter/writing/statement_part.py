@@ -1,0 +1,152 @@
+"""One writing part of a statement: its steps and what it gives back.
+
+A statement is one part, or several: data-modifying CTEs before it, or the branches of a
+multi-table insert. Each part has staged relations of its own. Pure values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.model.plan import Append, Count, Fetch, Kind, Query, StatementPlan, Step
+from journal.model.refusal import Refusal
+from journal.model.schema import Table
+from journal.sql.sql import named_table, select
+from rewriter.reading.reads import SETTLED, Reads
+from rewriter.writing.changes import ChangeSet, append_step, fused, per_change
+from rewriter.writing.guards import guard_steps, taken_key, unsettled, violations
+from rewriter.writing.references import are_quick, reference_guards, violated
+from rewriter.writing.returning import Result, returned
+from rewriter.writing.target import physical_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Names of a part's staged relations and numbers, so that parts do not clash."""
+
+    number: int = 0
+
+    def named(self, name: str) -> str:
+        """The name of a relation or parameter of this part."""
+        return f"p_{name}" if self.number == 0 else f"p_{name}_{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Steps of a part, in order: stages and guards, then the append; its result and count.
+
+    ``changes`` are those that it stages, if it does.
+    """
+
+    table: Table
+    tag: str
+    steps: tuple[Step, ...]
+    append: Step
+    result: Query | None = None
+    count: Count | None = None
+    bounded: bool = False
+    refusals: tuple[Refusal, ...] = ()
+    changes: ChangeSet | None = None
+
+
+def settled(node: exp.Expr) -> exp.Expr:
+    """``node`` with all its tables marked as needing no rewrite."""
+    for table in node.find_all(exp.Table):
+        table.meta[SETTLED] = True
+    return node
+
+
+def staged(name: str, alias: str | None = None) -> exp.Expr:
+    """A reference to a staged relation."""
+    found = named_table(name, alias or name)
+    found.meta[SETTLED] = True
+    return found
+
+
+def finish(
+    reads: Reads,
+    changes: ChangeSet,
+    staging: Sequence[Step],
+    tag: str,
+    result: Result,
+    *,
+    bounded: bool = False,
+    checked: frozenset[str] = frozenset(),
+) -> Written:
+    """The part that makes a staged change set durable, once its guards hold.
+
+    ``checked`` names the unique constraints that the staging itself has seen to. ``bounded`` is
+    kept only where every change makes the same rows: inside the commit section nothing else tells
+    how many of each kind were appended.
+    """
+
+    def current() -> exp.Query:
+        return physical_rows(reads, changes.table)
+
+    steps = [*staging, *guard_steps(changes, current, checked)]
+    query = returned(reads, changes, result)
+    count = None
+    if per_change(changes) is None:
+        bounded = False
+        rows = select([exp.Count(this=exp.Star())], named_table(changes.stage))
+        if result.only is not None:
+            rows = rows.where(exp.column(result.only), copy=False)
+        count = Count(Query.of(rows))
+    bounded = bounded and are_quick(reads.context.catalog, changes)
+    append = append_step(changes)
+    return Written(changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes)
+
+
+def fuse(
+    reads: Reads,
+    changes: ChangeSet,
+    stages: Sequence[tuple[str, exp.Query]],
+    tag: str,
+    *,
+    numbers: Sequence[Step] = (),
+    taken: exp.Expr | None = None,
+    checked: frozenset[str] = frozenset(),
+) -> Written | None:
+    """The part as a single query, for few rows; None if that cannot see to its constraints.
+
+    ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
+    constraints that it or the stages see to.
+    """
+    if unsettled(changes, checked):
+        return None
+    refused = violations(changes)
+    if taken is not None:
+        refused.append(taken_key(changes, taken))
+    if changes.table.id in reads.context.catalog.references:
+        # Other parts of the statement look at what is staged here.
+        missing = None if reads.several else violated(reads, changes)
+        if missing is None:
+            return None
+        refused += missing
+    if refused and not reads.context.swift:
+        return None
+    query = fused(changes, stages, refused)
+    each = per_change(changes)
+    append = Append(changes.table.id, query, each, single=each is None)
+    refusals = tuple(rows.refusal for rows in refused)
+    return Written(changes.table, tag, tuple(numbers), append, bounded=True, refusals=refusals)
+
+
+def plan_of(
+    reads: Reads, parts: Sequence[Written], result: Query | None, count: Count | None, tag: str
+) -> StatementPlan:
+    """The plan of a statement's parts: all look first, then all write."""
+    steps: list[Step] = [s for p in parts for s in p.steps]
+    steps += reference_guards(reads, [p.changes for p in parts if p.changes is not None])
+    if result is not None:
+        steps.append(Fetch(result))
+    steps += [p.append for p in parts]
+    if count is not None:
+        steps.append(count)
+    bounded = len(parts) == 1 and parts[0].bounded
+    plan = reads.plan(Kind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
+    refusals = parts[0].refusals if bounded else ()
+    return replace(plan, writes=frozenset(p.table.name for p in parts), refusals=refusals)

@@ -1,0 +1,1 @@
+"""Maintenance programs of each kind of store."""

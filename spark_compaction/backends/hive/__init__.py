@@ -1,0 +1,1 @@
+"""Maintenance of journals behind HiveServer2, whose statements run in Spark."""

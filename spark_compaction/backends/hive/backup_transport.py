@@ -1,0 +1,124 @@
+"""Copies of a Hive store's backups: partitions as files of text, and back.
+
+Every value is written as the text under which rows of the gateway travel to Spark, so all comes
+back as it was. Loaded partitions are named as those of transactions are: VACUUM drops them if this
+process is killed. Lists nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from journal.files.scratch import scratch
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Fields, Segment, SegmentFile
+from journal.model.store_session import ResultColumn
+from journal.records.backups import Backup
+from journal.sql.relations import column
+from journal.stores.hive import layout
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.rows import HeldRelation, held_relation
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import INLINE_ROWS_MAX
+from journal.stores.hive.store import HiveConnection
+from spark_compaction.programs import backup_transport
+
+if TYPE_CHECKING:
+    from journal.files.filters.sidecar import FileFilters
+
+_PART = "carried_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class HiveCarrier:
+    """The side of a Hive store, for one of its tables."""
+
+    journal: HiveJournal
+    table: Table
+    kind: str = "Hive"
+
+    @contextmanager
+    def turn(self, table: Table) -> Iterator[None]:
+        """A lease of its own: writers of the table go on."""
+        with self.journal.leases.trying(f"copies:{table.id}") as is_mine:
+            if not is_mine:
+                raise PalimpsestError(
+                    Code.JOB_BUSY,
+                    f"another job works on copies of {table.name}",
+                    advice="wait until it has ended; SELECT * FROM system.jobs shows it",
+                )
+            yield
+
+    @contextmanager
+    def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
+        """The rows of a partition in a file of text."""
+        with scratch() as folder:
+            path = folder / "rows.parquet"
+            with self.journal.statement(self.journal.begin(read_only=True)) as statement:
+                found = self._write(statement.session, segment.fields, file, path)
+            yield path, found
+
+    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
+        """There are none."""
+        return {}
+
+    def _write(
+        self, session: HiveSession, fields: Fields, file: SegmentFile, path: Path
+    ) -> SegmentFile:
+        columns = layout.journal_fields(self.table, fields)
+        query = layout.rows_of(self.journal.names, [file.path])
+        query.set("expressions", [column(name) for name, _ in columns])
+        schema = pa.schema([pa.field(name, pa.string()) for name, _ in columns])
+
+        def batches() -> Iterator[pa.Table]:
+            for rows in session.batches_from_spark(query, columns, backup_transport.BATCH_ROWS):
+                local = session.local
+                local.show_arrow(_PART, session.typed(rows, columns))
+                held = held_relation(local, _PART, session.connection.engine).rows
+                local.hide(_PART)
+                texts = list(zip(*held, strict=True))
+                yield pa.table([pa.array(t, pa.string()) for t in texts], schema=schema)
+
+        return backup_transport.write(path, schema, batches(), file)
+
+    @contextmanager
+    def load(self, table: Table, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
+        """The backup with a partition for each of its files."""
+        made: list[str] = []
+        try:
+            with self.journal.store.connection() as connection:
+                here = self._loaded(connection, backup, paths, made)
+            yield here
+        finally:
+            self.journal.drop_segments(made)
+            self.journal.staged.difference_update(made)
+
+    def _loaded(
+        self, connection: HiveConnection, backup: Backup, paths: Mapping[str, Path], made: list[str]
+    ) -> Backup:
+        def load(segment: Segment, file: SegmentFile) -> str:
+            path = self.journal.new_segment(self.table, connection, segment.fields)
+            made.append(path)
+            columns = layout.journal_fields(self.table, segment.fields)
+            for batch in backup_transport.read(paths[file.path]):
+                self._append(connection, columns, batch, path)
+            return path
+
+        return backup_transport.loaded(backup, load)
+
+    def _append(
+        self, connection: HiveConnection, columns: Fields, batch: pa.Table, path: str
+    ) -> None:
+        rows = list(zip(*(c.to_pylist() for c in batch.columns), strict=True))
+        shown = tuple(ResultColumn(n, k) for n, k in columns)
+        held = HeldRelation(shown, rows, connection.engine)
+        for start in range(0, len(rows), INLINE_ROWS_MAX):
+            part = held.slice(start, INLINE_ROWS_MAX).query()
+            connection.execute(layout.insert_rows(self.journal.names, path, part))

@@ -1,0 +1,139 @@
+"""Removes from Hive what nobody reads: retired segments, and what ended gateways left behind.
+
+A partition that no manifest lists and that is not retired was written by a transaction that did not
+commit; it goes once it is older than any transaction may be. What is listed is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from journal.model.errors import PalimpsestError
+from journal.records import backups
+from journal.stores.hive import layout
+from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.catalog_db.retired import Retired
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.object_names import made_us
+from journal.stores.hive.store import HiveConnection
+
+REAPING = "reaping"
+"""The lease of whoever drops retired segments, or has one kept that might go."""
+FORSAKEN_US = 24 * 3600 * 1_000_000
+"""How old rows must be that no transaction can be about to commit."""
+
+
+Chosen = Callable[[list[Retired]], list[Retired]]
+"""Which retired segments of a table go, of all that are not kept by a backup."""
+
+
+def droppable(
+    journal: HiveJournal,
+    table_id: int | None = None,
+    chosen: Chosen | None = None,
+    ignored: frozenset[str] = frozenset(),
+) -> list[Retired]:
+    """The retired segments that may go: those whose grace is over, or those ``chosen``.
+
+    What a backup keeps is not among them, unless its name is ``ignored``.
+    """
+    with journal.catalog.reading() as reading:
+        found = sql_retired.load_retired(reading, table_id)
+    # A backup lists what is live when it is made, so none that is made now lists one of these.
+    with journal.reading_session() as session:
+        pinned = backups.pinned_paths(session, ignored)
+    # What hides rows goes after them.
+    found = sorted(found, key=lambda r: r.path.startswith(journal.names.masks))
+    found = [r for r in found if r.path not in pinned]
+    if chosen is not None:
+        return chosen(found)
+    return [r for r in found if r.until_us <= journal.now()]
+
+
+def reap(
+    journal: HiveJournal,
+    connection: HiveConnection,
+    table_id: int | None = None,
+    chosen: Chosen | None = None,
+) -> list[str]:
+    """Drop retired segments that may go, see ``droppable``; their paths."""
+    done: list[Retired] = []
+    with journal.leases.holding([REAPING]):
+        found = droppable(journal, table_id, chosen)
+        if found:
+            # Whoever reads them at a manifest of before learns it from the catalog.
+            with journal.catalog.writing(sql_retired.RETIRED) as writing:
+                sql_retired.end_grace_of(writing, [r.path for r in found], journal.now())
+        for retired in found:
+            try:
+                if layout.is_adopted(journal.names, retired.path):
+                    hive_plain.remove(connection, journal.names, retired.path)
+                else:
+                    journal.drop_segment(connection, retired.path)
+            except PalimpsestError:
+                # It stays retired, and is dropped the next time.
+                continue
+            done.append(retired)
+        if done:
+            with journal.catalog.writing(sql_retired.RETIRED, rows_of.RECORDS) as writing:
+                sql_retired.forget_retired(writing, [r.path for r in done])
+                with journal.recording(writing) as session:
+                    for retired in done:
+                        backups.forget_without(session, retired.table_id, retired.path)
+                    session.commit()
+    return [r.path for r in done]
+
+
+def remove_forsaken(
+    journal: HiveJournal, connection: HiveConnection, older_us: int = FORSAKEN_US
+) -> list[str]:
+    """Drop partitions and tables of transactions that ended without a word; what they were."""
+    gone: list[str] = []
+    for name in forsaken(journal, connection, journal.now() - older_us):
+        if name in journal.staged:
+            continue
+        if "/" in name:
+            journal.drop_segment(connection, name)
+        else:
+            drop = exp.Drop(tables=[journal.names.table(name)], kind="TABLE", exists=True)
+            connection.execute(drop)
+        gone.append(name)
+    return gone
+
+
+def forsaken(
+    journal: HiveJournal, connection: HiveConnection, before_us: int, table_id: int | None = None
+) -> list[str]:
+    """Partitions that nothing lists, and tables of staged rows, made before a moment.
+
+    Of one table's journals, or of all; whose the staged rows are does not show.
+    """
+    _, state = journal.look()
+    with journal.catalog.reading() as reading:
+        known = {r.path for r in sql_retired.load_retired(reading)}
+    for state_of in state.tables.values():
+        known |= {s.files[0].path for s in state_of.manifest.segments}
+        known |= set(state_of.manifest.key_lists)
+    own = journal.names.own
+    found = [
+        name
+        for name in connection.tables_of(own, f"{journal.names.staging}*")
+        if _is_older(name.removeprefix(journal.names.staging), before_us)
+    ]
+    of = "" if table_id is None else f"t{table_id}_"
+    names = connection.tables_of(own, f"{journal.names.journals}{of}*")
+    for name in (*names, *connection.tables_of(own, f"{journal.names.masks}{of}*")):
+        for segment in connection.partitions_of(own, name):
+            path = f"{name}/{segment}"
+            if path not in known and _is_older(segment, before_us):
+                found.append(path)
+    return found
+
+
+def _is_older(name: str, before_us: int) -> bool:
+    made = made_us(name)
+    return made is not None and made < before_us

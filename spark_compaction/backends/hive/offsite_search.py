@@ -1,0 +1,121 @@
+"""People in copies of a Hive store's backups that lie elsewhere: found there, and purged from them.
+
+A copy is loaded into partitions that nothing lists, so that rows are matched as in live ones. For a
+purge they are written anew without the rows of some keys; what is left goes into the places of the
+files that held one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from journal.erasure.erasure_spec import Aim, Wanted
+from journal.model.schema import Table
+from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile
+from journal.records.backups import Backup
+from journal.stores.hive import backup_segments, layout
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.session import HiveSession
+from journal.transactions.state import TableState
+from spark_compaction.backends.hive import erased_rows, rewriting
+from spark_compaction.backends.hive.backup_transport import HiveCarrier
+from spark_compaction.backends.hive.rewriting import Kept, Rows
+from spark_compaction.contract import silent
+from spark_compaction.erasure.offsite_search import (
+    NOT_LOOKED_AT,
+    Away,
+    Copied,
+    Look,
+    keys_in_copies,
+    keys_in_copy,
+    looking,
+    purge_each,
+)
+from spark_compaction.programs import backup_transport, copies
+
+
+def search(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+    """The keys of whoever is meant in copies of a table's backups."""
+    carrier = HiveCarrier(journal, aim.table)
+    found = keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
+    if wanted.rows and aim.table.id not in wanted.among and found.files:
+        found.warns = NOT_LOOKED_AT
+    return found
+
+
+def search_one(journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+    """The same in one copy; raises what keeps it from being searched."""
+    carrier = HiveCarrier(journal, aim.table)
+    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+
+
+def _look(journal: HiveJournal, aim: Aim, wanted: Wanted) -> Look:
+    def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
+        with journal.statement(journal.begin(read_only=True)) as statement:
+            return erased_rows.keys_among(statement, aim, wanted.subjects, segments)
+
+    return looking(aim, wanted, backup_segments.segments_of, match)
+
+
+def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> Away:
+    """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
+    carrier = HiveCarrier(journal, table)
+    return purge_each(carrier, table, masks, partial(_purge_one, carrier))
+
+
+def _purge_one(
+    carrier: HiveCarrier, backup: Backup, masks: list[str]
+) -> tuple[int, dict[str, int]]:
+    """Write the files of one copy anew that hold a key: how many, and the rows that went."""
+    with backup_transport.brought(carrier, backup, carrier.table, silent) as here:
+        return _purge_here(carrier, backup, here, masks)
+
+
+def _purge_here(
+    carrier: HiveCarrier, backup: Backup, here: Backup, masks: list[str]
+) -> tuple[int, dict[str, int]]:
+    assert backup.place is not None
+    journal, table = carrier.journal, carrier.table
+    listed, definition = copies.read(backup.place)
+    segments = {s.files[0].path: s for s in backup_segments.segments_of(here)}
+    there = [file.path for segment in listed.segments for file in segment.files]
+    away = dict(zip(segments, there, strict=True))
+    bare = TableState(Manifest(0, ()), 0, RowCounts(), (table,))
+    apart = Kept(tuple(segments.values()), MappingProxyType({p: frozenset({p}) for p in segments}))
+
+    def rows(kind: str) -> Rows:
+        return lambda piece: erased_rows.rows_with(journal, table, piece, kind)
+
+    with (
+        rewriting.staging(journal) as made,
+        journal.statement(journal.begin(read_only=True)) as statement,
+    ):
+        session = statement.session
+        session.put_remote(erased_rows.ERASED, layout.masked_keys(journal.names, table, masks))
+        staged = rewriting.rewrite(
+            *(journal, session, table, bare, (rows("SEMI"), rows("ANTI")), made, apart)
+        )
+        moved: dict[str, tuple[Segment, SegmentFile] | None] = {}
+        for path, file in staged.moved.items():
+            moved[away[path]] = None if file is None else (_of(segments[path], file), file)
+        versions = dict.fromkeys(masks, staged.removed)
+        if len(masks) > 1:
+            versions = {m: _count(carrier, session, list(segments.values()), m) for m in masks}
+        if moved:
+            copies.rewritten(carrier, listed, definition, moved)
+        journal.drop_segments(made)
+    return len(moved), versions
+
+
+def _of(segment: Segment, file: SegmentFile) -> Segment:
+    return replace(segment, files=(file,))
+
+
+def _count(carrier: HiveCarrier, session: HiveSession, segments: list[Segment], mask: str) -> int:
+    manifest = Manifest(0, (), tuple(segments))
+    return erased_rows.count(carrier.journal, session, carrier.table, manifest, mask)

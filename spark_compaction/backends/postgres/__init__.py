@@ -1,0 +1,1 @@
+"""Maintenance of journals in PostgreSQL, by set-based SQL inside the server."""

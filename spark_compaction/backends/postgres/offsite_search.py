@@ -1,0 +1,123 @@
+"""People in copies of a database's backups that lie elsewhere: found there, and purged from them.
+
+A copy is loaded into tables that nothing lists, so that rows are matched and rewritten by the same
+SQL as live ones. A purge does all of it in one transaction, which is rolled back: what is left are
+the files it has put in the places of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure.erasure_spec import Aim, Wanted
+from journal.erasure.matching import Matcher
+from journal.files.scratch import scratch
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.segment import Segment, SegmentFile
+from journal.records.backups import Backup
+from journal.stores.postgres import backup_segments, layout, pieces
+from journal.stores.postgres.journal import DatabaseJournal
+from journal.stores.postgres.store import PostgresSession
+from spark_compaction.backends.postgres import rewriting, table_backups
+from spark_compaction.backends.postgres.backup_transport import DatabaseCarrier
+from spark_compaction.contract import silent
+from spark_compaction.erasure.offsite_search import (
+    Away,
+    Copied,
+    Look,
+    keys_in_copies,
+    keys_in_copy,
+    looking,
+    purge_each,
+)
+from spark_compaction.programs import copies
+
+
+def search(journal: DatabaseJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+    """The keys of whoever is meant in copies of a table's backups."""
+    carrier = DatabaseCarrier(journal, aim.table)
+    return keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
+
+
+def search_one(journal: DatabaseJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+    """The same in one copy; raises what keeps it from being searched."""
+    carrier = DatabaseCarrier(journal, aim.table)
+    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+
+
+def _look(journal: DatabaseJournal, aim: Aim, wanted: Wanted) -> Look:
+    def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
+        # In a transaction of its own: an earlier snapshot would not show what was loaded.
+        with journal.reading_session() as session:
+            session.begin()
+            matcher = Matcher(session, aim.table, aim.identities, wanted.subjects)
+            for segment in segments:
+                matcher.rows(layout.segment_table(segment), segment.fields)
+            return matcher.keys
+
+    return looking(aim, wanted, backup_segments.tables_of, match)
+
+
+def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> Away:
+    """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
+    carrier = DatabaseCarrier(journal, table)
+    return purge_each(carrier, table, masks, partial(_purge_one, journal, table))
+
+
+def _purge_one(
+    journal: DatabaseJournal, table: Table, backup: Backup, masks: list[str]
+) -> tuple[int, dict[str, int]]:
+    """Write the files of one copy anew that hold a key: how many, and the rows that went."""
+    assert backup.place is not None
+    listed, definition = copies.read(backup.place)
+    made: list[SegmentFile] = []
+    with scratch() as folder, journal.reading_session() as session:
+        try:
+            names = copies.fetch(listed, listed.paths, folder, silent)
+            session.begin()
+            carrier = DatabaseCarrier(journal, table, session)
+            paths = {path: folder / name for path, name in names.items()}
+            here = backup_segments.tables_of(carrier.loaded(session, listed, paths, made))
+            away = [file.path for segment in listed.segments for file in segment.files]
+            versions = {mask: _count(session, table, here, mask) for mask in masks}
+            moved = _rewritten(session, table, dict(zip(away, here, strict=True)), masks)
+            if moved:
+                copies.rewritten(carrier, listed, definition, moved)
+        finally:
+            session.rollback()
+            journal.staged.difference_update(file.path for file in made)
+    return len(moved), versions
+
+
+def _count(session: PostgresSession, table: Table, here: Iterable[Segment], mask: str) -> int:
+    """How many rows of a mask's keys there are."""
+    count = 0
+    for segment in here:
+        source = layout.segment_table(segment)
+        rows = pieces.erased_rows(table, source, segment.fields, layout.mask_table(mask))
+        counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
+        count += int(session.row(Query(counted, ()), {})[0])
+    return count
+
+
+def _rewritten(
+    session: PostgresSession, table: Table, here: dict[str, Segment], masks: list[str]
+) -> dict[str, tuple[Segment, SegmentFile] | None]:
+    """What is left of the files that hold a key, by their paths in the copy."""
+    erased = pieces.show_keys(session, table, masks)
+    kinds: list[Callable[..., exp.Select]] = [pieces.erased_rows, pieces.kept_rows]
+    goes, stays = (lambda s, f, rows=rows: rows(table, s, f, erased) for rows in kinds)
+    found: dict[str, tuple[Segment, SegmentFile] | None] = {}
+    for number, (path, segment) in enumerate(here.items(), table_backups.FIRST_NUMBER):
+        version = segment.max_version
+        done = rewriting.rewrite_piece(session, table, segment, number, goes, stays, version)
+        if done is not None:
+            made = done.made
+            file = None if made is None else SegmentFile(made.id, 0, made.counts.total, 0)
+            found[path] = None if made is None or file is None else (made, file)
+    return found

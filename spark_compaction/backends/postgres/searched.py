@@ -1,0 +1,92 @@
+"""Where rows of a journal lie in a database: what is searched for people, counted, followed.
+
+Heads, segments, tables that only backups list, and an adopted journal in every set of columns it
+had. Reads only.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure.erasure_spec import Aim, Subjects
+from journal.erasure.matching import Matcher
+from journal.model.plan import Query
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.model.version import Version
+from journal.sql.relations import column, union_all, version_value
+from journal.sql.relations_flat import is_flat
+from journal.sql.row_layout import fields_of
+from journal.stores.postgres import flat, layout, pieces
+from journal.stores.postgres.store import PostgresSession
+from journal.transactions.state import TableState
+
+
+def rows_written(table: Table, state: TableState) -> list[tuple[exp.Expr, Fields]]:
+    """All relations of a journal's rows, and the columns they were written in.
+
+    An adopted journal is looked at in every set of columns it had.
+    """
+    shapes = state.layouts if is_flat(table) else ()
+    found: list[tuple[exp.Expr, Fields]] = [
+        (rows.subquery(copy=False), fields_of(shape))
+        for shape in shapes
+        for rows in flat.rows_of_tiers(shape).values()
+    ]
+    return [*found, *tables_of(table, state)]
+
+
+def tables_of(table: Table, state: TableState) -> list[tuple[exp.Table, Fields]]:
+    """The tables of our own that hold rows of a journal."""
+    manifest = state.manifest
+    heads = [(layout.head_table(table.id, h), h.fields) for h in manifest.heads]
+    segments = flat.moved(manifest)
+    return [*heads, *((layout.segment_table(s), s.fields) for s in segments)]
+
+
+def volume(session: PostgresSession, table: Table, state: TableState) -> tuple[int, int]:
+    """How many tables hold rows of a journal, and their bytes."""
+    tables = [found for found, _ in tables_of(table, state)]
+    if is_flat(table):
+        tables.append(flat.journal_table(table))
+    return len(tables), sum(pieces.size(session, one) for one in tables)
+
+
+def keys_among(
+    session: PostgresSession, aim: Aim, state: TableState, subjects: Subjects
+) -> list[pa.Table]:
+    """The keys of a table's rows in which somebody is named."""
+    matcher = Matcher(session, aim.table, aim.identities, subjects)
+    for source, fields in rows_written(aim.table, state):
+        matcher.rows(source, fields)
+    return matcher.keys
+
+
+def written_after(table: Table, source: exp.Expr, last: Version) -> exp.Subquery:
+    """Those rows of a relation that were written, or ended, after a version."""
+    start, end = table.format.version_column, table.format.subsequent_column
+    written = exp.Coalesce(this=column(end), expressions=[column(start)])
+    limit = version_value(table, exp.Literal.number(last))
+    later = exp.GT(this=written, expression=limit)
+    return exp.select("*").from_(source).where(later).subquery(copy=False)
+
+
+def holding(
+    session: PostgresSession, table: Table, state: TableState, keys: exp.Expr
+) -> list[tuple[exp.Table, int]]:
+    """The tables that hold versions of some keys, and how many."""
+    parts: list[tuple[exp.Table, exp.Expr, Fields]] = [
+        (one, one, fields) for one, fields in tables_of(table, state)
+    ]
+    if is_flat(table):
+        versions = union_all(flat.rows_of_tiers(table).values()).subquery(copy=False)
+        parts.append((flat.journal_table(table), versions, fields_of(table)))
+    found = []
+    for source, relation, fields in parts:
+        rows = pieces.erased_rows(table, relation, fields, keys)
+        counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
+        (count,) = session.row(Query(counted, ()), {})
+        if count:
+            found.append((source, int(count)))
+    return found

@@ -1,0 +1,134 @@
+"""Filling staged tables by Spark instead of by the server: what is read, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, fold
+from journal.model.segment import Fields, Tier
+from journal.sql.relations import column, ident
+from journal.stores.postgres import layout, pieces
+from journal.stores.postgres.layout import insert_fields
+from journal.stores.postgres.pieces import Inputs
+from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.text import shortened
+from spark_compaction.backends.postgres.rewriting import Copy, Copying
+from spark_compaction.contract import Engine, Json, Progress
+
+FUNCTION = "spark_compaction.engines.jdbc:fill"
+WITHOUT = "spark_compaction.engines.jdbc:without"
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A target, and which rows of a compaction's inputs it shall hold."""
+
+    table: Table
+    target: exp.Table
+    inputs: Inputs
+    fields: Fields
+    tier: Tier
+
+
+Fill = Callable[[PostgresSession, Filling], None]
+"""Fills a target that the session's transaction has made."""
+
+
+def by_server(session: PostgresSession, filling: Filling) -> None:
+    """Let the server do it, in the same transaction."""
+    table, fields = filling.table, filling.fields
+    body = pieces.rows_for(table, filling.inputs, fields, filling.tier)
+    session.run(insert_fields(table, filling.target, fields, body))
+
+
+def by_spark(engine: Engine, progress: Progress) -> Fill:
+    """Let Spark do it through JDBC; the target is committed first, so that Spark sees it."""
+
+    def fill(session: PostgresSession, filling: Filling) -> None:
+        task = {**_task(session, filling), **_jdbc(session)}
+        session.commit()
+        engine.run(FUNCTION, task, progress)
+        session.begin()
+
+    return fill
+
+
+def keeping_by_spark(
+    engine: Engine, progress: Progress, masks: Sequence[str], again: Callable[[], object]
+) -> Copy:
+    """Let Spark write the rows whose keys stand in no mask.
+
+    The target is committed first, and ``again`` called for what only the transaction knew.
+    """
+
+    def copy(session: PostgresSession, copying: Copying) -> None:
+        table, fields = copying.table, copying.fields
+        names = [*(n for n, _ in fields), *pieces.ends(table)]
+        keys = layout.masked_keys(table, masks)
+        erased = exp.select(
+            *[exp.alias_(column(k, "m"), n) for k, n in zip(table.key, _keys(table), strict=True)]
+        ).from_(keys.subquery("m"))
+        rows = pieces.keyed_rows(table, copying.source, fields)
+        task: dict[str, Json] = {
+            "target": session.rendered(copying.target).sql,
+            "columns": [shortened(fold(n)) for n in names],
+            "keys": _keys(table),
+            "rows": session.rendered(_as_text(rows)).sql,
+            "erased": session.rendered(_as_text(erased)).sql,
+            **_jdbc(session),
+        }
+        session.commit()
+        engine.run(WITHOUT, task, progress)
+        session.begin()
+        again()
+
+    return copy
+
+
+def _keys(table: Table) -> list[str]:
+    return pieces.key_names(table)
+
+
+def _task(session: PostgresSession, filling: Filling) -> dict[str, Json]:
+    table = filling.table
+    names = [*(n for n, _ in filling.fields), *pieces.ends(table)]
+    opens, closings, archived = pieces.parts_of(table, filling.inputs, filling.fields, filling.tier)
+
+    def texts(queries: list[exp.Select]) -> list[str]:
+        return [session.rendered(_as_text(query)).sql for query in queries]
+
+    return {
+        "target": session.rendered(filling.target).sql,
+        "columns": [shortened(fold(n)) for n in names],
+        "keys": pieces.key_names(table),
+        "start": shortened(fold(pieces.ends(table)[0])),
+        "end": shortened(fold(pieces.ends(table)[1])),
+        "is_base": filling.tier is Tier.BASE,
+        "opens": texts(opens),
+        "closings": texts(closings),
+        "archived": texts(archived),
+    }
+
+
+def _as_text(query: exp.Select) -> exp.Select:
+    """The same rows, every value as text."""
+    names = [e.alias_or_name for e in query.selects]
+    texts = [exp.alias_(exp.cast(column(n, "r"), "TEXT"), ident(n)) for n in names]
+    return exp.select(*texts).from_(query.subquery("r"))
+
+
+def _jdbc(session: PostgresSession) -> dict[str, str]:
+    """Where a JDBC driver finds the database, and as whom; refused for a local socket."""
+    info = session.place
+    if info.host.startswith("/"):
+        raise PalimpsestError(
+            Code.JOB_ENGINE,
+            "JDBC reaches a server by TCP, and this connection goes through a local socket",
+            advice="name a host in the URL, or SET job_engine = 'auto'",
+        )
+    url = f"jdbc:postgresql://{info.host}:{info.port}/{info.dbname}"
+    return {"url": url, "user": info.user, "password": info.password}

@@ -1,0 +1,1 @@
+"""Ways of running a job's units: in this process, in Spark tasks, through JDBC."""

@@ -1,0 +1,1 @@
+"""Erasures as programs: accept, search, follow references, purge, complete."""

@@ -1,0 +1,312 @@
+"""Which keys of a request a legal hold spares: the one place that decides it, for every store.
+
+    keys of a request in a table --split--> hidden    a mask: nobody sees or writes them
+                                      `---> spared    under a hold: seen and written as before
+
+The split is made when a request is accepted, and made anew, in one commit each, whenever a hold is
+placed or released and before a purge. A request that has spared keys is ON_HOLD as a whole: what is
+hidden of it is purged with the rest, once nothing holds it any more. How lists of keys are read and
+written, and whether rows of a key are covered, is the store's: ``KeyLists``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from journal.erasure import audit, holds
+from journal.erasure.holds import Hold
+from journal.erasure.matching import shown_as
+from journal.erasure.requests import OPEN, Request, State, Target
+from journal.erasure.seam import ErasureJournal
+from journal.erasure.secret import lasting_secret
+from journal.erasure.suppressing import Suppressor
+from journal.identity.suppression_list import KEY_KIND, P_SECRET, SPARED_KIND, digest, key_text
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA, Query
+from journal.model.schema import Table
+from journal.model.segment import Manifest
+from journal.model.store_session import StoreSession
+from journal.records import erasure_rows as rows_of
+from journal.sql.relations import column
+
+PLACE = "_place"
+"""The column that tells a key's place among those that are asked about."""
+HoldChange = Callable[[StoreSession], None]
+"""Places or releases a hold, in the transaction that splits keys anew."""
+
+
+def unchanged(_session: StoreSession) -> None:
+    """No hold is placed or released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Keys of a request in one table, and who holds those that are spared, in words."""
+
+    hidden: pa.Table | None
+    spared: pa.Table | None
+    holder: str | None = None
+
+
+def _rows(keys: pa.Table | None) -> int:
+    return 0 if keys is None else keys.num_rows
+
+
+Covered = Callable[[pa.Table, exp.Expr], Collection[int]]
+"""The places of those keys of which any version of a row meets a condition."""
+
+
+def split_keys(
+    journal: ErasureJournal,
+    table: Table,
+    keys: pa.Table,
+    active: Iterable[Hold],
+    covered: Covered,
+) -> Split:
+    """Tell the keys that a hold spares now from those that are to be hidden."""
+    concerned = [h for h in active if h.concerns(table)]
+    whole = holds.whole_table(concerned)
+    if whole is not None:
+        return Split(None, keys, whole.told())
+    places: set[int] = set()
+    holders: list[str] = []
+    for holding in holds.conditions(journal, table, concerned):
+        found = set(covered(keys, holding.condition))
+        if found:
+            holders.append(holding.told)
+        places |= found
+    if not places:
+        return Split(keys, None)
+    spared = pa.array([place in places for place in range(keys.num_rows)], pa.bool_())
+    hidden = keys.filter(pc.invert(spared))
+    return Split(hidden if hidden.num_rows else None, keys.filter(spared), " and ".join(holders))
+
+
+def with_places(keys: pa.Table) -> pa.Table:
+    """Keys and, in one more column, their places."""
+    return keys.append_column(PLACE, pa.array(range(keys.num_rows), pa.int64()))
+
+
+def covered_query(table: Table, rows: exp.Query, shown: str, condition: exp.Expr) -> exp.Select:
+    """The places of the keys in relation ``shown`` of which any of some rows meets a condition.
+
+    The rows are in the present columns of the table.
+    """
+    kinds = {k: table.by_physical(k).type for k in table.key}
+    keys = shown_as({**kinds, PLACE: "BIGINT"}, shown)
+    met = exp.select("*").from_(rows.subquery("j")).where(condition.copy())
+    same = [exp.EQ(this=column(k, "r"), expression=column(k, "e")) for k in table.key]
+    found = exp.select(column(PLACE, "e")).distinct().from_(keys.subquery("e"))
+    return found.join(met.subquery("r"), on=exp.and_(*same))
+
+
+class KeyLists(Protocol):
+    """Lists of keys in a store, while nobody else commits to the tables they are about."""
+
+    def definition(self, table_id: int) -> Table:
+        """A table as it is defined now, or was before it was dropped."""
+
+    def read(self, table: Table, name: str) -> pa.Table:
+        """The keys of a list, in the types of the table."""
+
+    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
+        """The places of those keys of which any version, kept ones too, meets a condition."""
+
+    def write(self, table: Table, request: str, keys: pa.Table) -> str:
+        """Write a new list of keys, which nothing names yet; its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relisted:
+    """The keys of one receipt as they were split anew; ``after`` names the new lists."""
+
+    table: Table
+    before: Target
+    after: Target
+    split: Split
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What holds make of an open request now: its lists of keys, if they change, and its state."""
+
+    request: Request
+    relisted: tuple[Relisted, ...]
+    holder: str | None
+
+    @property
+    def state(self) -> State:
+        """The state that the request is in then."""
+        return State.ACCEPTED if self.holder is None else State.ON_HOLD
+
+    @property
+    def is_due(self) -> bool:
+        """True if anything changes."""
+        moves = self.state is not self.request.state or self.holder != self.request.holder
+        return moves or any(r.before != r.after for r in self.relisted)
+
+
+def written(lists: KeyLists, table: Table, request: str, target: Target, split: Split) -> Target:
+    """Write the lists of a split; the receipt that names them."""
+    names = [
+        None if keys is None else lists.write(table, request, keys)
+        for keys in (split.hidden, split.spared)
+    ]
+    return replace(target, mask=names[0], spared=names[1])
+
+
+def settlings(
+    journal: ErasureJournal, lists: KeyLists, found: Iterable[Request], active: Sequence[Hold]
+) -> list[Settling]:
+    """What holds make of open requests now, where that is something else; new lists are written."""
+    settled = (_settling(journal, lists, r, active) for r in found if r.state in OPEN)
+    return [s for s in settled if s.is_due]
+
+
+def _settling(
+    journal: ErasureJournal, lists: KeyLists, request: Request, active: Sequence[Hold]
+) -> Settling:
+    relisted: list[Relisted] = []
+    listed = [(t, lists.definition(t.table_id)) for t in request.targets if t.lists]
+    if not any(t.spared or any(h.concerns(table) for h in active) for t, table in listed):
+        return Settling(request, (), None)
+    for target, table in listed:
+
+        def covered(keys: pa.Table, condition: exp.Expr, table: Table = table) -> Collection[int]:
+            return lists.covered(table, keys, condition)
+
+        before = [
+            None if name is None else lists.read(table, name)
+            for name in (target.mask, target.spared)
+        ]
+        keys = pa.concat_tables([k for k in before if k is not None])
+        split = split_keys(journal, table, keys, active, covered)
+        after = target
+        if not _is_same(split, before):
+            after = written(lists, table, request.id, target, split)
+        relisted.append(Relisted(table, target, after, split))
+    holders = dict.fromkeys(r.split.holder for r in relisted if r.split.holder is not None)
+    return Settling(request, tuple(relisted), " and ".join(holders) or None)
+
+
+def _is_same(split: Split, before: Sequence[pa.Table | None]) -> bool:
+    """True if a split leaves every key in the list that it is in."""
+    now = (split.hidden, split.spared)
+    if [_rows(k) for k in now] != [_rows(k) for k in before]:
+        return False
+    return all(k is None or k.equals(b) for k, b in zip(now, before, strict=True))
+
+
+def record(journal: ErasureJournal, session: StoreSession, settling: Settling, by: str) -> Request:
+    """Write down what holds make of a request: its state, and what of it may not be written.
+
+    The caller lists the new lists in the same transaction. Commits nothing.
+    """
+    request, now = settling.request, journal.clock.next()
+    after = {id(r.before): r.after for r in settling.relisted}
+    targets = tuple(after.get(id(t), t) for t in request.targets)
+    if targets != request.targets:
+        rows_of.drop_keys(session, request.id)
+        secret = lasting_secret(journal, session)
+        entries = Suppressor(session, request.id, now, request.expires, secret)
+        for relisted in settling.relisted:
+            suppress(entries, relisted.table, relisted.split)
+    waits = "" if settling.holder is None else f"legal {settling.holder}"
+    moved = replace(request, updated=now)
+    if settling.state is not request.state:
+        moved = request.moved(settling.state, now)
+    moved = replace(moved, holder=settling.holder, waits_for=waits, targets=targets)
+    rows_of.put_erasure(session, moved.to_row())
+    record_held(journal, session, moved, by)
+    return moved
+
+
+def accepted(
+    journal: ErasureJournal,
+    session: StoreSession,
+    request: Request,
+    holders: Iterable[str],
+    by: str,
+) -> Request:
+    """Write down a request that was just accepted; ON_HOLD if somebody holds keys of it."""
+    holder = " and ".join(dict.fromkeys(holders)) or None
+    if holder is None:
+        rows_of.put_erasure(session, request.to_row())
+        return request
+    return record(journal, session, Settling(request, (), holder), by)
+
+
+def record_held(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+    """Record in the audit log that a request is on hold now, or that it is not any more."""
+    action = "erase.release" if request.holder is None else "erase.hold"
+    audit.record(journal, session, by, action, request.id, {})
+
+
+def suppress(entries: Suppressor, table: Table, split: Split) -> None:
+    """Let hidden keys not be written again, and spared ones be written as before."""
+    kinds = {k: table.by_physical(k).type for k in table.key}
+    for keys, add in ((split.hidden, entries.keys), (split.spared, entries.spared)):
+        if keys is not None:
+            shown = entries.new_name()
+            entries.session.show_arrow(shown, keys)
+            add(table, shown_as(kinds, shown))
+
+
+def suppressed(
+    journal: ErasureJournal, session: StoreSession, table: Table, keys: pa.Table, shown: str
+) -> dict[str, set[tuple[str, str]]]:
+    """Which of some keys are suppressed and which are spared: by kind their hashes, and by whom."""
+    session.show_arrow(shown, keys)
+    kinds = {k: table.by_physical(k).type for k in table.key}
+    found: dict[str, set[tuple[str, str]]] = {}
+    for kind in (KEY_KIND, SPARED_KIND):
+        text = key_text(table, "k")
+        hashes = exp.select(exp.alias_(digest(kind, text), "hash"))
+        hashes = hashes.from_(shown_as(kinds, shown).subquery("k"))
+        listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
+        query = exp.select(column("hash", "s"), column("request", "s")).from_(listed)
+        same = exp.EQ(this=column("hash", "s"), expression=column("hash", "h"))
+        query = query.join(hashes.subquery("h"), on=same).where(
+            exp.EQ(this=column("kind", "s"), expression=exp.Literal.string(kind)),
+            exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table.id)),
+        )
+        rows = session.arrow(Query.of(query), {P_SECRET: journal.read_secret()})
+        found[kind] = {(str(h), str(r)) for h, r in session.arrow_rows(rows)}
+    return found
+
+
+def check_hidden(manifest: Manifest, masks: Iterable[str], table: Table) -> None:
+    """Raise JOB_BUSY unless the keys that a purge removes are still those that are hidden.
+
+    Whoever places a hold gives them another list in the same commit.
+    """
+    if not set(masks) <= set(manifest.masks):
+        raise kept_back(table)
+
+
+def kept_back(table: Table) -> PalimpsestError:
+    """The error of a purge whose keys are hidden no more."""
+    return PalimpsestError(
+        Code.JOB_BUSY,
+        f"a legal hold was placed on rows of {table.name} while they were erased, or a request was"
+        " cancelled",
+        advice="run it again: what a hold covers stays, and the rest goes",
+    )
+
+
+def free_masks(found: Iterable[Request], table_id: int) -> list[str]:
+    """The masks of a table that requests have which no hold keeps back."""
+    free = [r for r in found if r.state is State.ACCEPTED]
+    return [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
+
+
+def open_requests(session: StoreSession, only: Collection[str] | None) -> list[Request]:
+    """The requests whose keys holds may spare; of all, or ``only`` some."""
+    found = map(Request.of_row, rows_of.load_erasures(session))
+    return [r for r in found if r.state in OPEN and (only is None or r.id in only)]

@@ -1,0 +1,1 @@
+"""Maintenance programs over segments: compaction, retention, restores, copies, swaps."""

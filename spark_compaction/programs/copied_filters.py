@@ -1,0 +1,48 @@
+"""The Bloom filters of a copy that lies elsewhere: all of its files in one sidecar.
+
+They are put with the files, and written anew without those of a file that a purge has replaced, so
+that no filter answers for somebody who is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from journal.files.filters.sidecar import FileFilters, read_sidecar, write_sidecar
+from journal.files.object_storage import Folder
+from journal.files.scratch import scratch
+from journal.model.segment import SIDECAR
+from journal.records.backups import Backup
+
+
+def here(root: Path, names: Mapping[str, str]) -> dict[str, FileFilters]:
+    """The filters of files of a warehouse, under the ``names`` that the files have in a copy."""
+    found: dict[str, FileFilters] = {}
+    for folder in {path.rpartition("/")[0] for path in names}:
+        for name, columns in read_sidecar(root / folder).items():
+            elsewhere = names.get(f"{folder}/{name}")
+            if elsewhere is not None:
+                found[elsewhere] = columns
+    return found
+
+
+def read(backup: Backup) -> dict[str, FileFilters]:
+    """The filters of a copy's files by their paths there; files without one must be read."""
+    assert backup.place is not None
+    held = None if backup.filters is None else Folder(backup.place).read(backup.filters)
+    if held is None:
+        return {}
+    with scratch() as place:
+        (place / SIDECAR).write_bytes(held)
+        return dict(read_sidecar(place))
+
+
+def put(folder: Folder, filters: Mapping[str, FileFilters], name: str) -> str | None:
+    """Put filters into a copy; the file they are in, None if there are none."""
+    if not filters:
+        return None
+    with scratch() as place:
+        write_sidecar(place, filters)
+        folder.put(place / SIDECAR, f"filters-{name}.bloom")
+    return f"filters-{name}.bloom"
