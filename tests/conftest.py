@@ -1,4 +1,4 @@
-"""What every test shares: the root, their order, hypothesis' profile, and a Ctrl-C that is heard.
+"""What every test shares: the root, their order, how long they took, hypothesis' profile, Ctrl-C.
 
 Fixtures that one folder needs live in that folder; nothing here opens a store.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,19 @@ def _longest_s(item: pytest.Item) -> float:
     """How long a test may take, where it says so."""
     mark = item.get_closest_marker("timeout")
     return 0.0 if mark is None else float(mark.args[0])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many seconds the tests of each folder took, those of all workers added up."""
+    spent: defaultdict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                spent[report.nodeid.split("/")[1]] += report.duration
+    if spent:
+        terminalreporter.section("seconds by folder")
+        for folder, seconds in sorted(spent.items(), key=lambda item: -item[1]):
+            terminalreporter.write_line(f"{seconds:8.1f}  tests/{folder}")
 
 
 @pytest.fixture(scope="session")
