@@ -24,7 +24,7 @@ import gateway
 from bench.measure import OURS, Promise, Report, Run
 from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
-from gateway.session.request import Asked
+from gateway.session.request import StatementRequest
 from journal.model.plan import Fetch
 from journal.stores.postgres.cursor import ChunkCursor
 from journal.stores.postgres.guards import A_GATEWAY
@@ -55,7 +55,7 @@ def rewritten(con: Connection, sql: str) -> str:
     """The text of a query as the server gets it; it must take no parameters."""
     session = con.session
     (parsed,) = session.parse(sql)
-    asked = Asked(parsed, {}, session.settings, session.dialect)
+    asked = StatementRequest(parsed, {}, session.settings, session.dialect)
     plan = session.executor.plan(session.journal.begin(), asked)
     (step,) = plan.steps
     assert isinstance(step, Fetch)

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from spark_compaction.contract import silent
 from spark_compaction.engines.client import SparkEngine, SparkOptions
@@ -57,7 +57,7 @@ def _measured(options: Options, where: str) -> Report:
             report.facts["bytes"] = sum(s.bytes for s in segments)
 
             def submit() -> None:
-                accept(journal, Wanted({"visitor": [next(people)]}), "bench")
+                accept(journal, ErasureSpec({"visitor": [next(people)]}), "bench")
 
             def purge() -> None:
                 done = erase(journal, engine, "bench").requests

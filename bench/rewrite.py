@@ -18,7 +18,7 @@ from gateway.session.plan_cache import CachedPlan, PlanCache
 from journal.local_engine.session import render
 from journal.model.plan import PointRequest, StatementPlan
 from journal.transactions.transaction import Transaction
-from rewriter.context import RewriteContext, Sight, TimePoint
+from rewriter.context import RewriteContext, TableScanInfo, TimePoint
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import parse
@@ -95,10 +95,10 @@ class Rewriting:
     transaction: Transaction
     settings: Settings
 
-    def sights(self, table_id: int) -> Sight:
+    def sights(self, table_id: int) -> TableScanInfo:
         """What the statement sees of a journal."""
         committed = self.transaction.snapshot
-        return Sight(
+        return TableScanInfo(
             self.transaction.tiers(table_id, committed),
             self.transaction.is_pinned(table_id, committed),
         )

@@ -20,7 +20,7 @@ from rewriter.limits import DEFAULT_LIMITS, Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class TableScanInfo:
     """What a statement sees of one journal: tiers with rows, and whether others wrote since.
 
     ``by_file`` holds the sealed tiers in which a row can be looked up file by file; ``placed``
@@ -43,9 +43,9 @@ class Sight:
 
 
 class Sights(Protocol):
-    """Looks up a journal's ``Sight``."""
+    """Looks up a journal's ``TableScanInfo``."""
 
-    def __call__(self, table_id: int) -> Sight:
+    def __call__(self, table_id: int) -> TableScanInfo:
         """The sight of a table by id."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class DialectSemantics:
     """How a dialect's writing statements behave.
 
     ``short_rows``: INSERT without a column list may give fewer values than there are columns.
@@ -21,16 +21,16 @@ class Manners:
     unordered_duplicates: bool = False
 
 
-_STRICT = Manners()
+_STRICT = DialectSemantics()
 _MANNERS = {
-    "postgres": Manners(short_rows=True),
-    "postgresql": Manners(short_rows=True),
-    "mysql": Manners(null_generates=True, unordered_duplicates=True),
-    "spark": Manners(stars_by_name=True),
-    "hive": Manners(stars_by_name=True),
+    "postgres": DialectSemantics(short_rows=True),
+    "postgresql": DialectSemantics(short_rows=True),
+    "mysql": DialectSemantics(null_generates=True, unordered_duplicates=True),
+    "spark": DialectSemantics(stars_by_name=True),
+    "hive": DialectSemantics(stars_by_name=True),
 }
 
 
-def manners_of(dialect: str) -> Manners:
+def manners_of(dialect: str) -> DialectSemantics:
     """The manners of a dialect."""
     return _MANNERS.get(dialect, _STRICT)

@@ -21,9 +21,9 @@ from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
 from rewriter.writing.changes import BEGINS
-from rewriter.writing.statement_part import Part, Written, plan_of, staged
+from rewriter.writing.statement_part import PartNames, StatementPart, plan_of, staged
 
-Writer = Callable[[Any, Reads, Part], Written]
+Writer = Callable[[Any, Reads, PartNames], StatementPart]
 
 WRITERS: dict[type[exp.Expr], Writer] = {
     exp.Insert: write_insert,
@@ -43,7 +43,7 @@ def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a writing statement, or of a query with data-modifying CTEs."""
     reads = Reads(context)
     parts = _modifying(ast, reads)
-    number = Part(len(parts))
+    number = PartNames(len(parts))
     if isinstance(ast, exp.MultitableInserts):
         return _multi(ast, reads, parts)
     writer = WRITERS.get(type(ast))
@@ -58,10 +58,10 @@ def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     return plan_of(reads, parts, written.result, written.count, written.tag)
 
 
-def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
+def _modifying(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     """The parts of the data-modifying CTEs; in the statement their results take their place."""
     with_ = ast.args.get("with_")
-    parts: list[Written] = []
+    parts: list[StatementPart] = []
     if with_ is None or not has_modifying_ctes(ast):
         return parts
     reads.several = True
@@ -71,7 +71,7 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
         if writer is None:
             before.append(cte)
             continue
-        part = Part(len(parts))
+        part = PartNames(len(parts))
         inner = cte.this.copy()
         if before:
             ctes = [c.copy() for c in before]
@@ -85,7 +85,7 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
             before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
         changes = written.changes
         parts.append(
-            Written(written.table, written.tag, tuple(steps), written.append, changes=changes)
+            StatementPart(written.table, written.tag, tuple(steps), written.append, changes=changes)
         )
     if before:
         ast.set("with_", exp.With(expressions=before, recursive=with_.recursive))
@@ -94,17 +94,19 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[Written]:
     return parts
 
 
-def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> StatementPlan:
+def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[StatementPart]) -> StatementPlan:
     reads.several = True
-    shared, inserts = branches_of(ast, reads, Part(len(parts)))
+    shared, inserts = branches_of(ast, reads, PartNames(len(parts)))
     total: list[exp.Expr] = []
     for insert in inserts:
-        part = Part(len(parts))
+        part = PartNames(len(parts))
         written = write_insert(insert, reads, part)
         steps = (*shared, *written.steps)
         shared = []
         changes = written.changes
-        parts.append(Written(written.table, written.tag, steps, written.append, changes=changes))
+        parts.append(
+            StatementPart(written.table, written.tag, steps, written.append, changes=changes)
+        )
         rows = exp.select(exp.Count(this=exp.Star())).from_(part.named("changed"))
         if insert.args.get("overwrite"):
             rows = rows.where(exp.column(BEGINS))
@@ -116,7 +118,7 @@ def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[Written]) -> St
     return plan_of(reads, parts, None, Count(Query.of(exp.select(summed))), "INSERT")
 
 
-def _check_distinct(parts: list[Written]) -> None:
+def _check_distinct(parts: list[StatementPart]) -> None:
     seen: set[int] = set()
     for part in parts:
         if part.table.id in seen:

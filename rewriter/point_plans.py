@@ -13,7 +13,14 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from journal.model.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
+from journal.model.plan import (
+    AllocateIdentity,
+    PointChange,
+    PointInsert,
+    PointRead,
+    StatementKind,
+    StatementPlan,
+)
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext
@@ -30,7 +37,7 @@ _TABLE = frozenset({"this", "db", "alias"})
 _NAME = frozenset({"this", "db"})
 
 
-def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChange | None:
+def plain_form(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:
     """The plain form of a statement that can be rewritten, if it has one."""
     match ast:
         case exp.Select() if _has_only(ast, _SELECT):
@@ -41,7 +48,7 @@ def plain_form(ast: exp.Expr, context: RewriteContext) -> PlainRead | PlainChang
             found = _target(ast.this, ast, context)
             if found is None or _referred(found[0], context):
                 return None
-            return PlainChange(found[0].id, None)
+            return PointChange(found[0].id, None)
         case _:
             return None
 
@@ -71,21 +78,23 @@ def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     if len(given) != len(columns) or len(known) != len(values):
         return None
     writes = frozenset({table.name})
-    plain = PlainInsert(table.id, tuple(known))
-    return StatementPlan(Kind.WRITE, (), writes=writes, tag="INSERT", plain=plain)
+    plain = PointInsert(table.id, tuple(known))
+    return StatementPlan(StatementKind.WRITE, (), writes=writes, tag="INSERT", plain=plain)
 
 
-def _begun(table: Table, stored: Column, given: exp.Expr | None) -> exp.Expr | Number | None:
+def _begun(
+    table: Table, stored: Column, given: exp.Expr | None
+) -> exp.Expr | AllocateIdentity | None:
     """What a new row holds in a column; None where that is more than a constant."""
     if given is not None and is_default(given):
         given = None
     if stored.generated is not None or (given is not None and stored.identity is not None):
         return None
     if stored.physical == ROW_ID:
-        return Number(table.id, ROW_ID, ROW_ID, count=1)
+        return AllocateIdentity(table.id, ROW_ID, ROW_ID, count=1)
     if stored.identity is not None:
         made = stored.identity
-        return Number(table.id, stored.physical, "", made.start, made.increment, count=1)
+        return AllocateIdentity(table.id, stored.physical, "", made.start, made.increment, count=1)
     value = default_value(stored) if given is None else given
     return value if _is_value(value) or isinstance(value, exp.Null) else None
 
@@ -121,7 +130,7 @@ def _is_value(node: exp.Expr) -> bool:
     return isinstance(node, exp.Placeholder)
 
 
-def _read(ast: exp.Select, context: RewriteContext) -> PlainRead | None:
+def _read(ast: exp.Select, context: RewriteContext) -> PointRead | None:
     from_ = ast.args.get("from_")
     found = None if from_ is None else _target(from_.this, ast, context)
     if found is None:
@@ -137,7 +146,7 @@ def _read(ast: exp.Select, context: RewriteContext) -> PlainRead | None:
         if place is None:
             return None
         shown.append((node.alias_or_name, place))
-    return PlainRead(table.id, tuple(shown))
+    return PointRead(table.id, tuple(shown))
 
 
 def _place(table: Table, node: object, alias: str) -> int | None:
@@ -149,14 +158,14 @@ def _place(table: Table, node: object, alias: str) -> int | None:
     return next((i for i, c in enumerate(table.columns) if c.name == node.name), None)
 
 
-def _update(ast: exp.Update, context: RewriteContext) -> PlainChange | None:
+def _update(ast: exp.Update, context: RewriteContext) -> PointChange | None:
     found = _target(ast.this, ast, context)
     if found is None:
         return None
     table, alias = found
     looked_at = _looked_at(table) | _referred(table, context)
     values = [_assigned(table, node, alias, looked_at) for node in ast.expressions]
-    return PlainChange(table.id, tuple(v for v in values if v)) if all(values) else None
+    return PointChange(table.id, tuple(v for v in values if v)) if all(values) else None
 
 
 def _looked_at(table: Table) -> set[str]:

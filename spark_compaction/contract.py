@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
-from journal.records.report import NO_VOLUME, Skipped, Taken, Volume, volume_of
+from journal.records.report import NO_VOLUME, ReplacedSegment, Skipped, Volume, volume_of
 
 if TYPE_CHECKING:
     # Executors load this module, and have no use for all that a journal needs.
@@ -41,7 +41,7 @@ GRACE_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobRequest:
     """Which table a job is to work on, for which run, and how long what is replaced stays."""
 
     table: Table
@@ -69,7 +69,7 @@ class JobPlan:
     generation: int
     is_empty: bool = False
     why: str = ""
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[ReplacedSegment, ...] = ()
     written: Volume = NO_VOLUME
     inexact: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ FILE_WEIGHT = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueCompaction:
     """A compaction that should run now, and why; ``mode`` is minor or major."""
 
     mode: str
@@ -48,7 +48,9 @@ def details(mode: str, manifest: Manifest, heads: RowCounts | None = None) -> di
     return {"mode": mode, "amplification": amplification(manifest, heads)}
 
 
-def due(manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None) -> Due | None:
+def due(
+    manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None
+) -> DueCompaction | None:
     """The compaction that the limits ask for; the cheaper one where that is enough."""
     deltas = manifest.in_tier(Tier.DELTA)
     cost = amplification(manifest, heads)
@@ -56,24 +58,28 @@ def due(manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = No
     enough = changes >= slo.changes_min
     if slo.amplification_max is not None and cost > slo.amplification_max and changes and enough:
         wanted = f"{slo.amplification_max:g}"
-        return Due("major", f"the current view costs about {cost:.2f} plain scans, over {wanted}")
+        return DueCompaction(
+            "major", f"the current view costs about {cost:.2f} plain scans, over {wanted}"
+        )
     size = sum(s.bytes for s in deltas)
     if slo.delta_bytes_max is not None and size > slo.delta_bytes_max:
-        return Due("major", f"changes take {size} bytes, over {slo.delta_bytes_max}")
+        return DueCompaction("major", f"changes take {size} bytes, over {slo.delta_bytes_max}")
     oldest = min((s.min_version for s in deltas), default=now)
     if slo.age_max_s is not None and now - oldest > slo.age_max_s * 1_000_000:
         age = (now - oldest) / 1_000_000
-        return Due("major", f"changes have waited {age:.0f} s, over {slo.age_max_s:g}")
+        return DueCompaction("major", f"changes have waited {age:.0f} s, over {slo.age_max_s:g}")
     if slo.deltas_max is not None:
         for tier in (Tier.DELTA, Tier.BASE):
             small = [s for s in manifest.in_tier(tier) if s.bytes < slo.small_bytes]
             if len(small) > slo.deltas_max:
-                return Due("minor", f"{len(small)} small segments in {tier}, over {slo.deltas_max}")
+                return DueCompaction(
+                    "minor", f"{len(small)} small segments in {tier}, over {slo.deltas_max}"
+                )
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BaseFile:
     """A file of the base and the range of its keys; places in an order of keys, not keys."""
 
     segment: str
@@ -90,7 +96,7 @@ class Stretch:
     ``changes`` is how many rows of the delta lie in that range.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BaseFile, ...]
     low: int | None
     changes: int = 0
 
@@ -100,12 +106,12 @@ class Stretch:
         return sum(p.file.rows for p in self.pieces)
 
 
-def stretches(pieces: Iterable[Piece], cuts: Iterable[int] = ()) -> list[Stretch]:
+def stretches(pieces: Iterable[BaseFile], cuts: Iterable[int] = ()) -> list[Stretch]:
     """The base as stretches in the order of their keys; the first one has no lower end.
 
     ``cuts`` are further places where one may begin: those between files are taken.
     """
-    found: list[list[Piece]] = []
+    found: list[list[BaseFile]] = []
     reach: int | None = None
     for piece in sorted(pieces, key=lambda p: (p.low, p.high, p.file.path)):
         if reach is None or piece.low > reach:
@@ -113,7 +119,7 @@ def stretches(pieces: Iterable[Piece], cuts: Iterable[int] = ()) -> list[Stretch
         found[-1].append(piece)
         reach = piece.high if reach is None else max(reach, piece.high)
     whole = [(min(p.low for p in group), max(p.high for p in group), group) for group in found]
-    starts: dict[int, tuple[Piece, ...]] = {low: tuple(group) for low, _, group in whole}
+    starts: dict[int, tuple[BaseFile, ...]] = {low: tuple(group) for low, _, group in whole}
     for cut in cuts:
         if not any(low <= cut <= high for low, high, _ in whole):
             starts[cut] = ()

@@ -17,7 +17,7 @@ from gateway.errors import mapped, mapping
 from gateway.wording import counted
 
 if TYPE_CHECKING:
-    from journal.erasure.requests import Request
+    from journal.erasure.requests import ErasureRequest
     from journal.erasure.seam import ErasureJournal
 
 _DAY_US = 24 * 3600 * 1_000_000
@@ -101,13 +101,13 @@ def submit(
     """
     from gateway.procedures.erasers import eraser_of
     from gateway.procedures.erasing import names_of, read_subjects, subjects_of
-    from journal.erasure.erasure_spec import Wanted
+    from journal.erasure.erasure_spec import ErasureSpec
     from journal.model.dependents import read_dependents
     from journal.model.suppression import read_suppression
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
-            wanted = Wanted(
+            wanted = ErasureSpec(
                 subjects=subjects_of(list(subject), read_subjects(file) if file else []),
                 tables=names_of(connection.session, list(tables)),
                 reason=reason,
@@ -282,12 +282,12 @@ def scope(
       palimpsest erase scope --allow "hr.*" --allow sales --deny hr.archive
       palimpsest erase scope --allow "*"
     """
-    from journal.erasure.scope import Scope, load_scope, put_scope
+    from journal.erasure.scope import ErasureScope, load_scope, put_scope
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
             with _journal(connection).exclusive_session() as session:
-                found = Scope() if reset else load_scope(session)
+                found = ErasureScope() if reset else load_scope(session)
                 if reset or allow or deny:
                     found = put_scope(session, allow or found.allow, deny or found.deny)
                 session.commit()
@@ -321,7 +321,7 @@ def _who(connection: Connection) -> str:
     return connection.session.user or "somebody"
 
 
-def _line(request: Request) -> str:
+def _line(request: ErasureRequest) -> str:
     erased = sum(t.versions_removed + t.copies_removed for t in request.targets)
     keys = sum(t.keys for t in request.targets)
     waits = f"  (waits for {request.waits_for})" if request.waits_for else ""
@@ -330,7 +330,7 @@ def _line(request: Request) -> str:
     return f"{request.id}  {request.state}  {named}: {done}{waits}"
 
 
-def _tell(requests: list[Request], *, as_json: bool) -> None:
+def _tell(requests: list[ErasureRequest], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([r.to_json() for r in requests]))
         return

@@ -16,7 +16,7 @@ import click
 
 from gateway import errors
 from gateway.shell.render_error import complaint
-from gateway.shell.splitting import Piece
+from gateway.shell.splitting import SplitStatement
 from gateway.shell.table import screen_width
 from journal.model.failures import file_error
 
@@ -81,7 +81,7 @@ def fail_for(error: OSError, *, as_json: bool) -> NoReturn:
 
 
 @contextmanager
-def failing(piece: Piece | None = None, *, as_json: bool = False) -> Iterator[None]:
+def failing(piece: SplitStatement | None = None, *, as_json: bool = False) -> Iterator[None]:
     """Errors inside become exit codes, shown at their place in ``piece``; an interrupt is 130.
 
     What the system raises, say for a full disk, is an error like any other.

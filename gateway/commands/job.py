@@ -13,7 +13,7 @@ from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.jobs.runs import Request, Run, run_all
+from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.procedures.procedures import find_tables
 from gateway.wording import counted
 from journal.records.report import JobReport
@@ -111,7 +111,7 @@ def command(
         sys.exit(STATEMENT)
 
 
-def _run(connection: Connection, request: Request, tables: Sequence[str]) -> list[Run]:
+def _run(connection: Connection, request: Request, tables: Sequence[str]) -> list[JobRun]:
     with mapping():
         session = connection.session
         found = {t.id: t for name in tables for t in find_tables(session, name)}
@@ -127,7 +127,7 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _tell(runs: Sequence[Run], *, as_json: bool) -> None:
+def _tell(runs: Sequence[JobRun], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([run.to_json() for run in runs]))
         return
@@ -138,7 +138,7 @@ def _tell(runs: Sequence[Run], *, as_json: bool) -> None:
             click.echo(f"{run.kind} {run.table}: {run.state.lower()}{_counts(run)}")
 
 
-def _counts(run: Run) -> str:
+def _counts(run: JobRun) -> str:
     report = run.report
     assert report is not None
     parts: list[str] = [report.why] if report.why else []

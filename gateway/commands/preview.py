@@ -20,7 +20,7 @@ from gateway.commands.failure import failing
 from gateway.commands.query import statement_text
 from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
-from gateway.shell.splitting import Piece, split
+from gateway.shell.splitting import SplitStatement, split
 from journal.model.schema import CatalogSnapshot
 from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
@@ -133,7 +133,7 @@ def _described(schema: Path | None, dialect: str) -> CatalogSnapshot:
     if schema is None:
         return CatalogSnapshot.empty()
     text = schema.read_text(encoding="utf-8")
-    with failing(Piece(text, 0, 0, complete=True)), mapping():
+    with failing(SplitStatement(text, 0, 0, complete=True)), mapping():
         return catalog_of(parse(text, dialect, DEFAULT_LIMITS), dialect)
 
 

@@ -17,9 +17,9 @@ from gateway.commands.failure import failing
 from gateway.commands.progress import working
 from gateway.dbapi.connection import Connection
 from gateway.shell.formats import FORMATS, write, write_envelope
-from gateway.shell.result import Result
+from gateway.shell.result import ShownResult
 from gateway.shell.running import cancellable
-from gateway.shell.splitting import Piece, split
+from gateway.shell.splitting import SplitStatement, split
 from gateway.shell.table import style_for
 
 Parameters = list[Any] | dict[str, Any] | None
@@ -113,7 +113,7 @@ def command(
 
 def _run(
     connection: Connection,
-    piece: Piece,
+    piece: SplitStatement,
     parameters: Parameters,
     out: TextIO,
     form: str | None,
@@ -123,7 +123,7 @@ def _run(
     cursor = connection.cursor()
     with working("running"):
         cancellable(connection, lambda: cursor.execute(piece.text, parameters))
-    result = Result.of(cursor, connection)
+    result = ShownResult.of(cursor, connection)
     style = replace(style_for(out), footer=not quiet)
     if as_json:
         write_envelope(result, out, style)

@@ -14,7 +14,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_o
 from gateway.commands.failure import STATEMENT, failing
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.jobs.runs import Run
+from gateway.jobs.runs import JobRun
 from gateway.jobs.scheduler import CHECK_S, Scheduler
 
 
@@ -71,7 +71,7 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
 
 
 def _made(connection: Connection, check_s: int, parallel: int, as_json: bool) -> Scheduler:
-    def told(run: Run) -> None:
+    def told(run: JobRun) -> None:
         if as_json:
             click.echo(json.dumps(run.to_json()))
             return

@@ -15,7 +15,7 @@ from sqlglot import exp
 from gateway.dbapi import abandoned
 from gateway.errors import mapping
 from gateway.session.parameters import batch_table
-from gateway.session.results import HeldRows, Outcome, Row, StreamedRows
+from gateway.session.results import BufferedRows, Row, StatementOutcome, StreamedRows
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
@@ -43,7 +43,7 @@ class Cursor:
         self.arraysize = 1
         self.rownumber: int | None = None
         """Index of the row that the next fetch gives; None without a result."""
-        self._outcome = Outcome("NONE")
+        self._outcome = StatementOutcome("NONE")
         self._ahead: list[Row] = []
         self._next = 0
         self._closed = False
@@ -106,7 +106,7 @@ class Cursor:
                 )
             parameter_rows = _listed(rows)
             if not parameter_rows:
-                self._outcome = Outcome("EMPTY", 0)
+                self._outcome = StatementOutcome("EMPTY", 0)
                 return self
             with session.cancellation.running():
                 self._take(_run_many(session, parsed, parameter_rows))
@@ -234,16 +234,16 @@ class Cursor:
 
     def _forget(self) -> None:
         self._outcome.close()
-        self._outcome = Outcome("NONE")
+        self._outcome = StatementOutcome("NONE")
         self._ahead = []
         self._next = 0
         self.rownumber = None
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: StatementOutcome) -> None:
         self._outcome = outcome
         self.rownumber = 0 if outcome.columns is not None else None
 
-    def _result(self) -> Outcome:
+    def _result(self) -> StatementOutcome:
         self._open_session()
         if self._outcome.rows is None:
             raise PalimpsestError(
@@ -271,7 +271,7 @@ class Cursor:
         return found
 
     @contextmanager
-    def _watched(self, rows: StreamedRows | HeldRows) -> Iterator[None]:
+    def _watched(self, rows: StreamedRows | BufferedRows) -> Iterator[None]:
         """The store may work for this fetch, so ``cancel`` must find it."""
         cancellation = self.connection.session.cancellation
         store = rows.store if isinstance(rows, StreamedRows) else None
@@ -303,7 +303,7 @@ def _listed(rows: object) -> list[Any]:
     return list(rows)
 
 
-def _run_many(session: Session, parsed: Parsed, rows: list[Any]) -> Outcome:
+def _run_many(session: Session, parsed: Parsed, rows: list[Any]) -> StatementOutcome:
     if _can_batch(parsed.statement, len(rows)):
         batch = batch_table(parsed, rows)
         if batch is not None:

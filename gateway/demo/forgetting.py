@@ -14,7 +14,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import looking
 from gateway.demo.telling import Teller
 from gateway.procedures.procedures import embedded
-from gateway.shell.result import Column
+from gateway.shell.result import ShownColumn
 
 PLANE = "N725MQ"
 TABLES = ("flights", "operations", "planes")
@@ -32,7 +32,7 @@ OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
     from gateway.jobs.engines import ENGINES
-    from journal.erasure.erasure_spec import Wanted, find_request
+    from journal.erasure.erasure_spec import ErasureSpec, find_request
     from spark_compaction.erasure.acceptance import accept
     from spark_compaction.erasure.erasing import erase
 
@@ -48,7 +48,7 @@ def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     journal = embedded(session, "an erasure")
     started = time.perf_counter()
     with teller.progress("erasing"):
-        wanted = Wanted(subjects={"plane": [PLANE]}, reason="the owner asked")
+        wanted = ErasureSpec(subjects={"plane": [PLANE]}, reason="the owner asked")
         request = accept(journal, wanted, "demo")
         unseen = not any(_own(connection, pasts))
         size = sum(s.bytes for t in journal.state.tables.values() for s in t.manifest.segments)
@@ -98,6 +98,6 @@ def _tell(teller: Teller, receipt: Any, seconds: float, left: int, *, same: bool
          t.files_skipped)
         for t in receipt.targets if t.keys
     ]  # fmt: skip
-    teller.table([Column(n, "VARCHAR") for n in names], rows)
+    teller.table([ShownColumn(n, "VARCHAR") for n in names], rows)
     teller.say(f"  Files of the warehouse in which {PLANE} can still be read: {left}")
     teller.say(f"  Every other row, now and as of 7 February: {'equal' if same else 'DIFFERENT'}")

@@ -9,7 +9,7 @@ from typing import Any
 from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.replay import message_of
-from gateway.shell.result import Column
+from gateway.shell.result import ShownColumn
 from journal.model.segment import Tier
 
 EVE = date(2013, 2, 7)
@@ -27,12 +27,12 @@ GROUP BY _change_type ORDER BY _change_type"""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DemoQuery:
     """A question, the SQL that asks it, and the answer."""
 
     title: str
     sql: str
-    columns: tuple[Column, ...]
+    columns: tuple[ShownColumn, ...]
     rows: tuple[tuple[Any, ...], ...]
 
 
@@ -47,11 +47,11 @@ class TierSize:
     bytes: int | None
 
 
-def look(connection: Connection, title: str, sql: str) -> Look:
+def look(connection: Connection, title: str, sql: str) -> DemoQuery:
     """Ask."""
     cursor = connection.execute(sql)
-    columns = tuple(Column(d[0], d[1]) for d in cursor.description or ())
-    return Look(title, sql, columns, tuple(cursor.fetchall()))
+    columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
+    return DemoQuery(title, sql, columns, tuple(cursor.fetchall()))
 
 
 def version_after(connection: Connection, day: date) -> int:
@@ -61,29 +61,29 @@ def version_after(connection: Connection, day: date) -> int:
     return int(row[0])
 
 
-def current(connection: Connection) -> Look:
+def current(connection: Connection) -> DemoQuery:
     """The year as it stands now."""
     return look(connection, "The current view: the five largest airlines", statements.NOW)
 
 
-def life(connection: Connection) -> Look:
+def life(connection: Connection) -> DemoQuery:
     """Every version of the most delayed flight of the year."""
     return look(connection, "One flight's life: Honolulu on 9 January, 21 hours late", LIFE)
 
 
-def before_blizzard(connection: Connection) -> Look:
+def before_blizzard(connection: Connection) -> DemoQuery:
     """The days around the blizzard as they looked the evening before it."""
     past = f" FOR SYSTEM_VERSION AS OF {version_after(connection, EVE)}"
     title = "As of an earlier moment: the evening of 7 February, before the blizzard"
     return look(connection, title, statements.BLIZZARD.format(past=past))
 
 
-def after_blizzard(connection: Connection) -> Look:
+def after_blizzard(connection: Connection) -> DemoQuery:
     """The same days as they look now."""
     return look(connection, "The same days now", statements.BLIZZARD.format(past=""))
 
 
-def changes(connection: Connection) -> Look:
+def changes(connection: Connection) -> DemoQuery:
     """What changed between the two."""
     first, last = version_after(connection, EVE) + 1, version_after(connection, AFTER)
     return look(

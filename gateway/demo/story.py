@@ -13,13 +13,13 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.demo import looking, statements, upkeep
 from gateway.demo.comparing import Comparison, PlainRun, compare, plain_run
-from gateway.demo.looking import Look, TierSize
+from gateway.demo.looking import DemoQuery, TierSize
 from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.source import SourceFiles, find_files
 from gateway.demo.telling import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
-from gateway.shell.result import Column
+from gateway.shell.result import ShownColumn
 from journal.local_engine.file_modes import OWNER, configured, make_folder
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.embedded.warehouse import DATABASE_FILE
@@ -118,7 +118,7 @@ def _look(connection: Connection, teller: Teller) -> None:
 REWRITTEN = "UPDATE airlines SET name = 'American Airlines Inc.' WHERE carrier = 'US'"
 
 
-def _tell(teller: Teller, found: Look) -> None:
+def _tell(teller: Teller, found: DemoQuery) -> None:
     teller.chapter(found.title)
     teller.sql(found.sql)
     teller.table(found.columns, found.rows)
@@ -126,8 +126,16 @@ def _tell(teller: Teller, found: Look) -> None:
 
 def _tell_tiers(teller: Teller, sizes: list[TierSize], root: Path) -> None:
     teller.chapter("Rows and bytes per tier: nothing was overwritten")
-    columns = [Column("table", "VARCHAR"), Column("tier", "VARCHAR"), Column("segments", "BIGINT")]
-    columns += [Column("rows", "BIGINT"), Column("bytes", "BIGINT"), Column("per row", "DOUBLE")]
+    columns = [
+        ShownColumn("table", "VARCHAR"),
+        ShownColumn("tier", "VARCHAR"),
+        ShownColumn("segments", "BIGINT"),
+    ]
+    columns += [
+        ShownColumn("rows", "BIGINT"),
+        ShownColumn("bytes", "BIGINT"),
+        ShownColumn("per row", "DOUBLE"),
+    ]
     rows = [
         (s.table, s.tier, s.segments, f"{s.rows:,}", _bytes(s.bytes), _per_row(s)) for s in sizes
     ]
@@ -148,7 +156,7 @@ def _tell_comparison(
     teller: Teller, compared: list[Comparison], plain: PlainRun, same_past: bool
 ) -> None:
     columns = [
-        Column(n, "VARCHAR") for n in ("table", "total", "Palimpsest", "ordinary DuckDB", "")
+        ShownColumn(n, "VARCHAR") for n in ("table", "total", "Palimpsest", "ordinary DuckDB", "")
     ]
     rows = []
     for one in compared:

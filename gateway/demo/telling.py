@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.syntax import Syntax
 
-from gateway.shell.result import Column, Result
+from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, style_for, write_table
 
 Advance = Callable[[float, str], None]
@@ -46,7 +46,7 @@ class Teller:
             for line in text.splitlines():
                 self._console.print(f"  {line}".rstrip(), markup=False, soft_wrap=True)
 
-    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
+    def table(self, columns: Sequence[ShownColumn], rows: Sequence[Sequence[Any]]) -> None:
         """Rows."""
         if self._silent:
             return
@@ -54,7 +54,7 @@ class Teller:
         style = Style(base.width, 0, "-", "auto", base.color, base.unicode, footer=False)
         sys.stdout.flush()
         write_table(
-            Result("SELECT", len(rows), tuple(columns), iter([tuple(r) for r in rows])),
+            ShownResult("SELECT", len(rows), tuple(columns), iter([tuple(r) for r in rows])),
             sys.stdout,
             style,
         )

@@ -15,7 +15,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import looking, statements
 from gateway.demo.forgetting import forget
 from gateway.demo.telling import Teller
-from gateway.shell.result import Column
+from gateway.shell.result import ShownColumn
 from journal.model.errors import PalimpsestError
 from journal.model.segment import Tier
 
@@ -88,9 +88,9 @@ def _compact(connection: Connection, teller: Teller) -> list[Step]:
     changes = _changes(connection)
     with teller.progress("compacting"):
         steps = [run(connection, COMPACT.format(table=t)) for t in TABLES]
-    columns = [Column("table", "VARCHAR")]
+    columns = [ShownColumn("table", "VARCHAR")]
     columns += [
-        Column(n, "VARCHAR")
+        ShownColumn(n, "VARCHAR")
         for n in ("rows read", "rows written", "changes before", "now", "seconds")
     ]
     left = _changes(connection)

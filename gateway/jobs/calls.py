@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
-from gateway.jobs.runs import Request, Run, run_all
+from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.procedures.procedures import named_tables, take
-from gateway.session.results import Outcome
+from gateway.session.results import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from journal.records.report import NUMBERS
 
@@ -26,7 +26,7 @@ _COLUMNS = [
 ]
 
 
-def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> Outcome:
+def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> StatementOutcome:
     """Run a kind of job; raises the error of the only table, or JOB_FAILED for several."""
     if session.transaction is not None and session.transaction.writes:
         raise PalimpsestError(
@@ -48,7 +48,7 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> Outco
     return session.executor.held("CALL", _rows(runs))
 
 
-def raise_failed(runs: Sequence[Run]) -> None:
+def raise_failed(runs: Sequence[JobRun]) -> None:
     """Raise if any run failed: what the only one raised, or which ones did."""
     failed = [r for r in runs if r.error is not None]
     if len(runs) == 1 and failed and failed[0].error is not None:
@@ -62,13 +62,13 @@ def raise_failed(runs: Sequence[Run]) -> None:
         )
 
 
-def _rows(runs: Sequence[Run]) -> pa.Table:
+def _rows(runs: Sequence[JobRun]) -> pa.Table:
     made = [_row(r) for r in runs]
     arrays = [pa.array([row[i] for row in made], kind) for i, (_, kind) in enumerate(_COLUMNS)]
     return pa.table(arrays, schema=pa.schema(_COLUMNS))
 
 
-def _row(run: Run) -> tuple[Any, ...]:
+def _row(run: JobRun) -> tuple[Any, ...]:
     report = run.report
     assert report is not None
     return (

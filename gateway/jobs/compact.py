@@ -15,7 +15,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
 from journal.records.report import JobReport
 from spark_compaction import planner
-from spark_compaction.contract import GRACE_US, Asked
+from spark_compaction.contract import GRACE_US, JobRequest
 
 
 def _run(context: JobContext) -> JobReport:
@@ -42,7 +42,7 @@ def _run_on_database(context: JobContext) -> JobReport:
         why = "within the limits of the table"
         return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
     grace_us = context.grace_us(GRACE_US)
-    asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
+    asked = JobRequest(table, context.job_id, context.dry_run, grace_us, context.progress)
     fill: Fill = by_server
     if context.session.settings.job_engine.lower() == "spark":
         engine = ENGINES.jdbc(context.session.settings.spark_master)

@@ -17,7 +17,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.jobs.context import JobContext
-from gateway.session.request import Asked, digest
+from gateway.session.request import StatementRequest, digest
 from gateway.session.time_points import TimePoints
 from journal.local_engine.layout import fields_of, segment_rows
 from journal.model.catalog import change_to_json
@@ -79,7 +79,7 @@ def hand_out(
 ) -> int | None:
     """Have the rows of a restore written into an open folder; how many change, None if not so."""
     session, journal = context.session, context.journal
-    asked = Asked(parsed, {}, session.settings, "duckdb")
+    asked = StatementRequest(parsed, {}, session.settings, "duckdb")
     statement = journal.statement(begun)
     try:
         assert isinstance(statement, Statement)
@@ -185,7 +185,7 @@ def _staged_columns(guard: Guard) -> set[str]:
 def _ask_shared(
     context: JobContext,
     begun: Transaction,
-    asked: Asked,
+    asked: StatementRequest,
     sides: Sides,
     files: Sequence[SegmentFile],
     parameters: dict[str, Any],

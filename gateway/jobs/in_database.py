@@ -84,7 +84,9 @@ def _write_once(context: JobContext, wanted: Backup, where: exp.Expr | None) -> 
     with restoring.transaction(context, wanted, keep=keep, explicit=True) as begun:
         masks = begun.snapshot.tables[table.id].manifest.masks
         shown, manifest = table_backups.shown(table, journal.new_table_id(), wanted, masks)
-        return restoring.write(context, begun, restoring.Difference(wanted, shown, manifest, where))
+        return restoring.write(
+            context, begun, restoring.RestoreDifference(wanted, shown, manifest, where)
+        )
 
 
 def vacuum(context: JobContext) -> JobReport:

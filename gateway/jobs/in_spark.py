@@ -13,7 +13,7 @@ from journal.model.limits import Slo
 from journal.model.verification import Verification
 from journal.records.report import JobReport
 from spark_compaction import planner
-from spark_compaction.contract import GRACE_US, Asked
+from spark_compaction.contract import GRACE_US, JobRequest
 
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
@@ -46,7 +46,7 @@ def compact(context: JobContext) -> JobReport:
             return JobReport(context.job_id, "compact", str(table.name), "nothing", why)
         mode = wanted.mode
     grace_us = context.grace_us(GRACE_US)
-    asked = Asked(table, context.job_id, context.dry_run, grace_us, context.progress)
+    asked = JobRequest(table, context.job_id, context.dry_run, grace_us, context.progress)
     report = compact_table(journal, asked, mode)
     told = planner.details(mode, state.manifest, state.head_counts)
     return replace(report, details={**told, **report.details})
@@ -64,5 +64,5 @@ def retain(context: JobContext, now: datetime) -> JobReport:
     from spark_compaction.backends.hive.retention import retain as retain_table
 
     grace_us = context.grace_us(GRACE_US)
-    asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
+    asked = JobRequest(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     return retain_table(journal_of(context), asked, now, context.session.user)

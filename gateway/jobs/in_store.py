@@ -18,14 +18,14 @@ from journal.records import maintenance as rows_of
 from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import UNKNOWN, JobReport, Volume
 from spark_compaction.programs import copies
-from spark_compaction.programs.backup_transport import Carrier
+from spark_compaction.programs.backup_transport import BackupTransport
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
     """How a store keeps backups of a table, and carries copies of them away and back."""
 
-    carrier: Carrier
+    carrier: BackupTransport
     make: Callable[[Naming], Backup]
     planned: Callable[[Naming], Backup]
     reap: Callable[[], object]

@@ -96,7 +96,9 @@ def _write_once(context: JobContext, found: Backup, where: exp.Expr | None) -> i
     with restoring.transaction(context, found, keep=not context.dry_run, explicit=True) as begun:
         masks = begun.snapshot.tables[table.id].manifest.masks
         shown, manifest = partition_backups.shown(table, journal.new_table_id(), found, masks)
-        return restoring.write(context, begun, restoring.Difference(found, shown, manifest, where))
+        return restoring.write(
+            context, begun, restoring.RestoreDifference(found, shown, manifest, where)
+        )
 
 
 def vacuum(context: JobContext) -> JobReport:

@@ -26,7 +26,7 @@ from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import JobReport
 from spark_compaction.erasure.deferred_search import check_searched
 from spark_compaction.programs import backup_transport, copies
-from spark_compaction.programs.backup_transport import Carrier
+from spark_compaction.programs.backup_transport import BackupTransport
 
 _COPYING = timedelta(days=7)
 """How long a backup that is being copied is kept if the process ends meanwhile."""
@@ -61,7 +61,7 @@ def _copy(context: JobContext, keeper: Keeper, name: str) -> JobReport:
     return report(context, copied, "done")
 
 
-def _put(context: JobContext, carrier: Carrier, backup: Backup, place: str) -> Backup:
+def _put(context: JobContext, carrier: BackupTransport, backup: Backup, place: str) -> Backup:
     return copies.put(carrier, backup, context.table, place, context.progress)
 
 
@@ -145,7 +145,7 @@ def move_archive(context: JobContext, keeper: Keeper, place: str) -> Backup | No
 
 
 @contextmanager
-def named(context: JobContext, carrier: Carrier) -> Iterator[Backup | None]:
+def named(context: JobContext, carrier: BackupTransport) -> Iterator[Backup | None]:
     """What a restore names that lies elsewhere or is archived, brought here; None for others."""
     source, name = context.text("from"), context.text("backup")
     found = _loaded(context)
@@ -169,14 +169,14 @@ def named(context: JobContext, carrier: Carrier) -> Iterator[Backup | None]:
             yield None
 
 
-def verify(context: JobContext, carrier: Carrier) -> None:
+def verify(context: JobContext, carrier: BackupTransport) -> None:
     """Fetch every copy of the table's backups, and check each of its files."""
     for backup in backup_transport.known(context.session.journal, context.table.id):
         backup_transport.check(backup, context.progress)
         context.log(f"{backup.name}: {counted(len(backup.paths), 'file')} checked, whole")
 
 
-def expire(context: JobContext, carrier: Carrier) -> list[str]:
+def expire(context: JobContext, carrier: BackupTransport) -> list[str]:
     """Remove copies past their time, and what is left of those that never came to be; their names.
 
     Left to the next run while somebody else works on copies of the table.

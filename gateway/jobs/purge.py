@@ -16,7 +16,7 @@ from gateway.procedures.procedures import committed_now
 from journal.records.report import JobReport, Work
 
 if TYPE_CHECKING:
-    from journal.erasure.requests import Request
+    from journal.erasure.requests import ErasureRequest
 
 
 def _run(context: JobContext) -> JobReport:
@@ -50,7 +50,7 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-def _concerned(context: JobContext) -> list[Request]:
+def _concerned(context: JobContext) -> list[ErasureRequest]:
     """The requests that wait for this table, or for one that was dropped: these wait for any."""
     from gateway.procedures.erasers import eraser_of
     from journal.erasure.erasure_spec import requests
@@ -67,7 +67,7 @@ def _concerned(context: JobContext) -> list[Request]:
     return found
 
 
-def _planned(context: JobContext, concerned: Sequence[Request]) -> JobReport:
+def _planned(context: JobContext, concerned: Sequence[ErasureRequest]) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
     from gateway.procedures.erasers import eraser_of
 

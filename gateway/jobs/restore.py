@@ -116,7 +116,7 @@ def _write_once(context: JobContext, backup: Backup, where: exp.Expr | None, *, 
         with _found_elsewhere(context, begun, engine, shown, then) as among:
             if is_large and not among:
                 return 0
-            difference = restoring.Difference(backup, shown, then, where, among)
+            difference = restoring.RestoreDifference(backup, shown, then, where, among)
             if is_large:
                 sides = Sides(table, replace(manifest, heads=()), shown, then, among)
                 asked = restoring.statement(context, difference)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from gateway.jobs.arguments import wrong
 from gateway.jobs.context import JobContext
 from gateway.procedures.conditions import read_condition
-from gateway.session.request import Asked
+from gateway.session.request import StatementRequest
 from journal.model.duration import Duration, Unit
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -35,7 +35,7 @@ _TRASH = Duration(30, Unit.DAYS)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RestoreDifference:
     """A backup, shown as a table of its own, and the rows of it that are restored.
 
     ``among`` are files of the keys that may differ, if they are known.
@@ -143,16 +143,16 @@ def _message(context: JobContext, backup: Backup) -> str:
     return f"restore {context.table.name} from {backup.name}"
 
 
-def write(context: JobContext, begun: Transaction, difference: Difference) -> int:
+def write(context: JobContext, begun: Transaction, difference: RestoreDifference) -> int:
     """Write the difference in a transaction; how many rows it is."""
     session = context.session
     begun.shown.append((difference.shown, difference.manifest))
-    asked = Asked(statement(context, difference), {}, session.settings, "duckdb")
+    asked = StatementRequest(statement(context, difference), {}, session.settings, "duckdb")
     outcome = session.executor.run(begun, asked, session.cancellation)
     return max(0, outcome.row_count)
 
 
-def statement(context: JobContext, difference: Difference) -> Parsed:
+def statement(context: JobContext, difference: RestoreDifference) -> Parsed:
     """The statement that writes a difference."""
     table, backup = context.table, difference.backup
     tiers = frozenset(s.tier for s in difference.manifest.segments)

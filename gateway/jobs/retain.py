@@ -12,7 +12,7 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.records.backups import Backup
 from journal.records.report import JobReport
-from spark_compaction.contract import GRACE_US, Asked
+from spark_compaction.contract import GRACE_US, JobRequest
 
 
 def _run(context: JobContext) -> JobReport:
@@ -45,7 +45,7 @@ def _run_on_database(context: JobContext) -> JobReport:
     from spark_compaction.backends.postgres.retention import retain
 
     grace_us = context.grace_us(GRACE_US)
-    asked = Asked(context.table, context.job_id, context.dry_run, grace_us, context.progress)
+    asked = JobRequest(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
     report = retain(context.database, asked, now, context.session.user)
     return _moved(context, report, partial(offsite_backups.move_archive, context, keeper(context)))

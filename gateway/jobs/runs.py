@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobRun:
     """One table's run: its report, or the error that ended it."""
 
     id: str
@@ -97,7 +97,7 @@ class Run:
         }
 
 
-def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[Run]:
+def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[JobRun]:
     """Run a kind on each table; never raises for what a table's run raises.
 
     Arguments that it cannot use are refused before any run begins.
@@ -107,7 +107,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     note_interrupted(session.journal, alone_on(session.journal), {t.id for t in tables})
     last = last_states(session.journal, request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
-    runs: list[Run] = []
+    runs: list[JobRun] = []
     chosen: list[tuple[Table, int]] = []
     for table in ordered:
         attempt = last[table.id][1] + 1 if _is_unsuccessful(last, table) else 1
@@ -141,13 +141,13 @@ def _is_unsuccessful(last: Mapping[int, tuple[str, int]], table: Table) -> bool:
     return table.id in last and last[table.id][0] in _UNSUCCESSFUL
 
 
-def _given_up(kind: str, table: Table, attempts: int) -> Run:
+def _given_up(kind: str, table: Table, attempts: int) -> JobRun:
     error = PalimpsestError(
         Code.JOB_FAILED,
         f"{kind} of {table.name} failed {attempts} times and is not tried again by itself",
         advice=f"system.jobs says why; run it by name: palimpsest job {kind} {table.name}",
     )
-    return Run("", kind, str(table.name), "GIVEN UP", attempts, error=error)
+    return JobRun("", kind, str(table.name), "GIVEN UP", attempts, error=error)
 
 
 def _check_options(kind: JobKind, request: Request) -> None:
@@ -162,7 +162,9 @@ def _check_options(kind: JobKind, request: Request) -> None:
         kind.check(Arguments(request.options))
 
 
-def run_one(session: Session, kind: JobKind, request: Request, table: Table, attempt: int) -> Run:
+def run_one(
+    session: Session, kind: JobKind, request: Request, table: Table, attempt: int
+) -> JobRun:
     """Run a kind on one table and record it."""
     job_id, alone = uuid.uuid4().hex[:12], alone_on(session.journal)
     with alone(name_of(job_id)):
@@ -177,7 +179,7 @@ def _run_alone(
     attempt: int,
     job_id: str,
     alone: Alone,
-) -> Run:
+) -> JobRun:
     journal = session.journal
     log: list[str] = []
 
@@ -212,12 +214,12 @@ def _run_alone(
         found.__cause__ = error
     else:
         tell(report.why or report.state)
-        run = Run(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
+        run = JobRun(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
         _ended(journal, run, log, request.options)
         return run
     tell(_told(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
-    run = Run(job_id, kind.name, str(table.name), state, attempt, error=found)
+    run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found)
     _ended(journal, run, log, request.options)
     return run
 
@@ -267,7 +269,7 @@ def _began(
     _record(journal, lambda store: rows_of.add_job(store, values))
 
 
-def _ended(journal: OpenJournal, run: Run, log: list[str], options: Mapping[str, Any]) -> None:
+def _ended(journal: OpenJournal, run: JobRun, log: list[str], options: Mapping[str, Any]) -> None:
     values: dict[str, Any] = {
         "state": run.state,
         "ended_at": to_datetime(journal.clock.now()),

@@ -31,7 +31,7 @@ from journal.transactions.protocol import OpenJournal
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
-    from journal.erasure.requests import Request
+    from journal.erasure.requests import ErasureRequest
 
 _LOG = logging.getLogger("palimpsest.scheduler")
 _PAUSE_US = 600 * 1_000_000
@@ -42,7 +42,7 @@ LastRuns = Mapping[tuple[str, int], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class JobSchedule:
     """A kind of job on a table: by a cron line, or every so often from ``first`` on."""
 
     kind: str
@@ -70,7 +70,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueJob:
     """A job that a trigger asks for now, and why."""
 
     kind: str
@@ -79,23 +79,23 @@ class Due:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[Planned]:
+def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[JobSchedule]:
     """The schedule of some tables."""
-    found: list[Planned] = []
+    found: list[JobSchedule] = []
     for table in tables:
         policy = policy_of(table)
         name = str(table.name)
         lines = dict(policy.schedules)
-        found += [Planned(kind, table.id, name, cron=line) for kind, line in lines.items()]
+        found += [JobSchedule(kind, table.id, name, cron=line) for kind, line in lines.items()]
         if policy.removes and "retain" not in lines:
             every = policy.every()
             ran = last.get(("retain", table.id))
             first = now if ran is None else max(now, ran + every)
-            found.append(Planned("retain", table.id, name, every=every, first=first))
+            found.append(JobSchedule("retain", table.id, name, every=every, first=first))
     return found
 
 
-def triggered(session: Session, last: LastRuns) -> list[Due]:
+def triggered(session: Session, last: LastRuns) -> list[DueJob]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
     from journal.erasure.erasure_spec import requests
     from spark_compaction import planner
@@ -103,8 +103,8 @@ def triggered(session: Session, last: LastRuns) -> list[Due]:
     journal = eraser_of(session).journal
     now, state = journal.clock.now(), committed_now(journal)
     over = overdue(journal) | _expired(journal)
-    wanted = Wanted.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
-    found: list[Due] = []
+    wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
+    found: list[DueJob] = []
     for table in state.catalog.tables():
         lines = dict(policy_of(table).schedules)
         of_table = state.tables[table.id]
@@ -112,22 +112,24 @@ def triggered(session: Session, last: LastRuns) -> list[Due]:
             slo = _limits(table)
             due = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if due is not None:
-                found.append(Due("compact", table, due.why, {"mode": "auto"}))
+                found.append(DueJob("compact", table, due.why, {"mode": "auto"}))
         # What is on hold is taken up again once nothing holds any of the table's rows.
         released = table.id in wanted.on_hold and not active(journal, table)
         if (table.id in wanted.waiting or released) and "purge" not in lines:
-            found.append(Due("purge", table, "erasures wait"))
+            found.append(DueJob("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
-            found.append(Due("vacuum", table, "the grace of what was replaced has ended"))
+            found.append(DueJob("vacuum", table, "the grace of what was replaced has ended"))
     return found + _for_dropped(found, wanted, state.catalog.tables())
 
 
-def _for_dropped(found: Iterable[Due], wanted: Wanted, tables: Iterable[Table]) -> list[Due]:
+def _for_dropped(
+    found: Iterable[DueJob], wanted: WaitingPurges, tables: Iterable[Table]
+) -> list[DueJob]:
     """A purge of whichever table for erasures that wait in dropped ones: each takes them along."""
     there = {t.id: t for t in tables}
     if not there or wanted.waiting <= there.keys() or any(d.kind == "purge" for d in found):
         return []
-    return [Due("purge", next(iter(there.values())), "erasures wait in dropped tables")]
+    return [DueJob("purge", next(iter(there.values())), "erasures wait in dropped tables")]
 
 
 def _limits(table: Table) -> Slo:
@@ -154,14 +156,14 @@ def _is_old(ran: datetime | None, now: Version) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WaitingPurges:
     """The tables whose rows wait to be purged, and those whose requests are on hold."""
 
     waiting: frozenset[int]
     on_hold: frozenset[int]
 
     @staticmethod
-    def of(found: Iterable[Request], may_again: Callable[[int], bool]) -> Wanted:
+    def of(found: Iterable[ErasureRequest], may_again: Callable[[int], bool]) -> WaitingPurges:
         """What requests ask for.
 
         One whose rows are gone, but that cannot be completed yet, is looked at in one of its tables
@@ -180,4 +182,4 @@ class Wanted:
                 on_hold |= masked
             elif request.state is State.PURGED:
                 waiting |= {i for i in sorted(masked | erased)[:1] if may_again(i)}
-        return Wanted(frozenset(waiting), frozenset(on_hold))
+        return WaitingPurges(frozenset(waiting), frozenset(on_hold))

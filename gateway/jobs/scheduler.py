@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import known
 from gateway.jobs.cron import trigger_of
 from gateway.jobs.job_locks import alone_on
-from gateway.jobs.runs import Request, Run, last_runs, run_all
-from gateway.jobs.schedule import Due, LastRuns, Planned, planned, triggered
+from gateway.jobs.runs import JobRun, Request, last_runs, run_all
+from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, planned, triggered
 from gateway.procedures.procedures import committed_now
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -36,7 +36,7 @@ CHECK_S = 60
 _NAME_MAX = 64
 """How long the name of a lease may be."""
 Sessions = Callable[[], "Session"]
-Told = Callable[[Run], None]
+Told = Callable[[JobRun], None]
 
 
 class Scheduler:
@@ -56,14 +56,14 @@ class Scheduler:
         self._parallel = parallel
         self._check_s = check_s
         self._told = told
-        self._known: dict[str, Planned] = {}
+        self._known: dict[str, JobSchedule] = {}
         self._lock = threading.Lock()
         self._scheduler: Any = None
 
-    def once(self) -> list[Run]:
+    def once(self) -> list[JobRun]:
         """Run what is due now, cron lines aside: retention, and what triggers ask for."""
         now = self._now()
-        runs: list[Run] = []
+        runs: list[JobRun] = []
         for entry in planned(self._tables().values(), self._last(), now):
             if entry.first is not None and entry.first <= now:
                 runs += self._scheduled(entry)
@@ -102,7 +102,7 @@ class Scheduler:
             self._scheduler.shutdown(wait=True)
             self._scheduler = None
 
-    def entries(self) -> list[Planned]:
+    def entries(self) -> list[JobSchedule]:
         """What is scheduled at the moment."""
         with self._lock:
             return list(self._known.values())
@@ -118,7 +118,7 @@ class Scheduler:
                 if self._add(key, wanted[key]):
                     self._known[key] = wanted[key]
 
-    def _add(self, key: str, entry: Planned) -> bool:
+    def _add(self, key: str, entry: JobSchedule) -> bool:
         from apscheduler.triggers.interval import IntervalTrigger
 
         if entry.cron is None:
@@ -143,8 +143,8 @@ class Scheduler:
         except PalimpsestError as error:
             _LOG.warning("the schedule was not looked at: %s", error)
 
-    def _trigger(self) -> list[Run]:
-        runs: list[Run] = []
+    def _trigger(self) -> list[JobRun]:
+        runs: list[JobRun] = []
         for due in self._triggered():
             runs += self._run(
                 *(due.kind, due.table.id, "trigger", due.options),
@@ -154,11 +154,11 @@ class Scheduler:
             )
         return runs
 
-    def _triggered(self) -> list[Due]:
+    def _triggered(self) -> list[DueJob]:
         found = triggered(self._sessions(), self._last())
         return [due for due in found if due.kind in known.names()]
 
-    def _scheduled(self, entry: Planned) -> list[Run]:
+    def _scheduled(self, entry: JobSchedule) -> list[JobRun]:
         return self._run(
             *(entry.kind, entry.table_id, "schedule", {}),
             lambda _kind, _table: entry.is_due(self._last(), self._now()),
@@ -171,7 +171,7 @@ class Scheduler:
         cause: str,
         options: Mapping[str, Any],
         is_due: Callable[[str, Table], bool],
-    ) -> list[Run]:
+    ) -> list[JobRun]:
         """Run a kind on a table, unless another scheduler is at it, or it is not due any more."""
         try:
             with failures(), self._alone(f"job:{table_id}:{kind}"[:_NAME_MAX]) as is_mine:
@@ -181,11 +181,11 @@ class Scheduler:
                 return self._run_now(kind, table, cause, options)
         except PalimpsestError as error:
             _LOG.warning("%s of table %s did not run: %s", kind, table_id, error)
-            return [Run("", kind, str(table_id), "FAILED", 0, error=error)]
+            return [JobRun("", kind, str(table_id), "FAILED", 0, error=error)]
 
     def _run_now(
         self, kind: str, table: Table, cause: str, options: Mapping[str, Any]
-    ) -> list[Run]:
+    ) -> list[JobRun]:
         request = Request(kind, options, cause=cause, named=False)
         runs = run_all(self._sessions(), request, [table])
         for run in runs:

@@ -34,16 +34,16 @@ def adopt(
     if on_hive is not None:
         from journal.stores.hive import adoption
 
-        wanted = adoption.Adoption(name, key, form, folder)
+        wanted = adoption.HiveAdoption(name, key, form, folder)
         if run:
             done = adoption.adopt(on_hive, wanted, _author(session))
             return [*done.steps, *suppressed_later(session)]
         return [*adoption.plan_only(on_hive, wanted).steps, *suppressed_later(session)]
     journal = database(session, _NOT_HERE)
-    from journal.stores.postgres.adoption import Adoption, planned
+    from journal.stores.postgres.adoption import PostgresAdoption, planned
     from journal.stores.postgres.adoption import adopt as adopt_table
 
-    asked = Adoption(name, key, form, stale_writes)
+    asked = PostgresAdoption(name, key, form, stale_writes)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
     return [*plan.steps, *suppressed_later(session)]
 

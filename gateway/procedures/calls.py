@@ -13,7 +13,7 @@ from gateway.jobs.calls import call_job
 from gateway.jobs.known import names
 from gateway.procedures import holds
 from gateway.procedures.procedures import database, named_tables, take
-from gateway.session.results import Outcome
+from gateway.session.results import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
-def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> Outcome:
+def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> StatementOutcome:
     """Run a procedure; raises UNKNOWN_FUNCTION for others than those of this module."""
     name = call.procedure.lower()
     procedure = PROCEDURES.get(name)
@@ -70,7 +70,7 @@ def _value(name: str, node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
     )
 
 
-def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     given = take("system.flush", arguments, ("table",))
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in named_tables(session, given):
@@ -85,7 +85,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     return session.executor.held("CALL", pa.table(rows, schema=schema))
 
 
-def _create_index(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """Propose or make the indexes that adopted journals of a database lack."""
     from journal.stores.postgres.indexing import index
 
@@ -100,7 +100,7 @@ def _create_index(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     return session.executor.held("CALL", pa.table(columns, schema=schema))
 
 
-Procedure = Callable[["Session", Mapping[str, Any]], Outcome]
+Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
     "system.create_index": _create_index,
     "system.flush": _flush,

@@ -18,14 +18,14 @@ from journal.stores.embedded.journal import Journal
 if TYPE_CHECKING:
     from gateway.session.session import Session
     from journal.erasure.erased import Erased
-    from journal.erasure.erasure_spec import Wanted
-    from journal.erasure.requests import Request
+    from journal.erasure.erasure_spec import ErasureSpec
+    from journal.erasure.requests import ErasureRequest
     from journal.erasure.seam import ErasureJournal
     from journal.records.report import Work
     from journal.stores.hive.journal import HiveJournal
     from journal.stores.postgres.journal import DatabaseJournal
     from spark_compaction.contract import Engine, Progress
-    from spark_compaction.erasure.access import Sight
+    from spark_compaction.erasure.access import AccessSource
     from spark_compaction.erasure.held import HoldChange
 
     OpenEngine = Callable[[], AbstractContextManager[Engine]]
@@ -45,12 +45,12 @@ class Eraser:
     """
 
     journal: ErasureJournal
-    accept: Callable[[Wanted, str], Request]
-    dry_run: Callable[[Wanted], Request]
-    cancel: Callable[[Request, str], Request]
+    accept: Callable[[ErasureSpec, str], ErasureRequest]
+    dry_run: Callable[[ErasureSpec], ErasureRequest]
+    cancel: Callable[[ErasureRequest, str], ErasureRequest]
     purge: Callable[[OpenEngine | None, str, Sequence[str] | None, Progress], Erased]
-    sight: Sight
-    planned: Callable[[int, Sequence[Request]], Work]
+    sight: AccessSource
+    planned: Callable[[int, Sequence[ErasureRequest]], Work]
     change_holds: Callable[[HoldChange, str], object]
     at_once: bool = False
 
@@ -77,7 +77,7 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
     """Files are hidden by masks, then written anew by an engine."""
     from gateway.procedures.erasing import ask_again
     from spark_compaction.erasure import acceptance, completion, key_files
-    from spark_compaction.erasure.access import Sight
+    from spark_compaction.erasure.access import AccessSource
     from spark_compaction.erasure.erasing import erase, planned
     from spark_compaction.erasure.historical_schema import show_ever
     from spark_compaction.erasure.locate import keys_of
@@ -96,7 +96,7 @@ def _embedded(session: Session, journal: Journal) -> Eraser:
         partial(acceptance.dry_run, journal),
         partial(completion.cancel, journal),
         purge,
-        Sight(partial(keys_of, journal.root), partial(show_ever, journal), has_dropped=True),
+        AccessSource(partial(keys_of, journal.root), partial(show_ever, journal), has_dropped=True),
         partial(planned, journal),
         lambda change, by: key_files.settle(journal, by, change=change),
     )
@@ -107,7 +107,7 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     from gateway.procedures.erasing import ask_again
     from spark_compaction.backends.postgres import acceptance, key_tables
     from spark_compaction.backends.postgres.erasing import erase, planned
-    from spark_compaction.erasure.access import Sight
+    from spark_compaction.erasure.access import AccessSource
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -126,7 +126,7 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
         partial(acceptance.dry_run, journal),
         partial(acceptance.cancel, journal),
         purge,
-        Sight(acceptance.keys_of),
+        AccessSource(acceptance.keys_of),
         partial(planned, journal),
         lambda change, by: key_tables.settle(journal, by, change=change),
         at_once=True,
@@ -137,7 +137,7 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
     """Lists of keys hide rows until the partitions that hold them are written anew."""
     from gateway.procedures.erasing import ask_again
     from spark_compaction.backends.hive import acceptance, erasing, key_partitions
-    from spark_compaction.erasure.access import Sight
+    from spark_compaction.erasure.access import AccessSource
 
     def purge(
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
@@ -151,7 +151,7 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
         partial(acceptance.dry_run, journal),
         partial(acceptance.cancel, journal),
         purge,
-        Sight(acceptance.keys_of),
+        AccessSource(acceptance.keys_of),
         partial(erasing.planned, journal),
         lambda change, by: key_partitions.settle(journal, by, change=change),
         at_once=True,

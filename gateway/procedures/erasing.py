@@ -20,8 +20,8 @@ from sqlglot import exp
 from gateway.procedures.erasers import eraser_of
 from gateway.procedures.named_identifiers import named_by
 from gateway.procedures.procedures import no_table
-from gateway.session.request import Asked
-from gateway.session.results import Outcome
+from gateway.session.request import StatementRequest
+from gateway.session.results import StatementOutcome
 from gateway.session.typed_names import table_name
 from journal.model.catalog import change_to_json
 from journal.model.errors import Code, PalimpsestError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gateway.config import Settings
     from gateway.session.session import Session
     from journal.erasure.erasure_spec import FindAmong
-    from journal.erasure.requests import Request
+    from journal.erasure.requests import ErasureRequest
 
 _SHOWN = (
     ("request", pa.string()),
@@ -57,9 +57,9 @@ _SHOWN = (
 
 def erase_rows(
     session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
-) -> Outcome:
+) -> StatementOutcome:
     """ERASE FROM: accept the request, and show it."""
-    from journal.erasure.erasure_spec import Wanted
+    from journal.erasure.erasure_spec import ErasureSpec
     from journal.erasure.unreachable_copies import OUT_OF_REACH
 
     transaction = session.transaction
@@ -94,7 +94,7 @@ def erase_rows(
             advice=f"write = or IN, joined by AND, on columns of the erasure descriptor of"
             f" {table.name}; or leave SCOPE out, and keys alone are suppressed",
         )
-    wanted = Wanted(
+    wanted = ErasureSpec(
         rows={table.id: find},
         among={} if reads_more else {table.id: asking.among(parsed, erase)},
         again=asking.kept(parsed),
@@ -145,7 +145,7 @@ class _Asking:
     def found(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
         """The keys that a statement finds."""
         settings = replace(self.settings, as_of=None)
-        asked = Asked(parsed, self.parameters, settings, self.dialect)
+        asked = StatementRequest(parsed, self.parameters, settings, self.dialect)
         try:
             outcome = self.session.executor.run(transaction, asked, self.session.cancellation)
             assert outcome.rows is not None
@@ -210,7 +210,7 @@ def _keys(erase: Erase, table: Table, *, as_written: bool) -> exp.Select:
     return exp.select(*columns).distinct().from_(target).where(erase.where.copy())
 
 
-def shown(session: Session, requests: list[Request], tag: str) -> Outcome:
+def shown(session: Session, requests: list[ErasureRequest], tag: str) -> StatementOutcome:
     """Requests as rows, one for each table they are about."""
     rows: dict[str, list[Any]] = {name: [] for name, _ in _SHOWN}
     for request in requests:

@@ -17,9 +17,9 @@ from sqlglot import exp
 from gateway.procedures.conditions import read_condition
 from gateway.procedures.erasers import eraser_of
 from gateway.procedures.procedures import find_tables, take
-from gateway.session.results import Outcome
+from gateway.session.results import StatementOutcome
 from journal.erasure import holds
-from journal.erasure.holds import Hold, Scope
+from journal.erasure.holds import Hold, HoldScope
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
-def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+def place(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """``system.hold(table, where, subject, reason)``: its id, and what it covers."""
     given = take("system.hold", arguments, ("table", "where", "subject", "reason"))
     reason = str(given.get("reason") or "").strip()
@@ -45,7 +45,13 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
         raise _wrong("a hold needs a table or a person", "name a table, or FOR SUBJECT email = ..")
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
     predicate = _predicate(session, table, where) if where is not None and table else None
-    scope = Scope.SUBJECT if subject else Scope.PREDICATE if where is not None else Scope.TABLE
+    scope = (
+        HoldScope.SUBJECT
+        if subject
+        else HoldScope.PREDICATE
+        if where is not None
+        else HoldScope.TABLE
+    )
     eraser = eraser_of(session)
     journal = eraser.journal
     hashed = None if named is None else holds.subject_hashes(journal, named, value or "")
@@ -64,7 +70,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     return _row(session, "hold", hold, table)
 
 
-def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
+def release(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """``system.release(hold)``: what it covered."""
     given = take("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
@@ -78,7 +84,7 @@ def release(session: Session, arguments: Mapping[str, Any]) -> Outcome:
     return _row(session, "released", found, table)
 
 
-def _row(session: Session, name: str, hold: Hold, table: Table | None) -> Outcome:
+def _row(session: Session, name: str, hold: Hold, table: Table | None) -> StatementOutcome:
     shown = None if table is None else str(table.name)
     rows = {name: [hold.id], "scope": [hold.scope.value], "table": [shown], "reason": [hold.reason]}
     schema = pa.schema([(n, pa.string()) for n in rows])

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.identity.descriptor import Identity, descriptor_of
+from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import numbers_of
 from journal.identity.paths import leaf_type
 from journal.model.schema import Table, fold
@@ -24,7 +24,7 @@ from rewriter.statement import Erase
 def named_by(erase: Erase, table: Table, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
     """The identifiers that the condition names, by type; empty if it is of another kind."""
     alias = fold(erase.table.alias or erase.table.name)
-    found: dict[Identity, list[str]] = {}
+    found: dict[DescriptorEntry, list[str]] = {}
     for part in _parts(erase.where):
         compared = _compared(part)
         if compared is None:
@@ -64,7 +64,7 @@ def _compared(part: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr]] | None:
     return None
 
 
-def _identities(table: Table, alias: str, place: exp.Expr) -> list[Identity]:
+def _identities(table: Table, alias: str, place: exp.Expr) -> list[DescriptorEntry]:
     """What of the descriptor a column, or a field of one, is."""
     if not isinstance(place, exp.Column | exp.Dot):
         return []
@@ -84,7 +84,7 @@ def _identities(table: Table, alias: str, place: exp.Expr) -> list[Identity]:
 
 def _values(
     table: Table,
-    identities: Sequence[Identity],
+    identities: Sequence[DescriptorEntry],
     given: Sequence[exp.Expr],
     parameters: Mapping[str, Any],
 ) -> list[str] | None:

@@ -21,15 +21,17 @@ from journal.model.suppression import Suppression
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
-    from journal.erasure.erasure_spec import Wanted
+    from journal.erasure.erasure_spec import ErasureSpec
 
 
-def returned(session: Session, name: str, descriptor: str | None, reason: str | None) -> Wanted:
+def returned(
+    session: Session, name: str, descriptor: str | None, reason: str | None
+) -> ErasureSpec:
     """What asks for the rows of a table that carry what was erased; raises ERASURE if none does.
 
     By its own descriptor, or by one that it is to get.
     """
-    from journal.erasure.erasure_spec import Wanted
+    from journal.erasure.erasure_spec import ErasureSpec
 
     named = table_name(name, session.journal.state.catalog, session.settings.schema)
     table = session.journal.state.catalog.get(named)
@@ -46,7 +48,7 @@ def returned(session: Session, name: str, descriptor: str | None, reason: str | 
             f"no row of {table.name} carries an identifier that was erased",
             advice="give the descriptor it is to have, if it has none: --descriptor 'email LOWER'",
         )
-    return Wanted(rows={table.id: find}, reason=reason, suppression=Suppression.KEY)
+    return ErasureSpec(rows={table.id: find}, reason=reason, suppression=Suppression.KEY)
 
 
 def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
-from gateway.session.request import Asked
+from gateway.session.request import StatementRequest
 from journal.model.plan import Query, Stage
 from journal.model.schema import Table
 from journal.sql.relations import column, ident
@@ -31,7 +31,7 @@ def loaded(
     journal: OpenJournal,
     statement: OpenStatement,
     step: Stage,
-    asked: Asked,
+    asked: StatementRequest,
     parameters: Mapping[str, Any],
 ) -> tuple[Stage, int]:
     """A stage, less the new rows that were erased if these are to be skipped; how many they are."""

@@ -17,11 +17,18 @@ from sqlglot import exp
 
 from gateway.session.cancellation import Cancellation
 from gateway.session.plan_cache import plan_key
-from gateway.session.request import Asked, digest
-from gateway.session.results import HeldRows, Outcome, StreamedRows
+from gateway.session.request import StatementRequest, digest
+from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Kind, Number, PlainChange, PlainInsert, PlainRead, StatementPlan
+from journal.model.plan import (
+    AllocateIdentity,
+    PointChange,
+    PointInsert,
+    PointRead,
+    StatementKind,
+    StatementPlan,
+)
 from journal.model.schema import Table
 from journal.model.store_session import ResultColumn
 from journal.model.version import Version
@@ -38,14 +45,14 @@ if TYPE_CHECKING:
 _TOLD = {Code.CANCELLED, Code.SERIALIZATION}
 
 
-class Recall:
+class CachedRows:
     """An executor's short way; see the module's head."""
 
     def __init__(self, executor: Executor, rows: RowsInMemory) -> None:
         self._executor = executor
         self._rows = rows
 
-    def is_likely(self, transaction: Transaction, asked: Asked) -> bool:
+    def is_likely(self, transaction: Transaction, asked: StatementRequest) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
         swift = replace(asked, swift=self._executor.journal.can_fail)
         usual = plan_key(swift, transaction.plans)
@@ -56,11 +63,11 @@ class Recall:
         return bool(keyed) and self._rows.recalled(transaction, keyed, asked.parameters) is not None
 
     def plan(
-        self, statement: OpenStatement, asked: Asked, times: TimePoints
+        self, statement: OpenStatement, asked: StatementRequest, times: TimePoints
     ) -> tuple[StatementPlan, dict[str, Any]] | None:
         """A plan on rows that are in memory, and its parameters; None if it needs others."""
         plan = self._executor.plan_for(statement, replace(asked, swift=True, recalled=True), times)
-        if isinstance(plan.plain, PlainInsert):
+        if isinstance(plan.plain, PointInsert):
             return plan, dict(asked.parameters)
         if not plan.asks_nothing:
             return None
@@ -73,18 +80,22 @@ class Recall:
         return plan, given
 
     def attempt(
-        self, transaction: Transaction, asked: Asked, times: TimePoints, cancellation: Cancellation
-    ) -> Outcome | None:
+        self,
+        transaction: Transaction,
+        asked: StatementRequest,
+        times: TimePoints,
+        cancellation: Cancellation,
+    ) -> StatementOutcome | None:
         """Run a statement on rows that are in memory; None if that cannot be."""
         if not self.is_likely(transaction, asked):
             return None
-        outcome: Outcome | None = None
+        outcome: StatementOutcome | None = None
         statement = self._rows.aside(transaction)
         try:
             found = self.plan(statement, asked, times)
             if found is not None:
                 plan, given = found
-                if plan.kind is not Kind.READ:
+                if plan.kind is not StatementKind.READ:
                     check_present(asked.settings, plan)
                     transaction.check_writable(plan.tag)
                 outcome = self._plainly(statement, plan, asked)
@@ -101,18 +112,18 @@ class Recall:
                 statement.close()
         return outcome
 
-    def _may_compute(self, plan: StatementPlan, asked: Asked) -> bool:
+    def _may_compute(self, plan: StatementPlan, asked: StatementRequest) -> bool:
         """True if what a plan computes of the rows that it is given is the same everywhere."""
-        if isinstance(plan.plain, PlainInsert):
+        if isinstance(plan.plain, PointInsert):
             return False
         return not self._rows.is_complete or _is_one_row(asked)
 
     def _plainly(
-        self, statement: OpenStatement, plan: StatementPlan, asked: Asked
-    ) -> Outcome | None:
+        self, statement: OpenStatement, plan: StatementPlan, asked: StatementRequest
+    ) -> StatementOutcome | None:
         """What a plan with a plain form does; None if the store must do it."""
         transaction = statement.transaction
-        if isinstance(plan.plain, PlainInsert):
+        if isinstance(plan.plain, PointInsert):
             return self._inserted(statement, plan, plan.plain, asked)
         rows = None
         if plan.plain is not None:
@@ -121,19 +132,23 @@ class Recall:
             return None
         table, row = rows[0]
         match plan.plain:
-            case PlainRead():
+            case PointRead():
                 return _shown(table, plan.plain, row)
-            case PlainChange() if row.values is None:
-                return Outcome(plan.tag, 0)
-            case PlainChange():
+            case PointChange() if row.values is None:
+                return StatementOutcome(plan.tag, 0)
+            case PointChange():
                 self._rows.check_latest(transaction, table, row)
                 return self._changed(transaction, plan, table, row, asked)
             case _:
                 return None
 
     def _inserted(
-        self, statement: OpenStatement, plan: StatementPlan, insert: PlainInsert, asked: Asked
-    ) -> Outcome | None:
+        self,
+        statement: OpenStatement,
+        plan: StatementPlan,
+        insert: PointInsert,
+        asked: StatementRequest,
+    ) -> StatementOutcome | None:
         transaction = statement.transaction
         table = transaction.catalog.by_id(insert.table_id)
         assert table is not None
@@ -141,7 +156,7 @@ class Recall:
             return None
         found: list[Any] = []
         for stored, node in zip(table.stored, insert.values, strict=True):
-            if isinstance(node, Number):
+            if isinstance(node, AllocateIdentity):
                 value: Any = self._executor.number(statement, node)
             else:
                 value = lookup.constant(node, asked.parameters)
@@ -153,7 +168,7 @@ class Recall:
             return None
         version = self._executor.journal.clock.next()
         _record(transaction, table, version, [(tuple(found), version, None)], asked)
-        return Outcome(plan.tag, 1)
+        return StatementOutcome(plan.tag, 1)
 
     def _is_free(self, transaction: Transaction, table: Table, values: Sequence[Any]) -> bool:
         """True if it is known that there is no row of the new one's key."""
@@ -170,9 +185,9 @@ class Recall:
         plan: StatementPlan,
         table: Table,
         row: Row,
-        asked: Asked,
-    ) -> Outcome | None:
-        assert isinstance(plan.plain, PlainChange)
+        asked: StatementRequest,
+    ) -> StatementOutcome | None:
+        assert isinstance(plan.plain, PointChange)
         assert row.values is not None
         version = self._executor.journal.clock.next()
         ends = (row.values, row.version, version)
@@ -184,10 +199,10 @@ class Recall:
                 return None
             rows = [ends, (values, version, None)]
         _record(transaction, table, version, rows, asked)
-        return Outcome(plan.tag, 1)
+        return StatementOutcome(plan.tag, 1)
 
 
-def _is_one_row(asked: Asked) -> bool:
+def _is_one_row(asked: StatementRequest) -> bool:
     """True for an INSERT of one row of VALUES, which is computed here on every store."""
     statement = asked.parsed.statement
     if not isinstance(statement, SqlStatement) or not isinstance(statement.ast, exp.Insert):
@@ -203,14 +218,14 @@ def _record(
     table: Table,
     version: Version,
     rows: Sequence[plain_rows.JournalRow],
-    asked: Asked,
+    asked: StatementRequest,
 ) -> None:
     held = plain_rows.in_memory(table, rows)
     transaction.record(StatementWrites(version, ((table.id, held),), (), digest(asked.parsed)))
 
 
 def _assigned(
-    table: Table, change: PlainChange, old: tuple[Any, ...], parameters: Mapping[str, Any]
+    table: Table, change: PointChange, old: tuple[Any, ...], parameters: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
     """The new values of a row; None where the store has to convert or to refuse one."""
     found = list(old)
@@ -228,7 +243,7 @@ def _assigned(
     return tuple(found)
 
 
-def _shown(table: Table, read: PlainRead, row: Row) -> Outcome:
+def _shown(table: Table, read: PointRead, row: Row) -> StatementOutcome:
     kinds = [plain_rows.plain_type(table.stored[place].type) for _, place in read.columns]
     plain = [kind for kind in kinds if kind is not None]
     assert len(plain) == len(kinds)
@@ -238,6 +253,6 @@ def _shown(table: Table, read: PlainRead, row: Row) -> Outcome:
     names = [name for name, _ in read.columns]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     arrays = [k.array(c) for c, k in zip(columns, plain, strict=True)]
-    held = HeldRows(pa.Table.from_arrays(arrays, names=names), lambda _: rows)
+    held = BufferedRows(pa.Table.from_arrays(arrays, names=names), lambda _: rows)
     described = [ResultColumn(n, k.name) for n, k in zip(names, plain, strict=True)]
-    return Outcome("SELECT", -1, described, held)
+    return StatementOutcome("SELECT", -1, described, held)

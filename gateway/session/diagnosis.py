@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from gateway.session.request import Asked
+from gateway.session.request import StatementRequest
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementPlan
 from journal.model.refusal import meant
@@ -55,7 +55,9 @@ _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re
 _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
-def diagnosed(error: PalimpsestError, asked: Asked, catalog: CatalogSnapshot) -> PalimpsestError:
+def diagnosed(
+    error: PalimpsestError, asked: StatementRequest, catalog: CatalogSnapshot
+) -> PalimpsestError:
     """The error with a position in the client's text, as far as it can be found."""
     if error.code not in _FOUND or error.position is not None:
         return error

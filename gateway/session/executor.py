@@ -17,15 +17,21 @@ import pyarrow as pa
 from gateway.config import Settings
 from gateway.jobs import known
 from gateway.session.bulk_loads import loaded
-from gateway.session.cached_rows import Recall
+from gateway.session.cached_rows import CachedRows
 from gateway.session.cancellation import Cancellation
 from gateway.session.copying import exported
 from gateway.session.definitions import describer, dropped_tables
 from gateway.session.diagnosis import diagnosed, is_unexplained
 from gateway.session.explain import explained
 from gateway.session.plan_cache import CachedPlan, PlanCache, creates, plan_key
-from gateway.session.request import Asked, Run, changed_table, digest, outcome_of
-from gateway.session.results import HeldRows, Outcome, Row, StreamedRows
+from gateway.session.request import (
+    StatementRequest,
+    StatementRun,
+    changed_table,
+    digest,
+    outcome_of,
+)
+from gateway.session.results import BufferedRows, Row, StatementOutcome, StreamedRows
 from gateway.session.scan_info import sights_of, supply
 from gateway.session.time_points import TimePoints, check_present, check_told
 from journal.files.filters.key_filters import KeyFilters
@@ -34,17 +40,17 @@ from journal.model.plan import (
     BATCH,
     P_SNAPSHOT,
     P_VERSION,
+    AllocateIdentity,
     Append,
     Change,
     Count,
     Export,
     Fetch,
     Guard,
-    Kind,
-    Number,
     Query,
     SkipNumbers,
     Stage,
+    StatementKind,
     StatementPlan,
 )
 from journal.transactions import lookup
@@ -52,7 +58,7 @@ from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import StatementWrites, Transaction
 from journal.transactions.transaction_rows import Author
-from rewriter.context import RewriteContext, Sight
+from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Explain
 
@@ -64,7 +70,7 @@ class Executor:
         self._journal = journal
         self._cache = PlanCache()
         rows = journal.in_memory
-        self._recall = None if rows is None else Recall(self, rows)
+        self._recall = None if rows is None else CachedRows(self, rows)
         self._filters = KeyFilters()
         self.sealer = sealer
 
@@ -85,9 +91,9 @@ class Executor:
     def run(
         self,
         transaction: Transaction,
-        asked: Asked,
+        asked: StatementRequest,
         cancellation: Cancellation,
-    ) -> Outcome:
+    ) -> StatementOutcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
         times = TimePoints(self._journal, asked.parameters)
@@ -103,8 +109,12 @@ class Executor:
         return outcome
 
     def _attempt(
-        self, transaction: Transaction, asked: Asked, times: TimePoints, cancellation: Cancellation
-    ) -> Outcome | None:
+        self,
+        transaction: Transaction,
+        asked: StatementRequest,
+        times: TimePoints,
+        cancellation: Cancellation,
+    ) -> StatementOutcome | None:
         """Run a statement; None if a swift plan failed, so that what is wrong must be found out."""
         statement = self._journal.statement(transaction)
         plan = None
@@ -124,7 +134,7 @@ class Executor:
                 with cancellation.watching(statement.session):
                     shown = explained(statement, plan, bound, analyze=analyze)
                 return self.held("EXPLAIN", shown)
-            if plan.kind is not Kind.READ:
+            if plan.kind is not StatementKind.READ:
                 check_present(asked.settings, plan)
                 transaction.check_writable(plan.tag)
             statement.check_segments(plan.tables)
@@ -149,7 +159,7 @@ class Executor:
             statement.close()
         return outcome
 
-    def plan(self, transaction: Transaction, asked: Asked) -> StatementPlan:
+    def plan(self, transaction: Transaction, asked: StatementRequest) -> StatementPlan:
         """The plan a statement would have now; nothing runs."""
         statement = self._journal.statement(transaction)
         try:
@@ -159,11 +169,11 @@ class Executor:
 
     def run_direct(
         self,
-        asked: Asked,
+        asked: StatementRequest,
         cancellation: Cancellation,
         author: Author,
         temporary: Temporary,
-    ) -> Outcome | None:
+    ) -> StatementOutcome | None:
         """Run a write inside the commit section if its plan is known to be bounded, else None.
 
         For autocommit only: what it wrote is committed when this returns.
@@ -190,7 +200,7 @@ class Executor:
             statement.lock_written(plan.writes)
             version = self._journal.clock.next()
             bound = self._bound(statement, plan, given, version)
-            run = Run(bound, version, direct=True)
+            run = StatementRun(bound, version, direct=True)
             try:
                 with cancellation.watching(statement.session):
                     for step in plan.steps:
@@ -204,11 +214,13 @@ class Executor:
                 statement.commit_direct(version, run.appended, text, author)
         return outcome_of(plan, run)
 
-    def plan_for(self, statement: OpenStatement, asked: Asked, times: TimePoints) -> StatementPlan:
+    def plan_for(
+        self, statement: OpenStatement, asked: StatementRequest, times: TimePoints
+    ) -> StatementPlan:
         """The plan of a statement as it sees the journals, made now or before."""
         parsed, settings = asked.parsed, asked.settings
         transaction = statement.transaction
-        seen: dict[int, Sight] = {}
+        seen: dict[int, TableScanInfo] = {}
         sights = sights_of(statement, seen)
         key = plan_key(asked, transaction.plans)
         find = times.of(statement)
@@ -235,7 +247,7 @@ class Executor:
             limits=settings.limits,
         )
         plan = rewrite_statement(parsed.statement, context)
-        if plan.kind is not Kind.DDL:
+        if plan.kind is not StatementKind.DDL:
             catalogs = tuple(find(point).catalog for point in plan.points)
             entry = CachedPlan(plan, transaction.catalog, dict(seen), catalogs)
             self._cache.keep_plan(key, entry)
@@ -245,21 +257,21 @@ class Executor:
         self,
         statement: OpenStatement,
         plan: StatementPlan,
-        asked: Asked,
+        asked: StatementRequest,
         parameters: Mapping[str, Any],
-    ) -> Outcome:
+    ) -> StatementOutcome:
         """Run a plan in its transaction, which takes what is written."""
         transaction = statement.transaction
-        version = 0 if plan.kind is Kind.READ else self._journal.clock.next()
-        run = Run(self._bound(statement, plan, parameters, version), version)
+        version = 0 if plan.kind is StatementKind.READ else self._journal.clock.next()
+        run = StatementRun(self._bound(statement, plan, parameters, version), version)
         try:
             for step in plan.steps:
                 self._step(statement, plan, step, run, asked)
         except BaseException:
             self._forget(run)
             raise
-        if plan.kind is Kind.READ:
-            return run.returned or Outcome(plan.tag, run.count)
+        if plan.kind is StatementKind.READ:
+            return run.returned or StatementOutcome(plan.tag, run.count)
         if run.rows or run.changes:
             rows, changes = tuple(run.rows), tuple(run.changes)
             transaction.record(StatementWrites(version, rows, changes, digest(asked.parsed)))
@@ -288,7 +300,12 @@ class Executor:
         return bound
 
     def _step(
-        self, statement: OpenStatement, plan: StatementPlan, step: object, run: Run, asked: Asked
+        self,
+        statement: OpenStatement,
+        plan: StatementPlan,
+        step: object,
+        run: StatementRun,
+        asked: StatementRequest,
     ) -> None:
         session = statement.session
         match step:
@@ -305,7 +322,7 @@ class Executor:
                 if found:
                     text = step.message.format(*found[0])
                     raise PalimpsestError(step.code, text, advice=step.advice)
-            case Number():
+            case AllocateIdentity():
                 run.parameters[step.name] = self.number(statement, step)
             case SkipNumbers(table_id, column, start, increment, query):
                 session.execute(query, run.parameters)
@@ -322,18 +339,23 @@ class Executor:
                 run.count = exported(statement, step, run.parameters)
             case Change(change):
                 run.changes.append(change)
-            case Fetch(query) if plan.kind is Kind.READ:
+            case Fetch(query) if plan.kind is StatementKind.READ:
                 session.stream(query, run.parameters)
                 told = partial(diagnosed, asked=asked, catalog=statement.transaction.catalog)
                 rows = StreamedRows(statement, told)
-                run.returned = Outcome(plan.tag, -1, session.columns(), rows)
+                run.returned = StatementOutcome(plan.tag, -1, session.columns(), rows)
             case Fetch(query):
                 run.returned = self._held(statement, query, run.parameters)
             case _:
                 raise AssertionError(step)
 
     def _append(
-        self, statement: OpenStatement, step: Append, run: Run, settings: Settings, bounded: bool
+        self,
+        statement: OpenStatement,
+        step: Append,
+        run: StatementRun,
+        settings: Settings,
+        bounded: bool,
     ) -> None:
         catalog = statement.transaction.catalog
         table = changed_table(run, step.table_id) or catalog.by_id(step.table_id)
@@ -355,29 +377,29 @@ class Executor:
 
     def _held(
         self, statement: OpenStatement, query: Query, parameters: Mapping[str, Any]
-    ) -> Outcome:
+    ) -> StatementOutcome:
         session = statement.session
         session.execute(query, parameters)
         columns = session.columns()
         table = session.rest_as_arrow()
-        return Outcome("", table.num_rows, columns, self.rows(table))
+        return StatementOutcome("", table.num_rows, columns, self.rows(table))
 
-    def held(self, tag: str, table: pa.Table) -> Outcome:
+    def held(self, tag: str, table: pa.Table) -> StatementOutcome:
         """An outcome whose rows the gateway itself has made."""
         with self._journal.reading_session() as session:
             columns = session.arrow_columns(table)
-        return Outcome(tag, table.num_rows, columns, self.rows(table))
+        return StatementOutcome(tag, table.num_rows, columns, self.rows(table))
 
-    def rows(self, table: pa.Table) -> HeldRows:
+    def rows(self, table: pa.Table) -> BufferedRows:
         """Rows that are in memory, to be fetched."""
-        return HeldRows(table, self.rows_of)
+        return BufferedRows(table, self.rows_of)
 
     def rows_of(self, table: pa.Table) -> list[Row]:
         """Arrow rows as Python values, converted by the store."""
         with self._journal.reading_session() as session:
             return session.arrow_rows(table)
 
-    def number(self, statement: OpenStatement, step: Number) -> int:
+    def number(self, statement: OpenStatement, step: AllocateIdentity) -> int:
         """The first of the generated numbers that a step takes."""
         count = step.count
         if step.stage is not None:
@@ -385,7 +407,7 @@ class Executor:
         key = (step.table_id, step.column)
         return self._journal.counters.reserve(key, count, step.start, step.increment)
 
-    def _forget(self, run: Run) -> None:
+    def _forget(self, run: StatementRun) -> None:
         for rows in (*(r for _, r in run.rows), *run.ahead.values()):
             files = getattr(rows, "files", ())
             self._journal.forget_files(files)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Export, Fetch, Kind, Stage, StatementPlan
+from journal.model.plan import Export, Fetch, Stage, StatementKind, StatementPlan
 from journal.transactions.protocol import OpenStatement
 
 
@@ -20,13 +20,17 @@ def explained(
 ) -> pa.Table:
     """The plan as rows; the statement's stay in the store ends here."""
     try:
-        if analyze and plan.kind is not Kind.READ:
+        if analyze and plan.kind is not StatementKind.READ:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 "EXPLAIN ANALYZE of a statement that writes is not supported",
                 advice="EXPLAIN it, which runs nothing, or EXPLAIN ANALYZE the query in it",
             )
-        text = _store_plan(statement, plan, bound, analyze) if plan.kind is Kind.READ else None
+        text = (
+            _store_plan(statement, plan, bound, analyze)
+            if plan.kind is StatementKind.READ
+            else None
+        )
     finally:
         statement.close()
     return _rows(plan, text)

@@ -12,10 +12,10 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from gateway.session.request import Asked
-from journal.model.plan import Keyed, StatementPlan
+from gateway.session.request import StatementRequest
+from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
-from rewriter.context import Sight, Sights, Times
+from rewriter.context import Sights, TableScanInfo, Times
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -30,7 +30,7 @@ class CachedPlan:
 
     plan: StatementPlan
     catalog: CatalogSnapshot
-    sights: dict[int, Sight]
+    sights: dict[int, TableScanInfo]
     catalogs: tuple[CatalogSnapshot, ...] = ()
     """Those at the plan's points in time, in their order."""
 
@@ -63,7 +63,7 @@ class PlanCache:
         entries = self._plans.get(key)
         return entries is not None and entries[0].plan.bounded
 
-    def keyed(self, key: Hashable) -> tuple[Keyed, ...]:
+    def keyed(self, key: Hashable) -> tuple[KeyLookup, ...]:
         """The rows that the plan made last for this key looks up by their keys."""
         entries = self._plans.get(key)
         return () if entries is None else entries[0].plan.keyed
@@ -100,7 +100,7 @@ def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times:
     return all(times(point).catalog is then for point, then in points)
 
 
-def plan_key(asked: Asked, own: object) -> Hashable:
+def plan_key(asked: StatementRequest, own: object) -> Hashable:
     """Under what a plan is kept: what it depends on besides the catalog.
 
     ``own`` stands for the temporary relations that the session has, None for none.

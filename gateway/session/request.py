@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.config import Settings
-from gateway.session.results import Outcome
+from gateway.session.results import StatementOutcome
 from journal.model.plan import CatalogChange, PutRelation, StatementPlan
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
@@ -19,7 +19,7 @@ from rewriter.syntax.parsing import Parsed
 
 
 @dataclass(slots=True)
-class Run:
+class StatementRun:
     """What the steps of one plan have made so far."""
 
     parameters: dict[str, Any]
@@ -30,12 +30,12 @@ class Run:
     rows: list[tuple[int, RowSet]] = field(default_factory=list)
     ahead: dict[str, StagedRows] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
-    returned: Outcome | None = None
+    returned: StatementOutcome | None = None
     skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatementRequest:
     """A statement as a session wants it run.
 
     ``swift``: by a plan that fails without saying why; ``recalled``: by one that is given its rows.
@@ -55,16 +55,16 @@ def digest(parsed: Parsed) -> str:
     return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
 
 
-def outcome_of(plan: StatementPlan, run: Run) -> Outcome:
+def outcome_of(plan: StatementPlan, run: StatementRun) -> StatementOutcome:
     """What a writing statement did."""
     if run.returned is not None:
         run.returned.tag = plan.tag
         run.returned.skipped = run.skipped
         return run.returned
-    return Outcome(plan.tag, run.count, written=run.appended, skipped=run.skipped)
+    return StatementOutcome(plan.tag, run.count, written=run.appended, skipped=run.skipped)
 
 
-def changed_table(run: Run, table_id: int) -> Table | None:
+def changed_table(run: StatementRun, table_id: int) -> Table | None:
     """The definition that the statement itself has given a table, or None."""
     for change in reversed(run.changes):
         if isinstance(change, PutRelation) and isinstance(change.relation, Table):

@@ -73,7 +73,7 @@ class StreamedRows:
             self._statement = None
 
 
-class HeldRows:
+class BufferedRows:
     """Rows that are in memory already."""
 
     def __init__(self, table: pa.Table, convert: Callable[[pa.Table], list[Row]]) -> None:
@@ -99,7 +99,7 @@ class HeldRows:
         self._next = self._table.num_rows
 
 
-class Outcome:
+class StatementOutcome:
     """What a statement did: its tag, its row count, and its rows if it has any.
 
     ``skipped`` counts new rows that it left out because they were erased.
@@ -110,7 +110,7 @@ class Outcome:
         tag: str,
         row_count: int = -1,
         columns: list[ResultColumn] | None = None,
-        rows: StreamedRows | HeldRows | None = None,
+        rows: StreamedRows | BufferedRows | None = None,
         written: Iterable[int] = (),
         skipped: int = 0,
     ) -> None:

@@ -10,17 +10,17 @@ from journal.model.plan import StatementPlan
 from journal.model.segment import Tier
 from journal.transactions import lookup
 from journal.transactions.protocol import OpenStatement
-from rewriter.context import RewriteContext, Sight, Sights
+from rewriter.context import RewriteContext, Sights, TableScanInfo
 
 
-def sights_of(statement: OpenStatement, seen: dict[int, Sight]) -> Sights:
+def sights_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> Sights:
     """Looks journals up as a statement sees them, and notes in ``seen`` what it found."""
     transaction = statement.transaction
 
-    def sights(table_id: int) -> Sight:
+    def sights(table_id: int) -> TableScanInfo:
         sight = seen.get(table_id)
         if sight is None:
-            sight = seen[table_id] = Sight(
+            sight = seen[table_id] = TableScanInfo(
                 transaction.tiers(table_id, statement.committed),
                 transaction.is_pinned(table_id, statement.committed),
                 _by_file(statement, table_id),

@@ -27,8 +27,8 @@ from gateway.session.cancellation import Cancellation
 from gateway.session.copying import reads_elsewhere, with_file_here
 from gateway.session.executor import Executor
 from gateway.session.parameters import bind, refuse_placeholders
-from gateway.session.request import Asked
-from gateway.session.results import HeldRows, Outcome, StreamedRows
+from gateway.session.request import StatementRequest
+from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -101,9 +101,9 @@ class Session:
             return self.transaction.catalog
         return self.temporary.catalog(self.journal.state.catalog)
 
-    def execute(self, text: str, parameters: Parameters = None) -> Outcome:
+    def execute(self, text: str, parameters: Parameters = None) -> StatementOutcome:
         """Run the statements of ``text``; the outcome is that of the last one."""
-        outcome = Outcome("EMPTY")
+        outcome = StatementOutcome("EMPTY")
         for parsed in self.parse(text, parameters is not None):
             outcome.close()
             outcome = self.run(parsed, parameters)
@@ -127,12 +127,14 @@ class Session:
 
     def run(
         self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
-    ) -> Outcome:
+    ) -> StatementOutcome:
         """Run one parsed statement."""
         with self.cancellation.running():
             return self._run(parsed, parameters, batch)
 
-    def _run(self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None) -> Outcome:
+    def _run(
+        self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
+    ) -> StatementOutcome:
         self.cancellation.check()
         control = self._control(parsed)
         if control is not None:
@@ -150,7 +152,7 @@ class Session:
             case _:
                 return self._run_sql(parsed, bound, batch)
 
-    def run_each(self, parsed: Parsed, rows: Sequence[Parameters]) -> Outcome:
+    def run_each(self, parsed: Parsed, rows: Sequence[Parameters]) -> StatementOutcome:
         """Run one statement for each row of parameters, all or none of them."""
         if self.transaction is None and self.autocommit:
             self.begin()
@@ -162,20 +164,24 @@ class Session:
                 self.rollback()
                 raise
         total = 0
-        outcome = Outcome("EMPTY", 0)
+        outcome = StatementOutcome("EMPTY", 0)
         returned: list[pa.Table] = []
         for row in rows:
             outcome = self.run(parsed, row)
             total += max(outcome.row_count, 0)
-            if isinstance(outcome.rows, HeldRows):
+            if isinstance(outcome.rows, BufferedRows):
                 returned.append(outcome.rows.arrow())
         if outcome.columns is not None and returned:
             together = pa.concat_tables(returned)
-            return Outcome(outcome.tag, total, outcome.columns, self.executor.rows(together))
+            return StatementOutcome(
+                outcome.tag, total, outcome.columns, self.executor.rows(together)
+            )
         outcome.row_count = total
         return outcome
 
-    def run_batch(self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table) -> Outcome:
+    def run_batch(
+        self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table
+    ) -> StatementOutcome:
         """Run one statement for all rows at once; one by one where rows depend on one another."""
         if self.transaction is None and not self.autocommit:
             self.transaction = self.started()
@@ -205,8 +211,10 @@ class Session:
             self._failed()
             raise
 
-    def _run_sql(self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None) -> Outcome:
-        asked = Asked(parsed, bound, self.settings, self.dialect, batch)
+    def _run_sql(
+        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
+    ) -> StatementOutcome:
+        asked = StatementRequest(parsed, bound, self.settings, self.dialect, batch)
         if self.transaction is None and self.autocommit:
             return self._autocommit(asked)
         if self.transaction is None:
@@ -217,7 +225,7 @@ class Session:
             self._failed()
             raise
 
-    def _autocommit(self, asked: Asked) -> Outcome:
+    def _autocommit(self, asked: StatementRequest) -> StatementOutcome:
         """Run a statement in a transaction of its own; again if another one came first."""
         if asked.batch is None:
             author = Author(self.user, self.settings.application)
@@ -266,28 +274,28 @@ class Session:
         if self.transaction is not None:
             self.transaction.fail()
 
-    def _control(self, parsed: Parsed) -> Outcome | None:
+    def _control(self, parsed: Parsed) -> StatementOutcome | None:
         match parsed.statement:
             case Begin(read_only):
                 self.begin(read_only=read_only)
-                return Outcome("BEGIN")
+                return StatementOutcome("BEGIN")
             case Commit():
                 self.commit()
-                return Outcome("COMMIT")
+                return StatementOutcome("COMMIT")
             case Rollback(None):
                 self.rollback()
-                return Outcome("ROLLBACK")
+                return StatementOutcome("ROLLBACK")
             case Rollback(str()) | Savepoint() | Release():
                 return self._savepoint(parsed.statement)
             case SetSetting(name, value):
                 self._set(name, value)
-                return Outcome("SET")
+                return StatementOutcome("SET")
             case ShowSetting(name):
                 return self._show(name)
             case _:
                 return None
 
-    def _savepoint(self, statement: Rollback | Savepoint | Release) -> Outcome:
+    def _savepoint(self, statement: Rollback | Savepoint | Release) -> StatementOutcome:
         tag = type(statement).__name__.upper()
         try:
             match statement:
@@ -300,7 +308,7 @@ class Session:
         except PalimpsestError:
             self._failed()
             raise
-        return Outcome(tag)
+        return StatementOutcome(tag)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start an explicit transaction."""
@@ -368,7 +376,7 @@ class Session:
         if self.transaction is not None and name.lower() == "commit_message":
             self.transaction.message = self.settings.commit_message
 
-    def _show(self, name: str) -> Outcome:
+    def _show(self, name: str) -> StatementOutcome:
         found = {row[0]: row[1] for row in self.settings.rows()}
         found["search_path"] = ", ".join(self.settings.search_path)
         checked = replace(self.settings)

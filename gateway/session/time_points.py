@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_TIME, Edge, PointRequest, StatementPlan
+from journal.model.plan import P_TIME, PointRequest, StatementPlan, TransactionBoundary
 from journal.model.version import Version, to_datetime
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.state import JournalState
@@ -64,7 +64,7 @@ class TimePoints:
     def __init__(self, journal: OpenJournal, parameters: Mapping[str, Any]) -> None:
         self._journal = journal
         self._parameters = parameters
-        self._meant: dict[tuple[str, Edge], Version] = {}
+        self._meant: dict[tuple[str, TransactionBoundary], Version] = {}
         self._highest: Version = 0
 
     def of(self, statement: OpenStatement) -> Times:
@@ -119,11 +119,13 @@ class TimePoints:
             )
         now = self._journal.clock.now()
         # A range that ends before a point in the future takes in all there is.
-        latest = now + 1 if request.edge is Edge.BEFORE else now
+        latest = now + 1 if request.edge is TransactionBoundary.BEFORE else now
         return max(0, min(int(number), latest))
 
-    def _aligned(self, statement: OpenStatement, version: Version, edge: Edge) -> Version:
+    def _aligned(
+        self, statement: OpenStatement, version: Version, edge: TransactionBoundary
+    ) -> Version:
         first, last = statement.session.text(_SPANNING, [version, version])[0]
         if last is None:
             return version
-        return int(last) if edge is Edge.AT else int(first)
+        return int(last) if edge is TransactionBoundary.AT else int(first)

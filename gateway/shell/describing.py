@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gateway.dbapi.connection import Connection
 from gateway.session.typed_names import table_name
-from gateway.shell.result import Column, Result, Row
+from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.wording import counted
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
@@ -18,7 +18,7 @@ def catalog_of(connection: Connection) -> CatalogSnapshot:
     return connection.session.catalog
 
 
-def relations(connection: Connection, kind: str, pattern: str | None) -> Result:
+def relations(connection: Connection, kind: str, pattern: str | None) -> ShownResult:
     r"""Tables and views (``\d``), tables (``\dt``) or views (``\dv``) whose names match."""
     found: list[Row] = []
     for relation in _sorted(catalog_of(connection).relations.values()):
@@ -37,14 +37,14 @@ def relations(connection: Connection, kind: str, pattern: str | None) -> Result:
     return _result(columns, found)
 
 
-def schemas(connection: Connection) -> Result:
+def schemas(connection: Connection) -> ShownResult:
     r"""``\dn``."""
     catalog = catalog_of(connection)
     counts = {fold(s): 0 for s in catalog.schemas}
     for relation in catalog.relations.values():
         counts[fold(relation.name.schema)] = counts.get(fold(relation.name.schema), 0) + 1
     rows = [(name, counts[folded]) for folded, name in sorted(catalog.schemas.items())]
-    return _result([*_texts("schema"), Column("tables and views", "BIGINT")], rows)
+    return _result([*_texts("schema"), ShownColumn("tables and views", "BIGINT")], rows)
 
 
 def find(connection: Connection, name: str) -> Relation | None:
@@ -53,7 +53,7 @@ def find(connection: Connection, name: str) -> Relation | None:
     return catalog.get(table_name(name, catalog, connection.session.settings.schema))
 
 
-def columns_of(relation: Relation) -> Result:
+def columns_of(relation: Relation) -> ShownResult:
     """The columns of a table or view."""
     if isinstance(relation, View):
         names = _texts("column")
@@ -120,9 +120,9 @@ def _sorted(found: Iterable[Relation]) -> list[Relation]:
     return sorted(found, key=lambda r: r.name.key)
 
 
-def _texts(*names: str) -> list[Column]:
-    return [Column(name, "VARCHAR") for name in names]
+def _texts(*names: str) -> list[ShownColumn]:
+    return [ShownColumn(name, "VARCHAR") for name in names]
 
 
-def _result(columns: Sequence[Column], rows: Sequence[Row]) -> Result:
-    return Result("SHOW", len(rows), tuple(columns), iter(rows))
+def _result(columns: Sequence[ShownColumn], rows: Sequence[Row]) -> ShownResult:
+    return ShownResult("SHOW", len(rows), tuple(columns), iter(rows))

@@ -17,9 +17,9 @@ from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import typed_names
-from gateway.session.results import Outcome
+from gateway.session.results import StatementOutcome
 from gateway.shell.formats import FORMATS
-from gateway.shell.result import Result
+from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
 from journal.model.errors import Code, PalimpsestError
@@ -229,7 +229,7 @@ def _table(name: TableName) -> exp.Table:
     )
 
 
-def run(connection: Connection, ast: exp.Expr, advance: Advance | None = None) -> Outcome:
+def run(connection: Connection, ast: exp.Expr, advance: Advance | None = None) -> StatementOutcome:
     """Run a statement that was built here, whatever dialect the connection speaks."""
     session = connection.session
     (parsed,) = parse(ast.sql(dialect="duckdb"), "duckdb", session.settings.limits)
@@ -260,7 +260,7 @@ def export_rows(
         if chosen == "parquet":
             rows = _write_parquet(connection, cursor, partial)
         else:
-            result = Result.of(cursor, connection)
+            result = ShownResult.of(cursor, connection)
             with partial.open("w", encoding="utf-8", newline="") as out:
                 rows = FORMATS[chosen](result, out, Style())
         partial.replace(path)

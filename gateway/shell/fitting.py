@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from gateway.shell.result import Column, Row
+from gateway.shell.result import Row, ShownColumn
 from gateway.wording import counted
 
 _NARROW = 10
@@ -32,7 +32,7 @@ class Fitting:
     Texts of the ``limited`` columns are cut to their width; other columns grow with what comes.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[ShownColumn]
     widths: list[int]
     places: list[int]
     limited: frozenset[int] = frozenset()
@@ -82,13 +82,13 @@ def fits(widths: Sequence[int], screen: int | None) -> bool:
     return screen is None or _total(widths) <= screen
 
 
-def whole(columns: Sequence[Column], widths: list[int]) -> Fitting:
+def whole(columns: Sequence[ShownColumn], widths: list[int]) -> Fitting:
     """A table of which nothing is cut."""
     return Fitting(columns, widths, list(range(len(widths))))
 
 
 def narrowed(
-    columns: Sequence[Column],
+    columns: Sequence[ShownColumn],
     widths: list[int],
     rows: Sequence[Row],
     screen: int,

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from gateway.shell.result import Column, Result
+from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
 from gateway.shell.values import plain, shown, to_json
 
-Writer = Callable[[Result, TextIO, Style], int]
+Writer = Callable[[ShownResult, TextIO, Style], int]
 
 
-def write_csv(result: Result, out: TextIO, style: Style, delimiter: str = ",") -> int:
+def write_csv(result: ShownResult, out: TextIO, style: Style, delimiter: str = ",") -> int:
     """Comma-separated values with a header; NULL is an empty cell, empty text a quoted one."""
     risky = re.compile(f'["\\r\\n{re.escape(delimiter)}]|^\\s|\\s$|^$')
 
@@ -38,12 +38,12 @@ def write_csv(result: Result, out: TextIO, style: Style, delimiter: str = ",") -
 _QUOTE = '"'
 
 
-def write_tsv(result: Result, out: TextIO, style: Style) -> int:
+def write_tsv(result: ShownResult, out: TextIO, style: Style) -> int:
     """Tab-separated values with a header."""
     return write_csv(result, out, style, "\t")
 
 
-def write_json(result: Result, out: TextIO, style: Style) -> int:
+def write_json(result: ShownResult, out: TextIO, style: Style) -> int:
     """One array with an object per row."""
     names = _keys(result.columns)
     count = 0
@@ -56,7 +56,7 @@ def write_json(result: Result, out: TextIO, style: Style) -> int:
     return count
 
 
-def write_jsonl(result: Result, out: TextIO, style: Style) -> int:
+def write_jsonl(result: ShownResult, out: TextIO, style: Style) -> int:
     """One object per row, each on its line."""
     names = _keys(result.columns)
     count = 0
@@ -67,7 +67,7 @@ def write_jsonl(result: Result, out: TextIO, style: Style) -> int:
     return count
 
 
-def write_envelope(result: Result, out: TextIO, style: Style) -> int:
+def write_envelope(result: ShownResult, out: TextIO, style: Style) -> int:
     """What scripts read: status, columns with types, rows as arrays, their count; on one line."""
     columns = [{"name": c.name, "type": c.type} for c in result.columns]
     out.write(f'{{"status": {json.dumps(result.tag)}, "columns": {json.dumps(columns)}, "rows": [')
@@ -81,7 +81,7 @@ def write_envelope(result: Result, out: TextIO, style: Style) -> int:
     return count
 
 
-def write_markdown(result: Result, out: TextIO, style: Style) -> int:
+def write_markdown(result: ShownResult, out: TextIO, style: Style) -> int:
     """A Markdown table."""
     out.write("| " + " | ".join(_escaped(c.name) for c in result.columns) + " |\n")
     marks = ["---:" if c.is_number else "---" for c in result.columns]
@@ -97,7 +97,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
-def _keys(columns: Sequence[Column]) -> list[str]:
+def _keys(columns: Sequence[ShownColumn]) -> list[str]:
     """JSON keys of the columns; a name that comes again gets a number."""
     seen: dict[str, int] = {}
     keys = []
@@ -119,7 +119,7 @@ FORMATS: dict[str, Writer] = {
 }
 
 
-def write(result: Result, out: TextIO, name: str, style: Style) -> None:
+def write(result: ShownResult, out: TextIO, name: str, style: Style) -> None:
     """Write a result in the named format; of a statement without rows, its status."""
     if result.has_rows:
         FORMATS[name](result, out, style)

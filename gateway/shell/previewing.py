@@ -9,7 +9,7 @@ from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.session.request import Asked
+from gateway.session.request import StatementRequest
 from rewriter.preview.preview import Preview, PreviewStep, of_plan, parse_one
 from rewriter.statement import SessionStatement
 
@@ -30,7 +30,7 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
         if transaction is None:
             transaction = session.started(read_only=True)
         try:
-            asked = Asked(parsed, {}, session.settings, session.dialect)
+            asked = StatementRequest(parsed, {}, session.settings, session.dialect)
             plan = session.executor.plan(transaction, asked)
             return of_plan(plan, parsed, transaction.catalog, dialect)
         finally:

@@ -16,7 +16,7 @@ _FETCH_ROWS = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ShownColumn:
     """Name and SQL type of a result column."""
 
     name: str
@@ -45,12 +45,12 @@ _TIMES = ("DATE", "TIME", "INTERVAL", "BOOLEAN")
 
 
 @dataclass(slots=True)
-class Result:
+class ShownResult:
     """What one statement gave back; ``columns`` is empty for those without rows."""
 
     tag: str
     row_count: int
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ShownColumn, ...] = ()
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: int = 0
 
@@ -70,12 +70,12 @@ class Result:
         return self.tag
 
     @staticmethod
-    def of(cursor: Cursor, connection: Connection) -> Result:
+    def of(cursor: Cursor, connection: Connection) -> ShownResult:
         """The result a cursor stands on; its rows come so that Ctrl-C can stop them."""
-        columns = tuple(Column(d[0], d[1]) for d in cursor.description or ())
+        columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
         rows = _rows(cursor, connection) if columns else iter(())
         skipped = cursor.skipped
-        return Result(cursor.statusmessage, cursor.rowcount, columns, rows, skipped)
+        return ShownResult(cursor.statusmessage, cursor.rowcount, columns, rows, skipped)
 
 
 _COUNTED = frozenset(

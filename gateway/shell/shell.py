@@ -18,9 +18,9 @@ from gateway.shell import backslash
 from gateway.shell.formats import write
 from gateway.shell.options import Options, WrongOption
 from gateway.shell.render_error import complaint
-from gateway.shell.result import Result
+from gateway.shell.result import ShownResult
 from gateway.shell.running import cancellable
-from gateway.shell.splitting import Piece, split
+from gateway.shell.splitting import SplitStatement, split
 from gateway.shell.table import screen_width, style_for
 from journal.model.failures import file_error
 
@@ -88,7 +88,7 @@ class Shell:
             placed = replace(piece, line=piece.line + first)
             self.guarded(lambda p=placed: self.statement(p), placed)  # type: ignore[misc]
 
-    def guarded(self, action: Callable[[], None], piece: Piece | None = None) -> None:
+    def guarded(self, action: Callable[[], None], piece: SplitStatement | None = None) -> None:
         """Do something whose errors are shown; with ON_ERROR_STOP they end the script."""
         try:
             action()
@@ -107,14 +107,14 @@ class Shell:
         if self.options.stop_on_error:
             raise Leave(1)
 
-    def statement(self, piece: Piece) -> None:
+    def statement(self, piece: SplitStatement) -> None:
         """Run one statement and show what it gives."""
         started = time.perf_counter()
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
         try:
             cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
-            self.show(Result.of(cursor, self.connection))
+            self.show(ShownResult.of(cursor, self.connection))
         finally:
             cursor.close()
         if self.options.timing:
@@ -129,13 +129,13 @@ class Shell:
         known = self.options.variables
         return {name: known[name] for name in wanted if name in known} if wanted else None
 
-    def show(self, result: Result) -> None:
+    def show(self, result: ShownResult) -> None:
         """Write a result in the chosen form to where output goes."""
         style = self.options.style(style_for(self.out))
         write(result, self.out, self.options.form, style)
         self.out.flush()
 
-    def show_facts(self, result: Result) -> None:
+    def show_facts(self, result: ShownResult) -> None:
         """Write what a backslash command found: always a table, on the screen or in the file."""
         style = self.options.style(style_for(self.out))
         if style.expanded == "auto":
@@ -165,7 +165,7 @@ class Shell:
         """Let go of an output file."""
         self.redirect(None)
 
-    def _complain(self, error: errors.Error, piece: Piece | None) -> None:
+    def _complain(self, error: errors.Error, piece: SplitStatement | None) -> None:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
         self.say(complaint(error, text, width=screen_width(), color=color, line=line), error=True)

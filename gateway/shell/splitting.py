@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SplitStatement:
     """A statement without its semicolon, and the 0-based line and column where it begins."""
 
     text: str
@@ -25,12 +25,12 @@ _TOKEN = re.compile(r"[;'\"`$\n]|--|/\*|#")
 _ENDS = {"'": "'", '"': '"', "`": "`", "--": "\n", "#": "\n", "/*": "*/"}
 
 
-def split(text: str, dialect: str = "duckdb") -> list[Piece]:
+def split(text: str, dialect: str = "duckdb") -> list[SplitStatement]:
     """The statements of ``text``; the last one is incomplete when its semicolon is missing.
 
     Pieces of nothing but space and comments are left out, unless a quote or comment in one is open.
     """
-    pieces: list[Piece] = []
+    pieces: list[SplitStatement] = []
     start = place = 0
     while True:
         end, after = _next_semicolon(text, place, dialect)
@@ -116,7 +116,7 @@ def _backslashes(text: str, end: int) -> int:
 _SPACE = re.compile(r"(?:\s+|--[^\n]*(?:\n|$))*")
 
 
-def _piece(text: str, start: int, end: int, *, complete: bool) -> Piece | None:
+def _piece(text: str, start: int, end: int, *, complete: bool) -> SplitStatement | None:
     skipped = _SPACE.match(text, start, end)
     begin = skipped.end() if skipped is not None else start
     bare = text[begin:end].rstrip()
@@ -124,7 +124,7 @@ def _piece(text: str, start: int, end: int, *, complete: bool) -> Piece | None:
         return None
     line = text.count("\n", 0, begin)
     column = begin - (text.rfind("\n", 0, begin) + 1)
-    return Piece(bare, line, column, complete)
+    return SplitStatement(bare, line, column, complete)
 
 
 def _is_comment(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TextIO
 from rich.cells import cell_len
 
 from gateway.shell.fitting import Fitting, fits, narrowed, natural, whole
-from gateway.shell.result import Column, Result, Row
+from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.shell.values import shown
 from gateway.wording import counted
 
@@ -66,7 +66,7 @@ def screen_width() -> int:
     return 80
 
 
-def write_table(result: Result, out: TextIO, style: Style) -> int:
+def write_table(result: ShownResult, out: TextIO, style: Style) -> int:
     """Draw a result; returns the number of rows that were read."""
     rows = result.rows if not style.rows else islice(result.rows, style.rows)
     first = list(islice(rows, _MEASURED_ROWS))
@@ -164,12 +164,14 @@ def _gap_at(places: Sequence[int], columns: int) -> int | None:
     return next((i for i, p in enumerate(places) if p != i), len(places))
 
 
-def _aligned(text: str, width: int, column: Column) -> str:
+def _aligned(text: str, width: int, column: ShownColumn) -> str:
     padding = " " * (width - (len(text) if text.isascii() else cell_len(text)))
     return padding + text if column.is_number else text + padding
 
 
-def _expanded(columns: Sequence[Column], rows: Iterator[Row], out: TextIO, style: Style) -> int:
+def _expanded(
+    columns: Sequence[ShownColumn], rows: Iterator[Row], out: TextIO, style: Style
+) -> int:
     bar, line = ("│", "─") if style.unicode else ("|", "-")
     names = [shown(c.name) for c in columns]
     width = max((cell_len(n) for n in names), default=0)

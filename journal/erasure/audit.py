@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.model.store_session import StoreSession
@@ -47,7 +47,7 @@ def record(
     return chained
 
 
-def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -> None:
+def accepted(journal: ErasureJournal, session: StoreSession, request: ErasureRequest) -> None:
     """Record that a request was accepted."""
     searched = [t.table for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED]
     detail = {
@@ -63,19 +63,21 @@ def accepted(journal: ErasureJournal, session: StoreSession, request: Request) -
 
 
 def searched(
-    journal: ErasureJournal, session: StoreSession, by: str, request: Request, done: Target
+    journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, done: Target
 ) -> None:
     """Record that a copy of a request was searched that could not be before."""
     detail = {"table": done.table, "copy": done.copy, "keys": done.keys}
     record(journal, session, by, "erase.search", request.id, detail)
 
 
-def purged(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+def purged(
+    journal: ErasureJournal, session: StoreSession, request: ErasureRequest, by: str
+) -> None:
     """Record that a request was purged, with its receipts."""
     record(journal, session, by, "erase.purge", request.id, _receipts(request))
 
 
-def _receipts(request: Request) -> dict[str, Any]:
+def _receipts(request: ErasureRequest) -> dict[str, Any]:
     receipts = [
         {"table": t.table, "outcome": t.outcome.value, "versions": t.versions_removed}
         for t in request.targets
@@ -83,7 +85,9 @@ def _receipts(request: Request) -> dict[str, Any]:
     return {"tables": receipts}
 
 
-def completed(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+def completed(
+    journal: ErasureJournal, session: StoreSession, request: ErasureRequest, by: str
+) -> None:
     """Record that nothing of a request is left."""
     detail = {"versions": sum(t.versions_removed for t in request.targets)}
     record(journal, session, by, "erase.complete", request.id, detail)
@@ -110,7 +114,7 @@ def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCh
     """
     with journal.reading_session() as session:
         rows = rows_of.load_audit(session)
-        requests = [Request.of_row(row) for row in rows_of.load_erasures(session)]
+        requests = [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
     if not rows:
         lost = () if expected_head in {None, _FIRST} else ("the log is empty",)
         return AuditCheck(0, _FIRST, (*lost, *_unrecorded(rows, requests)))
@@ -139,7 +143,7 @@ _RECORDED = {
 }
 
 
-def _unrecorded(rows: Sequence[AuditRow], requests: Sequence[Request]) -> Iterator[str]:
+def _unrecorded(rows: Sequence[AuditRow], requests: Sequence[ErasureRequest]) -> Iterator[str]:
     """What requests say of themselves and the log does not: entries, or receipts, were changed."""
     recorded = {(row.object, row.action): row for row in rows}
     for request in requests:

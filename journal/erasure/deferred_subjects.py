@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from journal.erasure.requests import Request, looked_for
+from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import PRIVATE
 from journal.files.parquet_files import sync_folder
 from journal.model.errors import Code, PalimpsestError
@@ -58,7 +58,7 @@ def forget(root: Path, request_id: str) -> None:
     _path(root, request_id).unlink(missing_ok=True)
 
 
-def forget_stale(root: Path, found: Iterable[Request]) -> None:
+def forget_stale(root: Path, found: Iterable[ErasureRequest]) -> None:
     """Remove what no request looks for any more, ``found`` being all that there are."""
     wanted = looked_for(found)
     for path in (root / PRIVATE / "erasure").glob("*.sought"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.model.errors import PalimpsestError
 from journal.records.report import JobReport
 
@@ -13,6 +13,6 @@ from journal.records.report import JobReport
 class Erased:
     """What a run did: requests as they are now, jobs' reports, and what failed by table."""
 
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ErasureRequest] = field(default_factory=list)
     reports: list[JobReport] = field(default_factory=list)
     failures: dict[str, PalimpsestError] = field(default_factory=dict)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
 from journal.erasure.seam import ErasureJournal
-from journal.identity.descriptor import Identity, ever_described
+from journal.identity.descriptor import DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -32,7 +32,7 @@ FindAmong = Callable[[Sequence[Segment]], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ErasureSpec:
     """What a request asks: identifiers by type, or rows of tables found in another way.
 
     ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
@@ -95,15 +95,15 @@ def _is_text(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class TargetTable:
     """A table a request may be about; ``why_not`` says why it is not searched."""
 
     table: Table
-    identities: tuple[Identity, ...]
+    identities: tuple[DescriptorEntry, ...]
     why_not: str | None = None
 
 
-def aims(session: StoreSession, state: JournalState, wanted: Wanted) -> list[Aim]:
+def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> list[TargetTable]:
     """Every table there is; raises ERASURE when none could hold who is meant."""
     scope = load_scope(session)
     found = []
@@ -113,7 +113,7 @@ def aims(session: StoreSession, state: JournalState, wanted: Wanted) -> list[Aim
         table = state.catalog.by_id(table_id) or held.layouts[-1]
         identities = ever_described(held.layouts)
         why_not = _why_not(table, identities, wanted) or scope.why_not(table.name)
-        found.append(Aim(table, identities, why_not))
+        found.append(TargetTable(table, identities, why_not))
     reached = [a for a in found if a.why_not is None]
     # Of several types none is passed over: nobody may take for erased who was not looked for.
     known = {i.type for a in reached for i in a.identities}
@@ -128,7 +128,9 @@ def aims(session: StoreSession, state: JournalState, wanted: Wanted) -> list[Aim
     return found
 
 
-def _why_not(table: Table, identities: Iterable[Identity], wanted: Wanted) -> str | None:
+def _why_not(
+    table: Table, identities: Iterable[DescriptorEntry], wanted: ErasureSpec
+) -> str | None:
     if wanted.rows:
         return None if table.id in wanted.rows else "not named"
     if wanted.tables is not None and table.name.key not in wanted.tables:
@@ -141,13 +143,13 @@ def _why_not(table: Table, identities: Iterable[Identity], wanted: Wanted) -> st
     return None
 
 
-def requests(journal: ErasureJournal) -> list[Request]:
+def requests(journal: ErasureJournal) -> list[ErasureRequest]:
     """Every request, oldest first."""
     with journal.reading_session() as session:
-        return [Request.of_row(row) for row in rows_of.load_erasures(session)]
+        return [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
 
 
-def find_request(journal: ErasureJournal, wanted: str) -> Request:
+def find_request(journal: ErasureJournal, wanted: str) -> ErasureRequest:
     """The request of that id, or of the only id that begins so."""
     found = [r for r in requests(journal) if wanted and r.id.startswith(wanted)]
     if len(found) != 1:

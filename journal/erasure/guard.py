@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from journal.identity.descriptor import PROPERTY, descriptor_of
-from journal.identity.suppression_list import P_NOW, P_SECRET, Fence
+from journal.identity.suppression_list import P_NOW, P_SECRET, SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
@@ -40,9 +40,9 @@ class HidingSession(StoreSession, Protocol):
         """Take back rows that were shown under these names."""
 
 
-def load_fence(session: StoreSession) -> Fence:
+def load_fence(session: StoreSession) -> SuppressionList:
     """What is suppressed, as the session's transaction sees it."""
-    return Fence(frozenset(rows_of.load_fences(session)), rows_of.newest_fence(session))
+    return SuppressionList(frozenset(rows_of.load_fences(session)), rows_of.newest_fence(session))
 
 
 def check_buffers(
@@ -170,14 +170,22 @@ def check_direct(
 
 
 def suppressed_since(
-    journal: ErasureJournal, session: StoreSession, fence: Fence, table: Table, rows: exp.Expr
+    journal: ErasureJournal,
+    session: StoreSession,
+    fence: SuppressionList,
+    table: Table,
+    rows: exp.Expr,
 ) -> Version | None:
     """When the newest suppression began that any of these rows runs into; None if none does."""
     return _since(journal, session, fence.caught(table, rows))
 
 
 def has_returned(
-    journal: ErasureJournal, session: StoreSession, fence: Fence, table: Table, rows: exp.Expr
+    journal: ErasureJournal,
+    session: StoreSession,
+    fence: SuppressionList,
+    table: Table,
+    rows: exp.Expr,
 ) -> bool:
     """True if rows of a journal carry what may not come back, and none had it when it went."""
     return _since(journal, session, fence.returned(table, rows)) is not None

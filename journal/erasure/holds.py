@@ -32,7 +32,7 @@ from journal.sql.relations import column, ident
 from journal.transactions.expiry import Holding
 
 
-class Scope(StrEnum):
+class HoldScope(StrEnum):
     """What a hold covers."""
 
     TABLE = "table"
@@ -49,7 +49,7 @@ class Hold:
     """
 
     id: str
-    scope: Scope
+    scope: HoldScope
     table_id: int | None
     predicate: str | None
     subject_column: str | None
@@ -69,7 +69,7 @@ class Hold:
         """True if it may cover rows of a table."""
         if not self.is_active or self.table_id not in {None, table.id}:
             return False
-        return self.scope is not Scope.SUBJECT or identifies(table, self.subject_column or "")
+        return self.scope is not HoldScope.SUBJECT or identifies(table, self.subject_column or "")
 
     def told(self) -> str:
         """Who holds and why, for messages."""
@@ -150,7 +150,7 @@ def active(journal: ErasureJournal, table: Table) -> list[Hold]:
 
 def whole_table(holds: Iterable[Hold]) -> Hold | None:
     """A hold that covers the whole of a table, if there is one."""
-    return next((h for h in holds if h.scope is Scope.TABLE), None)
+    return next((h for h in holds if h.scope is HoldScope.TABLE), None)
 
 
 def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
@@ -180,12 +180,12 @@ def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp
     found: list[exp.Expr] = []
     for hold in holds:
         match hold.scope:
-            case Scope.TABLE:
+            case HoldScope.TABLE:
                 return exp.true()
-            case Scope.PREDICATE:
+            case HoldScope.PREDICATE:
                 assert hold.predicate is not None
                 found.append(exp.paren(dialects.stored(hold.predicate)))
-            case Scope.SUBJECT:
+            case HoldScope.SUBJECT:
                 found += _of_person(journal, table, hold)
     return exp.or_(*found) if found else None
 
@@ -251,5 +251,5 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> list[Hold]:
     found = []
     for row in rows:
         values = dict(zip(rows_of.HOLD, row, strict=True))
-        found.append(Hold(**{**values, "scope": Scope(values["scope"])}))
+        found.append(Hold(**{**values, "scope": HoldScope(values["scope"])}))
     return found

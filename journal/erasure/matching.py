@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
-from journal.identity.descriptor import Identity, is_in
+from journal.identity.descriptor import DescriptorEntry, is_in
 from journal.identity.identifiers import normal, numbers_of, texts_of
 from journal.identity.paths import leaf_type, values_sql
 from journal.local_engine import layout
@@ -70,12 +70,12 @@ class Matcher:
 
     session: StoreSession
     table: Table
-    identities: Sequence[Identity]
+    identities: Sequence[DescriptorEntry]
     subjects: Subjects
     keys: list[pa.Table] = field(default_factory=list)
     _shown: int = 0
 
-    def present(self, fields: Fields) -> list[Identity]:
+    def present(self, fields: Fields) -> list[DescriptorEntry]:
         """The identities in question that rows with these columns have."""
         held = dict(fields)
         return [i for i in self.identities if self.subjects.get(i.type) and is_in(i, held)]
@@ -85,7 +85,7 @@ class Matcher:
         for identity in self.present(fields):
             self.match(source, fields, identity, sealed=False)
 
-    def values(self, identity: Identity, fields: Fields) -> pa.Array | None:
+    def values(self, identity: DescriptorEntry, fields: Fields) -> pa.Array | None:
         """What is looked for, in the type of the column; None where only text can be compared."""
         kind = exp.DataType.build(dict(fields)[identity.path.root], dialect="duckdb")
         leaf = leaf_type(kind, identity.path)
@@ -97,7 +97,9 @@ class Matcher:
             return pa.array(texts_of(named, lower=identity.lower), pa.string())
         return None
 
-    def match(self, source: exp.Expr, fields: Fields, identity: Identity, *, sealed: bool) -> None:
+    def match(
+        self, source: exp.Expr, fields: Fields, identity: DescriptorEntry, *, sealed: bool
+    ) -> None:
         """Collect the keys of the rows in which an identity is one of the subjects."""
         values = self.values(identity, fields)
         number = values is not None and pa.types.is_integer(values.type)

@@ -106,7 +106,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ErasureRequest:
     """One request; ``types`` says how many identifiers of each type it named."""
 
     id: str
@@ -121,7 +121,7 @@ class Request:
     waits_for: str = ""
     expires: Version | None = None
 
-    def moved(self, state: State, now: Version, **changes: Any) -> Request:
+    def moved(self, state: State, now: Version, **changes: Any) -> ErasureRequest:
         """The request in its next state; an illegal step raises ERASURE."""
         if state not in _NEXT[self.state]:
             raise PalimpsestError(
@@ -131,7 +131,7 @@ class Request:
             )
         return replace(self, state=state, updated=now, **changes)
 
-    def cancelled(self, now: Version) -> Request:
+    def cancelled(self, now: Version) -> ErasureRequest:
         """The request taken back; once rows of it are purged it raises ERASURE."""
         if any(t.outcome is Outcome.ERASED or t.manifest_after for t in self.targets):
             raise PalimpsestError(
@@ -161,14 +161,14 @@ class Request:
         return ErasureRow(self.id, self.state.value, self.accepted, self.updated, detail)
 
     @staticmethod
-    def of_row(row: ErasureRow) -> Request:
+    def of_row(row: ErasureRow) -> ErasureRequest:
         """As it was stored."""
         detail = dict(row.detail)
         targets = tuple(
             Target(**{**t, "outcome": Outcome(t["outcome"])}) for t in detail.pop("targets")
         )
         state = State(row.state)
-        return Request(row.id, state, row.accepted, row.updated, targets=targets, **detail)
+        return ErasureRequest(row.id, state, row.accepted, row.updated, targets=targets, **detail)
 
     def to_json(self) -> dict[str, Any]:
         """For people and scripts."""
@@ -178,6 +178,6 @@ class Request:
         return found
 
 
-def looked_for(found: Iterable[Request]) -> set[str]:
+def looked_for(found: Iterable[ErasureRequest]) -> set[str]:
     """The requests, of all there are, for which something is kept aside to be looked for."""
     return {r.id for r in found if r.state in OPEN and r.unsearched}

@@ -20,7 +20,7 @@ _KEY = "erasure_scope"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ErasureScope:
     """Patterns of schema.table."""
 
     allow: tuple[str, ...] = ("*",)
@@ -42,16 +42,16 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, fold(whole))
 
 
-def load_scope(session: StoreSession) -> Scope:
+def load_scope(session: StoreSession) -> ErasureScope:
     """The lists of a store."""
     text = rows_of.get_meta(session, _KEY)
     if text is None:
-        return Scope()
+        return ErasureScope()
     lists = json.loads(text)
-    return Scope(tuple(lists["allow"]), tuple(lists["deny"]))
+    return ErasureScope(tuple(lists["allow"]), tuple(lists["deny"]))
 
 
-def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) -> Scope:
+def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) -> ErasureScope:
     """Set the lists of a store; raises ERASURE for a pattern that no table can match."""
     for pattern in (*allow, *deny):
         if not all(part.strip() for part in pattern.split(".")) or pattern.count(".") > 1:
@@ -60,7 +60,7 @@ def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) 
                 f'"{pattern}" is no pattern of tables',
                 advice="write a schema, or schema and table: hr, hr.*, *.people, *",
             )
-    scope = Scope(tuple(allow) or ("*",), tuple(deny))
+    scope = ErasureScope(tuple(allow) or ("*",), tuple(deny))
     lists = {"allow": scope.allow, "deny": scope.deny}
     rows_of.put_meta(session, _KEY, json.dumps(lists))
     return scope

@@ -36,7 +36,7 @@ _ENTRIES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class DescriptorEntry:
     """One entry of a descriptor."""
 
     path: Path
@@ -58,7 +58,7 @@ class Identity:
         return " ".join(words)
 
 
-def parse_descriptor(text: str) -> tuple[Identity, ...]:
+def parse_descriptor(text: str) -> tuple[DescriptorEntry, ...]:
     """The entries of a descriptor, with logical column names; raises INVALID_DEFINITION."""
     parts = [p.strip() for p in _COMMA.split(text) if p.strip()]
     if not parts or len(parts) > _ENTRIES_MAX:
@@ -69,11 +69,11 @@ def parse_descriptor(text: str) -> tuple[Identity, ...]:
         raise _wrong(str(error)) from error
 
 
-def _entry(text: str) -> Identity:
+def _entry(text: str) -> DescriptorEntry:
     first, *words = _WORD.split(text)
     path = parse_path(first)
     named = [s[1:] for s in path.steps if s.startswith(".")]
-    found = Identity(path, fold(named[-1] if named else path.root))
+    found = DescriptorEntry(path, fold(named[-1] if named else path.root))
     while words:
         match words[0].upper(), words[1:2]:
             case "AS", [name]:
@@ -109,7 +109,7 @@ def checked(table: Table, text: str) -> str:
     return ", ".join(str(e) for e in entries)
 
 
-def _placed(entry: Identity, held: Column) -> Identity:
+def _placed(entry: DescriptorEntry, held: Column) -> DescriptorEntry:
     """An entry for a column; raises INVALID_DEFINITION where that holds no identifiers."""
     kind = leaf_type(exp.DataType.build(held.type, dialect="duckdb"), entry.path)
     if kind is None or not kind.is_type(*_TEXT, *_WHOLE):
@@ -168,7 +168,7 @@ def _is(held: Column, name: str) -> bool:
     return fold(held.name) == fold(name) or (number.isdecimal() and fold(held.name) == stem)
 
 
-def descriptor_of(table: Table) -> tuple[Identity, ...]:
+def descriptor_of(table: Table) -> tuple[DescriptorEntry, ...]:
     """The identities of a table, with physical names; empty unless it is onboarded.
 
     Those whose column was dropped, or is of another type now, are left out: they identify people
@@ -177,7 +177,7 @@ def descriptor_of(table: Table) -> tuple[Identity, ...]:
     return tuple(i for i in _property(table, PROPERTY) if is_in(i, _fields(table)))
 
 
-def is_in(identity: Identity, fields: Mapping[str, str]) -> bool:
+def is_in(identity: DescriptorEntry, fields: Mapping[str, str]) -> bool:
     """True if rows with these columns (types by physical names) have a value at the path."""
     kind = fields.get(identity.path.root)
     if kind is None:
@@ -189,18 +189,18 @@ def _fields(table: Table) -> dict[str, str]:
     return {c.physical: c.type for c in table.stored}
 
 
-def filtered_of(table: Table) -> tuple[Identity, ...]:
+def filtered_of(table: Table) -> tuple[DescriptorEntry, ...]:
     """All columns of a table that get filters; those of its key come besides."""
     both = {e.id: e for e in (*_property(table, FILTERED), *descriptor_of(table))}
     return tuple(i for i in both.values() if is_in(i, _fields(table)))
 
 
-def _property(table: Table, name: str) -> tuple[Identity, ...]:
+def _property(table: Table, name: str) -> tuple[DescriptorEntry, ...]:
     text = dict(table.properties).get(name)
     return parse_descriptor(text) if text else ()
 
 
-def ever_described(layouts: Iterable[Table]) -> tuple[Identity, ...]:
+def ever_described(layouts: Iterable[Table]) -> tuple[DescriptorEntry, ...]:
     """What identifies a person in any definition that a table's layouts had."""
     return tuple(dict.fromkeys(e for t in layouts for e in _property(t, PROPERTY)))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.identity.descriptor import Identity, descriptor_of
+from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.paths import leaf_type, values_sql
 from journal.model.plan import STORE_SCHEMA, Query
@@ -93,7 +93,7 @@ def _unit() -> exp.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class SuppressionList:
     """What is suppressed, by kind and table: enough to know which commits must be looked at.
 
     ``newest`` is when the last entry was made.
@@ -102,15 +102,15 @@ class Fence:
     kinds: frozenset[tuple[str, int | None]] = frozenset()
     newest: Version = 0
 
-    def extended(self, kinds: Iterable[tuple[str, int | None]], since: Version) -> Fence:
+    def extended(self, kinds: Iterable[tuple[str, int | None]], since: Version) -> SuppressionList:
         """A fence with entries that were made at ``since``."""
-        return Fence(self.kinds | frozenset(kinds), since)
+        return SuppressionList(self.kinds | frozenset(kinds), since)
 
     def concerns(self, table: Table) -> bool:
         """True if rows of the table must be compared with the list."""
         return bool(self.kinds) and any(True for _ in self._columns(table))
 
-    def _columns(self, table: Table) -> Iterator[tuple[str, Identity | None]]:
+    def _columns(self, table: Table) -> Iterator[tuple[str, DescriptorEntry | None]]:
         """What of a table is compared with the list, under which kind; None is the key."""
         if (KEY_KIND, table.id) in self.kinds:
             yield KEY_KIND, None
@@ -145,15 +145,15 @@ class Fence:
         return found.where(exp.not_(among))
 
     @property
-    def of_people(self) -> Fence:
+    def of_people(self) -> SuppressionList:
         """What is suppressed besides keys."""
-        return Fence(frozenset(k for k in self.kinds if k[0] != KEY_KIND), self.newest)
+        return SuppressionList(frozenset(k for k in self.kinds if k[0] != KEY_KIND), self.newest)
 
     @property
-    def of_keys(self) -> Fence:
+    def of_keys(self) -> SuppressionList:
         """What is suppressed besides identifiers."""
         kept = {KEY_KIND, SPARED_KIND}
-        return Fence(frozenset(k for k in self.kinds if k[0] in kept), self.newest)
+        return SuppressionList(frozenset(k for k in self.kinds if k[0] in kept), self.newest)
 
     def keys(self, table: Table, rows: exp.Expr) -> exp.Select:
         """The keys of the rows that carry what may not come back, once each."""
@@ -226,17 +226,17 @@ class Fence:
         return _found(table, union_all(branches), marked, spares=spares).distinct()
 
 
-OPEN_FENCE = Fence()
+OPEN_FENCE = SuppressionList()
 """Nothing is suppressed."""
 
 
-def _kinds(table: Table, identity: Identity) -> list[str]:
+def _kinds(table: Table, identity: DescriptorEntry) -> list[str]:
     """The kinds under which values of an identity are suppressed; once numbers were as text was."""
     as_text = kind_of_type(identity.type, lower=identity.lower)
     return list(dict.fromkeys([as_text, kind_of_leaf(table, identity)]))
 
 
-def kind_of_leaf(table: Table, identity: Identity) -> str:
+def kind_of_leaf(table: Table, identity: DescriptorEntry) -> str:
     """The kind under which values of an identity are suppressed where they are of its type."""
     kind = exp.DataType.build(table.by_physical(identity.path.root).type, dialect="duckdb")
     leaf = leaf_type(kind, identity.path)
@@ -319,7 +319,7 @@ def _hashes(
     table: Table,
     rows: exp.Expr,
     kind: str,
-    identity: Identity | None,
+    identity: DescriptorEntry | None,
     mark: str | None = None,
     *,
     spares: bool = False,

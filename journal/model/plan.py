@@ -127,7 +127,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class AllocateIdentity:
     """Reserve generated numbers and bind the first of them as parameter ``name``.
 
     As many as ``stage`` has rows, or ``count`` where that is known beforehand.
@@ -245,10 +245,10 @@ class Change:
     change: CatalogChange
 
 
-Step = Stage | Guard | Number | SkipNumbers | Append | Fetch | Export | Count | Change
+Step = Stage | Guard | AllocateIdentity | SkipNumbers | Append | Fetch | Export | Count | Change
 
 
-class Kind(StrEnum):
+class StatementKind(StrEnum):
     """What a statement is to the session that runs it."""
 
     READ = "read"
@@ -257,7 +257,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RelationShape:
     """Which relation a table was read through, and why; shown by the preview."""
 
     table: TableName
@@ -265,7 +265,7 @@ class Shape:
     reason: str
 
 
-class Edge(StrEnum):
+class TransactionBoundary(StrEnum):
     """Which moment a point means when a transaction of several versions spans it."""
 
     AT = "at"
@@ -284,7 +284,7 @@ class PointRequest:
     """
 
     query: Query
-    edge: Edge
+    edge: TransactionBoundary
     text: str
     position: Position | None = None
     is_number: bool = False
@@ -307,7 +307,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyLookup:
     """A row that is looked up by its whole key, one value for each key column in order.
 
     A ``recalled`` plan takes the row as parameters: one for each stored column, one for its version
@@ -319,9 +319,9 @@ class Keyed:
     name: str
 
     @staticmethod
-    def of(table: Table, keys: Mapping[str, exp.Expr], place: int) -> Keyed:
+    def of(table: Table, keys: Mapping[str, exp.Expr], place: int) -> KeyLookup:
         """The row of a key, as the one at ``place`` among those of a plan."""
-        return Keyed(table.id, tuple(keys[k] for k in table.key), f"{P_ROW}{place}")
+        return KeyLookup(table.id, tuple(keys[k] for k in table.key), f"{P_ROW}{place}")
 
     def bound(self, version: Version, values: Sequence[Any] | None, columns: int) -> dict[str, Any]:
         """The parameters for a row; no values: there is none."""
@@ -338,7 +338,7 @@ def row_parameter(name: str, part: int | str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainRead:
+class PointRead:
     """A recalled row is the answer: names of its columns, and their places among the stored."""
 
     table_id: int
@@ -346,7 +346,7 @@ class PlainRead:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainChange:
+class PointChange:
     """A recalled row ends, and begins again with constants at some places, if any are given."""
 
     table_id: int
@@ -354,11 +354,11 @@ class PlainChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainInsert:
+class PointInsert:
     """A row begins: for each stored column a constant, or the number that is generated for it."""
 
     table_id: int
-    values: tuple[exp.Expr | Number, ...]
+    values: tuple[exp.Expr | AllocateIdentity, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,11 +376,11 @@ class StatementPlan:
     ``scans`` are the tables whose changed current view it reads other than by key.
     """
 
-    kind: Kind
+    kind: StatementKind
     steps: tuple[Step, ...]
     reads: frozenset[TableName] = frozenset()
     writes: frozenset[TableName] = frozenset()
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[RelationShape, ...] = ()
     tag: str = ""
     tables: frozenset[int] = field(default_factory=frozenset)
     system: frozenset[str] = field(default_factory=frozenset)
@@ -388,8 +388,8 @@ class StatementPlan:
     lookups: tuple[Lookup, ...] = ()
     points: tuple[PointRequest, ...] = ()
     refusals: tuple[Refusal, ...] = ()
-    keyed: tuple[Keyed, ...] = ()
-    plain: PlainRead | PlainChange | PlainInsert | None = None
+    keyed: tuple[KeyLookup, ...] = ()
+    plain: PointRead | PointChange | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
 
     @property

@@ -34,7 +34,7 @@ TEXT = ("TEXT", "VARCHAR", "CHAR", "STRING", "BPCHAR", "NVARCHAR")
 NUMBERS_MAX = 1_000_000
 
 
-class Action(StrEnum):
+class RetentionAction(StrEnum):
     """What becomes of rows past their time."""
 
     DELETE = "DELETE"
@@ -51,7 +51,7 @@ class Policy:
 
     retention: Duration | None = None
     column: str | None = None
-    action: Action = Action.DELETE
+    action: RetentionAction = RetentionAction.DELETE
     archive: str | None = None
     history: Duration | None = None
     versions: int | None = None
@@ -134,7 +134,7 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
         found = _number(field, value)
     elif field == "action":
         try:
-            found = Action(value.upper())
+            found = RetentionAction(value.upper())
         except ValueError:
             raise _wrong(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
     elif field == "dependents":
@@ -211,7 +211,7 @@ def _check_column(table: Table, policy: Policy) -> None:
 
 
 def _check_archive(policy: Policy, place: str) -> None:
-    if policy.retention is None or policy.action is not Action.ARCHIVE:
+    if policy.retention is None or policy.action is not RetentionAction.ARCHIVE:
         raise _wrong(
             "ARCHIVE names a place, and no rows are archived",
             "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",

@@ -28,7 +28,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRows:
     """Rows that are refused: those of which ``condition`` holds.
 
     ``value`` is what is to blame: a text, or texts that the store puts together.
@@ -39,7 +39,7 @@ class Refused:
     value: str | Sequence[exp.Expr] = ""
 
 
-def failing(refused: Sequence[Refused]) -> exp.Expr:
+def failing(refused: Sequence[RefusedRows]) -> exp.Expr:
     """A condition that holds of rows that are not refused, and makes the store fail on others."""
     branches: list[exp.Expr] = []
     for place, rows in enumerate(refused):

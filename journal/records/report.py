@@ -45,7 +45,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReplacedSegment:
     """A segment, or the files of one, that a job replaces, and why."""
 
     segment: str
@@ -67,7 +67,7 @@ class Skipped:
 NO_VOLUME = Volume()
 
 
-def volume_of(taken: Iterable[Taken]) -> Volume:
+def volume_of(taken: Iterable[ReplacedSegment]) -> Volume:
     """How much some segments are together."""
     return sum((Volume(t.files, t.rows, t.bytes) for t in taken), NO_VOLUME)
 
@@ -76,7 +76,7 @@ def volume_of(taken: Iterable[Taken]) -> Volume:
 class Work:
     """What a job does to some pieces of a journal: done, or planned as far as it is known."""
 
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[ReplacedSegment, ...] = ()
     written: Volume = NO_VOLUME
     skipped: tuple[Skipped, ...] = ()
     inexact: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class JobReport:
     read: Volume = NO_VOLUME
     written: Volume = NO_VOLUME
     removed: Volume = NO_VOLUME
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[ReplacedSegment, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     inexact: Mapping[str, str] = field(default_factory=dict)
     retired: tuple[str, ...] = ()

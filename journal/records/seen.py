@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
-from journal.identity.suppression_list import Fence
+from journal.identity.suppression_list import SuppressionList
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange, PutRelation
@@ -60,7 +60,7 @@ class SeenStates(Generic[S]):
         self,
         rows: CatalogRows[S],
         home: str = DEFAULT_SCHEMA,
-        load_fence: Callable[[S], Fence] | None = None,
+        load_fence: Callable[[S], SuppressionList] | None = None,
         database: str = DATABASE,
     ) -> None:
         self._rows = rows

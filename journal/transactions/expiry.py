@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.model.policy import TEXT, Action, Policy
+from journal.model.policy import TEXT, Policy, RetentionAction
 from journal.model.schema import Table
 from journal.model.segment import Tier
 from journal.model.version import Version, from_datetime
@@ -47,7 +47,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRows:
+class RowsUnderHold:
     """Journal rows past their time that stay because of holds; ``by`` counts them by hold.
 
     A row that several holds cover counts once in ``rows``. ``holders`` says who holds, and why.
@@ -97,7 +97,7 @@ class Expiry:
     @property
     def archives(self) -> bool:
         """True if rows past their date are kept apart when they go."""
-        return self.policy.action is Action.ARCHIVE and self.cut_off is not None
+        return self.policy.action is RetentionAction.ARCHIVE and self.cut_off is not None
 
     def details(self, floor: Version, archived: int) -> dict[str, Any]:
         """What plans and reports say besides, in any store.
@@ -168,13 +168,13 @@ class Expiry:
             found.append(keys.from_(among.subquery("h")))
         return union_all(found)
 
-    def kept(self, written: exp.Query, ask: Callable[[exp.Select], Sequence[Any]]) -> HeldRows:
+    def kept(self, written: exp.Query, ask: Callable[[exp.Select], Sequence[Any]]) -> RowsUnderHold:
         """The rows past their time that stay because of holds; ``ask`` gives a query's rows.
 
         Those with HELD, and ENDED where versions go, at hand.
         """
         if not self.holding:
-            return HeldRows()
+            return RowsUnderHold()
         rows = exp.select("*").from_(written.copy().subquery("r")).where(self._reasons("r"))
         same = [exp.EQ(this=column(k, "h"), expression=column(k, _KEPT)) for k in self.table.key]
         held = exp.select(*[column(k) for k in (*self.table.key, _BY)]).distinct().from_(HELD)
@@ -182,11 +182,11 @@ class Expiry:
         by = by.join(held.subquery("h"), on=exp.and_(*same)).group_by(column(_BY, "h"))
         found = {str(name): int(count) for name, count in ask(by)}
         if not found:
-            return HeldRows()
+            return RowsUnderHold()
         every = exp.select(exp.Count(this=exp.Star())).from_(rows.copy().subquery(_KEPT))
         ((total,),) = ask(every.where(self._is_held(_KEPT)))
         holders = {h.id: h.told for h in self.holding}
-        return HeldRows(int(total), {n: found[n] for n in holders if n in found}, holders)
+        return RowsUnderHold(int(total), {n: found[n] for n in holders if n in found}, holders)
 
     def goes(self, row: str) -> exp.Expr:
         """The condition under which a row of relation ``row`` goes, for whatever reason."""

@@ -22,7 +22,7 @@ _WAIT_S = 0.05
 _GROUP_MAX = 32
 
 
-class Watcher(Protocol):
+class CancelToken(Protocol):
     """Whoever may cancel what is under way."""
 
     def check(self) -> None:
@@ -47,7 +47,7 @@ UNWATCHED = Unwatched()
 
 
 @contextmanager
-def taken(lock: threading.RLock, watcher: Watcher) -> Iterator[None]:
+def taken(lock: threading.RLock, watcher: CancelToken) -> Iterator[None]:
     """The lock, once it is free."""
     while not lock.acquire(timeout=_WAIT_S):
         watcher.check()
@@ -66,7 +66,7 @@ class _Place(Generic[Wanted]):
     serves: bool = False
 
 
-class Line(Generic[Wanted]):
+class CommitQueue(Generic[Wanted]):
     """Who waits to be served; see the module's head."""
 
     def __init__(self) -> None:
@@ -77,9 +77,9 @@ class Line(Generic[Wanted]):
     def go(
         self,
         wanted: Wanted,
-        watcher: Watcher,
+        watcher: CancelToken,
         lock: threading.RLock,
-        serve: Callable[[Sequence[Wanted], Watcher], None],
+        serve: Callable[[Sequence[Wanted], CancelToken], None],
     ) -> None:
         """Return when ``wanted`` was served, by this thread or another one, holding ``lock``.
 
@@ -95,7 +95,7 @@ class Line(Generic[Wanted]):
         if place.serves:
             self._serve(place, watcher, lock, serve)
 
-    def _await(self, place: _Place[Wanted], watcher: Watcher) -> None:
+    def _await(self, place: _Place[Wanted], watcher: CancelToken) -> None:
         try:
             while not place.called.wait(_WAIT_S):
                 watcher.check()
@@ -122,9 +122,9 @@ class Line(Generic[Wanted]):
     def _serve(
         self,
         place: _Place[Wanted],
-        watcher: Watcher,
+        watcher: CancelToken,
         lock: threading.RLock,
-        serve: Callable[[Sequence[Wanted], Watcher], None],
+        serve: Callable[[Sequence[Wanted], CancelToken], None],
     ) -> None:
         group: list[_Place[Wanted]] = []
         try:

@@ -33,7 +33,7 @@ _ENDS = (date.min, date.max)
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainType:
     """A plain type: its name in the store, and its values in Python and in Arrow."""
 
     name: str
@@ -54,21 +54,21 @@ class Plain:
         return pa.ExtensionArray.from_storage(self.arrow, pa.array(bytes_, pa.int8()))
 
 
-_PLAIN: Mapping[object, Plain] = {
-    exp.DType.TINYINT: Plain("TINYINT", int, pa.int8()),
-    exp.DType.SMALLINT: Plain("SMALLINT", int, pa.int16()),
-    exp.DType.INT: Plain("INTEGER", int, pa.int32()),
-    exp.DType.BIGINT: Plain("BIGINT", int, pa.int64()),
-    exp.DType.UTINYINT: Plain("UTINYINT", int, pa.uint8()),
-    exp.DType.USMALLINT: Plain("USMALLINT", int, pa.uint16()),
-    exp.DType.UINT: Plain("UINTEGER", int, pa.uint32()),
-    exp.DType.UBIGINT: Plain("UBIGINT", int, pa.uint64()),
-    exp.DType.TEXT: Plain("VARCHAR", str, pa.string()),
-    exp.DType.VARCHAR: Plain("VARCHAR", str, pa.string()),
-    exp.DType.BOOLEAN: Plain("BOOLEAN", bool, pa.bool8()),
-    exp.DType.DOUBLE: Plain("DOUBLE", float, pa.float64()),
-    exp.DType.DATE: Plain("DATE", date, pa.date32()),
-    exp.DType.TIMESTAMPNTZ: Plain("TIMESTAMP", datetime, pa.timestamp("us")),
+_PLAIN: Mapping[object, PlainType] = {
+    exp.DType.TINYINT: PlainType("TINYINT", int, pa.int8()),
+    exp.DType.SMALLINT: PlainType("SMALLINT", int, pa.int16()),
+    exp.DType.INT: PlainType("INTEGER", int, pa.int32()),
+    exp.DType.BIGINT: PlainType("BIGINT", int, pa.int64()),
+    exp.DType.UTINYINT: PlainType("UTINYINT", int, pa.uint8()),
+    exp.DType.USMALLINT: PlainType("USMALLINT", int, pa.uint16()),
+    exp.DType.UINT: PlainType("UINTEGER", int, pa.uint32()),
+    exp.DType.UBIGINT: PlainType("UBIGINT", int, pa.uint64()),
+    exp.DType.TEXT: PlainType("VARCHAR", str, pa.string()),
+    exp.DType.VARCHAR: PlainType("VARCHAR", str, pa.string()),
+    exp.DType.BOOLEAN: PlainType("BOOLEAN", bool, pa.bool8()),
+    exp.DType.DOUBLE: PlainType("DOUBLE", float, pa.float64()),
+    exp.DType.DATE: PlainType("DATE", date, pa.date32()),
+    exp.DType.TIMESTAMPNTZ: PlainType("TIMESTAMP", datetime, pa.timestamp("us")),
 }
 
 
@@ -96,14 +96,14 @@ def _are_plain(fields: Fields) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def plain_type(kind: str) -> Plain | None:
+def plain_type(kind: str) -> PlainType | None:
     """The plain type that SQL text means, if it means one."""
     built = exp.DataType.build(kind, dialect="duckdb")
     found = _PLAIN.get(built.this)
     if found is not None or built.this is not exp.DType.DECIMAL or len(built.expressions) != 2:
         return found
     digits, scale = (int(e.name) for e in built.expressions)
-    return Plain(f"DECIMAL({digits},{scale})", Decimal, pa.decimal128(digits, scale))
+    return PlainType(f"DECIMAL({digits},{scale})", Decimal, pa.decimal128(digits, scale))
 
 
 def outputs(table: Table) -> list[exp.Expr]:
@@ -171,7 +171,7 @@ def as_stored(kind: str, value: object) -> Any:
         return None
 
 
-def _plain(kind: str) -> Plain:
+def _plain(kind: str) -> PlainType:
     found = plain_type(kind)
     assert found is not None
     return found

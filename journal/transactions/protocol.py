@@ -18,13 +18,13 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from journal.model.counters import CounterKey
-from journal.model.plan import Export, Guard, Keyed, Query, Stage
+from journal.model.plan import Export, Guard, KeyLookup, Query, Stage
 from journal.model.schema import Table, TableName
 from journal.model.segment import Fields, RowCounts, Segment, SegmentFile
 from journal.model.store_session import Parameters, Progress, RowSet, StagedRows, StoreSession
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
-from journal.transactions.group_commit import UNWATCHED, Watcher
+from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.plain_rows import Key, Row
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction
@@ -128,7 +128,7 @@ class RowsInMemory(Protocol):
         """What a key shows to a transaction, its own rows first; None if that is not known."""
 
     def recalled(
-        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+        self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if all are in memory."""
 
@@ -189,7 +189,7 @@ class OpenJournal(Protocol):
         """Forget a transaction and everything it wrote."""
 
     def commit(
-        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+        self, transaction: Transaction, author: Author, watcher: CancelToken = UNWATCHED
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
@@ -197,7 +197,7 @@ class OpenJournal(Protocol):
         """
 
     def direct(
-        self, message: str | None, watcher: Watcher = UNWATCHED
+        self, message: str | None, watcher: CancelToken = UNWATCHED
     ) -> AbstractContextManager[OpenStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
 

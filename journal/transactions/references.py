@@ -26,7 +26,7 @@ from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction
 
 
-class Session(Protocol):
+class ReferenceSession(Protocol):
     """A session inside the commit section."""
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
@@ -66,7 +66,7 @@ Show = Callable[[Table, str], None]
 
 
 def check_references(
-    session: Session, transaction: Transaction, committed: JournalState, show: Show
+    session: ReferenceSession, transaction: Transaction, committed: JournalState, show: Show
 ) -> None:
     """Raise SERIALIZATION if what a transaction wrote breaks a foreign key in the latest state.
 

@@ -16,7 +16,7 @@ from sys import getsizeof
 from typing import Any
 
 from journal.local_engine.layout import fields_of
-from journal.model.plan import Keyed
+from journal.model.plan import KeyLookup
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest
 from journal.model.store_session import MemoryRows, RowSet
@@ -52,7 +52,7 @@ class _Rows:
     bytes: int
 
 
-class RecentRows:
+class RowCache:
     """See the module's head. Written inside commit sections only, read by everybody."""
 
     def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
@@ -138,7 +138,7 @@ def only_moved(before: Manifest, after: Manifest) -> bool:
 def recalled(
     find: Callable[[Transaction, Table, Key], Row | None],
     transaction: Transaction,
-    keyed: Iterable[Keyed],
+    keyed: Iterable[KeyLookup],
     parameters: Mapping[str, Any],
 ) -> list[tuple[Table, Row]] | None:
     """Looked-up rows as ``find`` knows that a transaction sees them; None if it does not know."""
@@ -155,7 +155,7 @@ def recalled(
     return found
 
 
-def _key(table: Table, place: Keyed, parameters: Mapping[str, Any]) -> Key | None:
+def _key(table: Table, place: KeyLookup, parameters: Mapping[str, Any]) -> Key | None:
     """The key that is looked up, if its values are of its columns' own types."""
     found = []
     for name, node in zip(table.key, place.key, strict=True):

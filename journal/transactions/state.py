@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from journal.identity.suppression_list import OPEN_FENCE, Fence
+from journal.identity.suppression_list import OPEN_FENCE, SuppressionList
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Fields, Manifest, RowCounts, Tier
 from journal.model.version import Version, VersionType
@@ -71,10 +71,10 @@ class JournalState:
     catalog: CatalogSnapshot
     tables: Mapping[int, TableState]
     history: tuple[tuple[Version, CatalogSnapshot], ...]
-    fence: Fence = OPEN_FENCE
+    fence: SuppressionList = OPEN_FENCE
 
     def with_tables(
-        self, changed: Mapping[int, TableState], fence: Fence | None = None
+        self, changed: Mapping[int, TableState], fence: SuppressionList | None = None
     ) -> JournalState:
         """A copy with some journals replaced, and perhaps what may not be written."""
         tables = MappingProxyType({**self.tables, **changed})

@@ -43,7 +43,7 @@ _NOTHING: OwnRows = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TemporaryEffects:
     """What a transaction leaves behind of temporary relations, once it has committed."""
 
     relations: Mapping[tuple[str, str], Relation]
@@ -92,7 +92,7 @@ class Temporary:
         """A transaction is over; one that is not told of may still be read to the end."""
         self._readers.discard(transaction)
 
-    def take(self, transaction: Transaction) -> Taken | None:
+    def take(self, transaction: Transaction) -> TemporaryEffects | None:
         """Take out of a transaction what it did to temporary relations; None if that is nothing."""
         if not self._relations and not any(w.changes for w in transaction.writes):
             return None
@@ -120,7 +120,9 @@ class Temporary:
     def _has_on_commit(self) -> bool:
         return any(isinstance(r, Table) and on_commit(r) for r in self._relations.values())
 
-    def _at_commit(self, transaction: Transaction, own: Sequence[StatementWrites]) -> Taken:
+    def _at_commit(
+        self, transaction: Transaction, own: Sequence[StatementWrites]
+    ) -> TemporaryEffects:
         """What is there after a commit."""
         relations = {
             key: relation
@@ -133,9 +135,9 @@ class Temporary:
                 found = tuple(transaction.buffered(relation.id))
                 if found:
                     rows[relation.id] = found
-        return Taken(MappingProxyType(relations), MappingProxyType(rows), tuple(own))
+        return TemporaryEffects(MappingProxyType(relations), MappingProxyType(rows), tuple(own))
 
-    def keep(self, taken: Taken, memory_rows_max: int) -> None:
+    def keep(self, taken: TemporaryEffects, memory_rows_max: int) -> None:
         """Keep what a transaction has left behind, now that it has committed."""
         before = [*_staged(self._rows), *_staged_by(taken.writes)]
         if taken.relations != self._relations:

@@ -15,13 +15,13 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
     BATCH,
     STORE_SCHEMA,
+    AllocateIdentity,
     Append,
     Change,
     Count,
     Export,
     Fetch,
     Guard,
-    Number,
     PutRelation,
     Query,
     SkipNumbers,
@@ -60,7 +60,7 @@ def _query(step: Step) -> Query | None:
     match step:
         case Stage() | Guard() | Append() | Fetch() | Export() | Count() | SkipNumbers():
             return step.query
-        case Number() | Change():
+        case AllocateIdentity() | Change():
             return None
 
 

@@ -16,7 +16,7 @@ from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import bytea, dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
-from rewriter.definitions.definition import Draft, canonical, constant, type_text
+from rewriter.definitions.definition import TableDraft, canonical, constant, type_text
 from rewriter.definitions.generated import check_free
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import own_parts, with_fields
@@ -52,7 +52,7 @@ class Alteration:
     """
 
     table: Table
-    draft: Draft
+    draft: TableDraft
     values: dict[str, exp.Expr] = field(default_factory=dict)
     rewritten: set[str] = field(default_factory=set)
     concerned: set[str] = field(default_factory=set)
@@ -62,7 +62,7 @@ class Alteration:
     @staticmethod
     def of(table: Table, column_name: Callable[[str], str]) -> Alteration:
         """An alteration that has changed nothing yet."""
-        draft = Draft.of(table, column_name)
+        draft = TableDraft.of(table, column_name)
         return Alteration(table, draft, properties=dict(table.properties))
 
     def set_property(self, name: str, value: str | None) -> None:

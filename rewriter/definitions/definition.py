@@ -90,7 +90,7 @@ class WantedKey:
 
 
 @dataclass(slots=True)
-class Draft:
+class TableDraft:
     """A definition as it is read, piece by piece. ``used`` are physical names that are taken.
 
     ``wanted`` are foreign keys that seek their parents; ``column_name`` names columns in journals.
@@ -110,9 +110,9 @@ class Draft:
     _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
 
     @staticmethod
-    def of(table: Table, column_name: Callable[[str], str] = str) -> Draft:
+    def of(table: Table, column_name: Callable[[str], str] = str) -> TableDraft:
         """The definition of a table, to be changed."""
-        return Draft(
+        return TableDraft(
             table.name,
             table.format,
             list(table.columns),

@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, ForeignKey, Table, TableName, fold
 from journal.sql.sql import data_type
 from rewriter.context import RewriteContext
-from rewriter.definitions.definition import Draft, WantedKey
+from rewriter.definitions.definition import TableDraft, WantedKey
 from rewriter.definitions.descriptions import shown_type
 from rewriter.names import find_table, position_of, table_name
 
@@ -40,7 +40,7 @@ NOT_ENFORCED = (
 )
 
 
-def with_foreign_keys(draft: Draft, table: Table, context: RewriteContext) -> Table:
+def with_foreign_keys(draft: TableDraft, table: Table, context: RewriteContext) -> Table:
     """The finished definition with the foreign keys that the draft wants; raises if one cannot be.
 
     ``table`` is what the draft gives, and what a reference to itself means.
@@ -130,7 +130,7 @@ def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> Forei
             wanted,
         )
     if named:
-        columns = Draft.of(parent).physical([n.name for n in named], wanted.node)
+        columns = TableDraft.of(parent).physical([n.name for n in named], wanted.node)
     else:
         columns = _key_of(parent, wanted)
     if len(columns) != len(wanted.columns) or len(named) not in {0, len(columns)}:

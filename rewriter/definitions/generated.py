@@ -17,7 +17,7 @@ from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import Describe
 from rewriter.definitions.computed import reads
-from rewriter.definitions.definition import Draft, canonical, type_text
+from rewriter.definitions.definition import TableDraft, canonical, type_text
 from rewriter.functions import check_functions
 from rewriter.names import position_of
 
@@ -34,7 +34,7 @@ _CHANGING = frozenset(
 """Functions that may give another value the next time; ``age`` with one argument does."""
 
 
-def settle_generated(draft: Draft, describe: Describe) -> None:
+def settle_generated(draft: TableDraft, describe: Describe) -> None:
     """Check the generated columns of a draft, name physical columns in them, give them types."""
     waiting = [i for i, c in enumerate(draft.columns) if c.generated is not None]
     if not waiting:
@@ -61,7 +61,7 @@ def settle_generated(draft: Draft, describe: Describe) -> None:
             waiting.remove(index)
 
 
-def _checked(draft: Draft, stored: Column, physical: dict[str, str]) -> Column:
+def _checked(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Column:
     assert stored.generated is not None
     held = exp.Paren(this=expression(stored.generated))
     what = f'the generated column "{stored.name}" of {draft.name}'
@@ -94,7 +94,7 @@ def _checked(draft: Draft, stored: Column, physical: dict[str, str]) -> Column:
     return replace(stored, generated=canonical(held.this))
 
 
-def _type_of(draft: Draft, stored: Column, known: set[str], describe: Describe) -> str:
+def _type_of(draft: TableDraft, stored: Column, known: set[str], describe: Describe) -> str:
     assert stored.generated is not None
     kinds = {c.physical: c.type for c in draft.columns if c.physical in known}
     nulls = [exp.alias_(cast(exp.Null(), kind), ident(name)) for name, kind in kinds.items()]

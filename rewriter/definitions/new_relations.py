@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Guard, Kind, Query, StatementPlan, Step
+from journal.model.plan import Guard, Query, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, TableName, View, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
@@ -129,4 +129,4 @@ def _not_null(value: exp.Expr) -> exp.Expr:
 
 def ddl_plan(steps: list[Step], tag: str) -> StatementPlan:
     """A plan that changes the catalog and reads no table."""
-    return StatementPlan(Kind.DDL, tuple(steps), tag=tag)
+    return StatementPlan(StatementKind.DDL, tuple(steps), tag=tag)

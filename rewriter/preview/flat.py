@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_VERSION, Kind, Shape
+from journal.model.plan import P_VERSION, RelationShape, StatementKind
 from journal.model.schema import Table, TableName, View
 from journal.sql import dialects
 from journal.sql.relations import (
@@ -43,26 +43,26 @@ class FlatRewrite:
     shape: FlatShape = FlatShape.WINDOW
     reads: set[TableName] = field(default_factory=set)
     writes: set[TableName] = field(default_factory=set)
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[RelationShape] = field(default_factory=list)
 
-    def rewrite(self, ast: exp.Expr) -> tuple[Kind, str, exp.Expr]:
+    def rewrite(self, ast: exp.Expr) -> tuple[StatementKind, str, exp.Expr]:
         """Kind, tag and the one statement that the store runs; ``ast`` is used up."""
         match ast:
             case exp.Insert():
-                return Kind.WRITE, "INSERT", self._insert(ast)
+                return StatementKind.WRITE, "INSERT", self._insert(ast)
             case exp.Update():
-                return Kind.WRITE, "UPDATE", self._update(ast)
+                return StatementKind.WRITE, "UPDATE", self._update(ast)
             case exp.Delete():
                 where = ast.args.get("where")
                 self._refuse(ast, "returning", "using", "order", "limit")
                 condition = where.this if where is not None else None
-                return Kind.WRITE, "DELETE", self._delete(ast.this, condition)
+                return StatementKind.WRITE, "DELETE", self._delete(ast.this, condition)
             case exp.TruncateTable() if len(ast.expressions) == 1:
-                return Kind.WRITE, "TRUNCATE", self._delete(ast.expressions[0], None)
+                return StatementKind.WRITE, "TRUNCATE", self._delete(ast.expressions[0], None)
             case exp.Query():
                 root = exp.Subquery(this=ast)
                 self._replace_all(root)
-                return Kind.READ, "SELECT", root.this
+                return StatementKind.READ, "SELECT", root.this
             case _:
                 raise _refused(ast.key.upper(), ast)
 
@@ -102,7 +102,7 @@ class FlatRewrite:
         reason = SHAPE_REASONS[self.shape]
         if below:
             reason += "; conditions on the key go below it"
-        self.shapes.append(Shape(table.name, self.shape.value, reason))
+        self.shapes.append(RelationShape(table.name, self.shape.value, reason))
         return FlatReader(table, self.shape).current(outputs, below)
 
     def _insert(self, ast: exp.Insert) -> exp.Expr:

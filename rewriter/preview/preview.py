@@ -20,14 +20,14 @@ from journal.model.plan import (
     P_USER,
     P_VERSION,
     USER_PARAMETER,
-    Kind,
-    Shape,
+    RelationShape,
+    StatementKind,
     StatementPlan,
 )
 from journal.model.schema import CatalogSnapshot, Table, View
 from journal.model.segment import Tier
 from journal.sql.relations_flat import FlatShape
-from rewriter.context import RewriteContext, Sight
+from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.flat import FlatRewrite
 from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, described, plain_sight
@@ -57,7 +57,7 @@ class Preview:
     parameters: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[RelationShape, ...] = ()
     relations: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -110,7 +110,7 @@ def without_store(
     if assumed.layout == "flat":
         return _flat(parsed, assumed, read, dialect)
     tiers = {Tier.BASE, Tier.DELTA, Tier.HEAD} if assumed.uncompacted else {Tier.BASE}
-    sight = Sight(frozenset(tiers), pinned=False)
+    sight = TableScanInfo(frozenset(tiers), pinned=False)
     ids = [t.id for t in assumed.catalog.tables()]
     context = RewriteContext(
         assumed.catalog,
@@ -134,7 +134,7 @@ def _flat(parsed: Parsed, assumed: Assumptions, read: str, dialect: str) -> Prev
     context = RewriteContext(assumed.catalog, plain_sight, dialect=read)
     rewriting = FlatRewrite(context, assumed.shape)
     kind, tag, ast = rewriting.rewrite(parsed.statement.ast.copy())
-    action = "result" if kind is Kind.READ else "append to the journal"
+    action = "result" if kind is StatementKind.READ else "append to the journal"
     notes = [*assumed.notes]
     if tag == "INSERT":
         notes.append("A flat journal does not notice a key that is there already.")
@@ -208,7 +208,7 @@ def _step(
             return PreviewStep(f"write {form} to {path}", to_sql(query.ast, dialect))
         case planned.Count(query):
             return PreviewStep("row count", to_sql(query.ast, dialect))
-        case planned.Number():
+        case planned.AllocateIdentity():
             return PreviewStep(f'reserve generated numbers for "{step.column}" as {step.name}')
         case planned.SkipNumbers():
             sql = to_sql(step.query.ast, dialect)

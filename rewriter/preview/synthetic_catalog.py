@@ -14,10 +14,10 @@ from sqlglot import exp
 from journal.model import plan as planned
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Kind
+from journal.model.plan import StatementKind
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Column, Table, TableName, fold
 from journal.model.segment import Tier
-from rewriter.context import RewriteContext, Sight
+from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.names import is_cte, position_of
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
@@ -27,9 +27,9 @@ UNKNOWN_TYPE = "UNKNOWN"
 """Type of columns of which only the name is known; conversions to it are not shown."""
 
 
-def plain_sight(table_id: int) -> Sight:
+def plain_sight(table_id: int) -> TableScanInfo:
     """A journal of which nothing is uncompacted."""
-    return Sight(frozenset({Tier.BASE}), pinned=False)
+    return TableScanInfo(frozenset({Tier.BASE}), pinned=False)
 
 
 def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
@@ -46,7 +46,7 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
         if isinstance(parsed.statement, SessionStatement):
             continue
         plan = rewrite_statement(parsed.statement, context)
-        if plan.kind is not Kind.DDL:
+        if plan.kind is not StatementKind.DDL:
             raise PalimpsestError(
                 Code.WRONG_OBJECT,
                 f"{plan.tag} does not describe a table",

@@ -18,11 +18,11 @@ from journal.model.plan import (
     P_SNAPSHOT,
     P_TIME,
     PHYSICAL,
-    Keyed,
-    Kind,
+    KeyLookup,
     Lookup,
     PointRequest,
-    Shape,
+    RelationShape,
+    StatementKind,
     StatementPlan,
     Step,
 )
@@ -44,8 +44,8 @@ from rewriter.reading.sources import check_shape, file_function, refused, source
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
     HISTORY_FUNCTIONS,
-    Clause,
     Span,
+    TimeTravelClause,
     check_versioned,
     clause_of,
     history_call,
@@ -87,11 +87,11 @@ class Reads:
     """Whether they belong to a statement that changes more than one table."""
     tables: dict[int, Table] = field(default_factory=dict)
     names: set[TableName] = field(default_factory=set)
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[RelationShape] = field(default_factory=list)
     system: set[str] = field(default_factory=set)
     scans: set[int] = field(default_factory=set)
     lookups: list[Lookup] = field(default_factory=list)
-    keyed: list[Keyed] = field(default_factory=list)
+    keyed: list[KeyLookup] = field(default_factory=list)
     points: list[PointRequest] = field(default_factory=list)
     _moment: Moment | None = None
     _session_moment: Moment | None = None
@@ -180,7 +180,7 @@ class Reads:
 
     def plan(
         self,
-        kind: Kind,
+        kind: StatementKind,
         steps: Sequence[Step],
         written: Table | None,
         tag: str,
@@ -219,7 +219,7 @@ class Reads:
         """
         self.names.add(table.name)
         if keys is not None:
-            self.keyed.append(Keyed.of(table, keys, len(self.keyed)))
+            self.keyed.append(KeyLookup.of(table, keys, len(self.keyed)))
             if self.context.recalled:
                 return Reader(table, frozenset()).recalled(outputs, self.keyed[-1].name)
         sight = self.context.sights(table.id)
@@ -250,7 +250,7 @@ class Reads:
         return name
 
     def _shape(self, table: Table, shape: str, reason: str) -> None:
-        self.shapes.append(Shape(table.name, shape, reason))
+        self.shapes.append(RelationShape(table.name, shape, reason))
 
     def _replace(self, table: exp.Table) -> None:
         if table.meta.get(PHYSICAL) or table.meta.get(SETTLED) or table.args.get("rows_from"):
@@ -341,7 +341,7 @@ class Reads:
         limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
         return Past(table, sight.tiers, limit)
 
-    def _versions(self, node: exp.Table, clause: Clause) -> exp.Query:
+    def _versions(self, node: exp.Table, clause: TimeTravelClause) -> exp.Query:
         """The row versions of a table in a span of time, under the schema of the span's end."""
         moments = [self.point(p) for p in clause.points]
         with self._looking_back(moments[-1] if moments else None):

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError, Position
-from journal.model.plan import Edge, PointRequest, Query
+from journal.model.plan import PointRequest, Query, TransactionBoundary
 from journal.model.schema import CatalogSnapshot, Relation, Table, View
 from rewriter.functions import check_functions
 from rewriter.names import position_of
@@ -36,7 +36,7 @@ class Span(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class TimeTravelClause:
     """A time travel clause: its span, and none, one or two points."""
 
     span: Span
@@ -58,15 +58,15 @@ _KINDS = {
     "ALL": Span.ALL,
 }
 _EDGES = {
-    Span.AS_OF: (Edge.AT,),
-    Span.FROM: (Edge.AT, Edge.BEFORE),
-    Span.BETWEEN: (Edge.AT, Edge.AT),
-    Span.CONTAINED: (Edge.BEFORE, Edge.AT),
+    Span.AS_OF: (TransactionBoundary.AT,),
+    Span.FROM: (TransactionBoundary.AT, TransactionBoundary.BEFORE),
+    Span.BETWEEN: (TransactionBoundary.AT, TransactionBoundary.AT),
+    Span.CONTAINED: (TransactionBoundary.BEFORE, TransactionBoundary.AT),
     Span.ALL: (),
 }
 
 
-def clause_of(table: exp.Table) -> Clause | None:
+def clause_of(table: exp.Table) -> TimeTravelClause | None:
     """The time travel clause of a table reference, or None."""
     version, when = table.args.get("version"), table.args.get("when")
     if version is None and when is None:
@@ -95,10 +95,10 @@ def clause_of(table: exp.Table) -> Clause | None:
         request(part, edge, by_number=by_number, position=where)
         for part, edge in zip(parts if edges else [], edges, strict=True)
     ]
-    return Clause(span, tuple(points))
+    return TimeTravelClause(span, tuple(points))
 
 
-def _historical(when: exp.HistoricalData, table: exp.Table) -> Clause:
+def _historical(when: exp.HistoricalData, table: exp.Table) -> TimeTravelClause:
     prefix = str(when.this if isinstance(when.this, str) else when.name).upper()
     kind = str(when.args.get("kind")).upper()
     if prefix != "AT" or kind not in {"TIMESTAMP", "VERSION"}:
@@ -108,13 +108,16 @@ def _historical(when: exp.HistoricalData, table: exp.Table) -> Clause:
             "use AT (TIMESTAMP => ..) or AT (VERSION => ..)",
         )
     point = request(
-        when.expression, Edge.AT, by_number=kind == "VERSION", position=position_of(table)
+        when.expression,
+        TransactionBoundary.AT,
+        by_number=kind == "VERSION",
+        position=position_of(table),
     )
-    return Clause(Span.AS_OF, (point,))
+    return TimeTravelClause(Span.AS_OF, (point,))
 
 
 def request(
-    expression: exp.Expr, edge: Edge, *, by_number: bool, position: Position | None
+    expression: exp.Expr, edge: TransactionBoundary, *, by_number: bool, position: Position | None
 ) -> PointRequest:
     """The request for a point; ``by_number`` takes version numbers as well as timestamps."""
     expression = expression.copy()
@@ -169,8 +172,8 @@ def history_call(call: exp.Expr) -> HistoryCall:
     where = position_of(call)
     last = arguments[2] if len(arguments) > 2 else exp.Literal.number(_LAST_VERSION)
     points = (
-        request(arguments[1], Edge.BEFORE, by_number=True, position=where),
-        request(last, Edge.AT, by_number=True, position=where),
+        request(arguments[1], TransactionBoundary.BEFORE, by_number=True, position=where),
+        request(last, TransactionBoundary.AT, by_number=True, position=where),
     )
     return HistoryCall(table, points)
 
@@ -188,9 +191,14 @@ def session_point(text: str, dialect: str) -> PointRequest:
     """The point of the setting ``as_of``: a version, a timestamp, or an expression."""
     if text.isdigit():
         number = exp.Literal.number(int(text))
-        return request(number, Edge.AT, by_number=True, position=None)
+        return request(number, TransactionBoundary.AT, by_number=True, position=None)
     literal = exp.Literal.string(text)
-    return request(_expression(text, dialect) or literal, Edge.AT, by_number=False, position=None)
+    return request(
+        _expression(text, dialect) or literal,
+        TransactionBoundary.AT,
+        by_number=False,
+        position=None,
+    )
 
 
 def _expression(text: str, dialect: str) -> exp.Expr | None:

@@ -20,10 +20,10 @@ from journal.model.plan import (
     Append,
     Change,
     Guard,
-    Kind,
     PutRelation,
     Query,
     Stage,
+    StatementKind,
     StatementPlan,
     Step,
 )
@@ -251,7 +251,7 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     steps.append(Change(PutRelation(new, instead_of=moved)))
     if append is not None:
         steps.append(append)
-    return reads.plan(Kind.DDL, steps, new, "ALTER TABLE")
+    return reads.plan(StatementKind.DDL, steps, new, "ALTER TABLE")
 
 
 def _checked_with(table: Table, columns: set[str]) -> set[str]:

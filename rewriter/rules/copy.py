@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Export, Kind, Query, Stage, StatementPlan
+from journal.model.plan import Export, Query, Stage, StatementKind, StatementPlan
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
 from rewriter.parts import WRITERS, rewrite_parts
@@ -103,7 +103,7 @@ def _to(ast: exp.Copy, options: Options, context: RewriteContext) -> StatementPl
     reads.rewrite(root)
     named = tuple((name.upper(), value) for name, value in given.items())
     export = Export(Query.of(root.this), path, form, named, makes_folder(given))
-    return reads.plan(Kind.READ, [export], None, "COPY")
+    return reads.plan(StatementKind.READ, [export], None, "COPY")
 
 
 def _query(ast: exp.Copy) -> exp.Query:

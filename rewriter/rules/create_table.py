@@ -17,14 +17,14 @@ from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import (
+    AllocateIdentity,
     Change,
     Count,
     DropRelation,
-    Kind,
-    Number,
     PutRelation,
     Query,
     Stage,
+    StatementKind,
     StatementPlan,
     Step,
 )
@@ -32,7 +32,7 @@ from journal.model.policy import placed
 from journal.model.schema import ROW_ID, Column, Relation, Table, fold
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.definition import LIKE_PARTS, Draft, type_text
+from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated import settle_generated
 from rewriter.definitions.new_relations import (
@@ -73,7 +73,7 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
             raise wrong_kind(name, found, node)
         check_unreferenced(context.catalog, [found.name], node)
         steps.append(Change(DropRelation(found.name)))
-    draft = Draft(name, options.format, column_name=context.column_name)
+    draft = TableDraft(name, options.format, column_name=context.column_name)
     if ast.expression is not None:
         return _as_query(ast, draft, options, steps, context, found)
     _read(ast, draft, options, context)
@@ -82,7 +82,9 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
     return ddl_plan([*steps, validated(table), Change(PutRelation(table))], "CREATE TABLE")
 
 
-def _read(ast: exp.Create, draft: Draft, options: TableOptions, context: RewriteContext) -> None:
+def _read(
+    ast: exp.Create, draft: TableDraft, options: TableOptions, context: RewriteContext
+) -> None:
     if options.like is not None:
         draft.like(find_table(options.like, context), LIKE_PARTS)
     if not isinstance(ast.this, exp.Schema):
@@ -116,7 +118,7 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
     return parts
 
 
-def _finished(draft: Draft, options: TableOptions, context: RewriteContext) -> Table:
+def _finished(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
     table = with_foreign_keys(draft, draft.table(context.new_table_id), context)
     _check_shape(table, options)
     properties = tuple(placed(dict(options.properties), table.columns).items())
@@ -140,7 +142,7 @@ def _check_shape(table: Table, options: TableOptions) -> None:
 
 def _as_query(
     ast: exp.Create,
-    draft: Draft,
+    draft: TableDraft,
     options: TableOptions,
     before: list[Step],
     context: RewriteContext,
@@ -162,7 +164,7 @@ def _as_query(
         steps.append(append_step(changes))
     else:
         steps.append(Count(Query.of(exp.select(exp.Literal.number(0)))))
-    plan = reads.plan(Kind.DDL, steps, None, "CREATE TABLE AS")
+    plan = reads.plan(StatementKind.DDL, steps, None, "CREATE TABLE AS")
     return replace(plan, writes=frozenset({table.name}))
 
 
@@ -172,7 +174,7 @@ def _without(replaced: Relation | None, context: RewriteContext) -> RewriteConte
     return replace(context, catalog=context.catalog.without_relation(replaced.name))
 
 
-def _columns(ast: exp.Create, draft: Draft, found: Collection[tuple[str, str]]) -> None:
+def _columns(ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, str]]) -> None:
     given = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     if any(not isinstance(node, exp.Identifier) for node in given) or len(given) > len(found):
         raise PalimpsestError(
@@ -202,7 +204,7 @@ def _kind(text: str, node: exp.Expr) -> exp.DataType:
         ) from None
 
 
-def _free(name: str, draft: Draft) -> str:
+def _free(name: str, draft: TableDraft) -> str:
     taken = {fold(c.name) for c in draft.columns}
     found, number = name, 0
     while fold(found) in taken:
@@ -221,7 +223,7 @@ def _rows(table: Table, query: exp.Query) -> list[Step]:
     steps: list[Step] = []
     if table.hidden_key:
         first = f"p_first_{ROW_ID}"
-        steps.append(Number(table.id, ROW_ID, first, count=_ROW_IDS))
+        steps.append(AllocateIdentity(table.id, ROW_ID, first, count=_ROW_IDS))
         place = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=exp.Literal.number(1))
         number = exp.Add(this=exp.Placeholder(this=first), expression=exp.paren(place))
         outputs.append(exp.alias_(number, new_name(len(names))))

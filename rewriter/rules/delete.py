@@ -14,20 +14,20 @@ from rewriter.reading.reads import Reads
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
-from rewriter.writing.returning import Result
-from rewriter.writing.statement_part import Part, Written, finish, fuse, plan_of
-from rewriter.writing.target import Target
+from rewriter.writing.returning import ReturningClause
+from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, plan_of
+from rewriter.writing.target import AliasedTable
 from rewriter.writing.target_rows import chosen_rows, source_joins, sources_of
 
 
-def write_delete(ast: exp.Delete, reads: Reads, part: Part) -> Written:
+def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPart:
     """The part of a DELETE."""
     node, joins = _target(ast)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = Target.of(table, node)
+    target = AliasedTable.of(table, node)
     stage = part.named("changed")
-    result = Result.of(ast, target, old=True)
+    result = ReturningClause.of(ast, target, old=True)
     where = ast.args.get("where")
     if reads.context.batch:
         changes = ChangeSet(table, stage, True, False, frozenset())
@@ -59,19 +59,19 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
             position=position_of(ast),
         )
     reads = Reads(context)
-    parts: list[Written] = []
+    parts: list[StatementPart] = []
     seen: set[int] = set()
     for node in ast.expressions:
         table = find_table(node, context)
         if table.id in seen:
             continue
         seen.add(table.id)
-        part = Part(len(parts))
-        target = Target.of(table, node)
+        part = PartNames(len(parts))
+        target = AliasedTable.of(table, node)
         query = exp.select(*target.old_values()).from_(target.relation(reads))
         changes = ChangeSet(table, part.named("changed"), True, False, frozenset())
         steps = [Stage(changes.stage, Query.of(query))]
-        parts.append(finish(reads, changes, steps, "TRUNCATE", Result(None, target.alias)))
+        parts.append(finish(reads, changes, steps, "TRUNCATE", ReturningClause(None, target.alias)))
     return plan_of(reads, parts, None, None, "TRUNCATE")
 
 

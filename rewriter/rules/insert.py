@@ -15,16 +15,16 @@ from rewriter.reading.reads import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
-from rewriter.writing.returning import Result
-from rewriter.writing.statement_part import Part, Written, finish, fuse, settled, staged
-from rewriter.writing.target import Target, distinct_columns
+from rewriter.writing.returning import ReturningClause
+from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, settled, staged
+from rewriter.writing.target import AliasedTable, distinct_columns
 from rewriter.writing.upsert import wanted_upsert
 from rewriter.writing.upserting import upserted
 
 _BOUNDED_ROWS = 100
 
 
-def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
+def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPart:
     """The part of an INSERT."""
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     if not isinstance(node, exp.Table):
@@ -33,11 +33,11 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None
     without_schema(ast, node, reads.context)
-    target = Target.of(table, node)
+    target = AliasedTable.of(table, node)
     alias = ast.args.get("alias")
     if alias is not None:
-        target = Target(table, alias.name)
-    result = Result.of(ast, target)
+        target = AliasedTable(table, alias.name)
+    result = ReturningClause.of(ast, target)
     upsert = wanted_upsert(ast, table)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
@@ -47,7 +47,9 @@ def write_insert(ast: exp.Insert, reads: Reads, part: Part) -> Written:
     return _inserted(reads, part, rows, table, result)
 
 
-def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Result) -> Written:
+def _inserted(
+    reads: Reads, part: PartNames, rows: NewRows, table: Table, result: ReturningClause
+) -> StatementPart:
     stage = part.named("changed")
     query = rows.query()
     changes = ChangeSet(table, stage, False, True, _all(table), constants=rows.constants)
@@ -72,8 +74,8 @@ def _inserted(reads: Reads, part: Part, rows: NewRows, table: Table, result: Res
 
 
 def _overwritten(
-    reads: Reads, part: Part, rows: NewRows, target: Target, result: Result
-) -> Written:
+    reads: Reads, part: PartNames, rows: NewRows, target: AliasedTable, result: ReturningClause
+) -> StatementPart:
     """Every present row ends, every new row begins; a key in both carries on."""
     table = target.table
     stage, source = part.named("changed"), part.named("source_rows")

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Guard, Number, Query, Stage, Step
+from journal.model.plan import AllocateIdentity, Guard, Query, Stage, Step
 from journal.model.schema import ROW_ID, Column
 from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.names import VERSION, find_table, position_of
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
-from rewriter.writing.merge_actions import Action, Actions, read_actions
+from rewriter.writing.merge_actions import Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
-from rewriter.writing.returning import ACTION, Result
-from rewriter.writing.statement_part import Part, Written, finish, staged
-from rewriter.writing.target import Target
+from rewriter.writing.returning import ACTION, ReturningClause
+from rewriter.writing.statement_part import PartNames, StatementPart, finish, staged
+from rewriter.writing.target import AliasedTable
 
 _CLAUSE = "_palimpsest_clause"
 _CHOSEN = "_palimpsest_chosen"
@@ -30,17 +30,17 @@ _SOURCE = "_palimpsest_source"
 _ROW_IDS = 1 << 32
 
 
-def write_merge(ast: exp.Merge, reads: Reads, part: Part) -> Written:
+def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     """The part of a MERGE."""
     node = ast.this
     if not isinstance(node, exp.Table):
         raise _refused("MERGE writes to a table", node)
-    target = Target.of(find_table(node, reads.context), node)
+    target = AliasedTable.of(find_table(node, reads.context), node)
     without_schema(ast, node, reads.context)
     source, alias = _source(ast)
     on = _condition(ast, target, alias)
     actions = read_actions(ast, target, alias, reads.context)
-    result = Result.of(ast, target)
+    result = ReturningClause.of(ast, target)
     extras = result.extras()
     if result.node is not None:
         result.hidden.append(ACTION)
@@ -78,7 +78,7 @@ def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
     return exp.Subquery(this=marked, alias=exp.TableAlias(this=ident(alias))), alias
 
 
-def _condition(ast: exp.Merge, target: Target, alias: str) -> exp.Expr:
+def _condition(ast: exp.Merge, target: AliasedTable, alias: str) -> exp.Expr:
     on = ast.args.get("on")
     if isinstance(on, exp.Expr):
         return on.copy()
@@ -92,7 +92,7 @@ def _condition(ast: exp.Merge, target: Target, alias: str) -> exp.Expr:
 
 
 def _looked(
-    target: Target,
+    target: AliasedTable,
     source: exp.Expr,
     alias: str,
     on: exp.Expr,
@@ -147,11 +147,11 @@ def _looked(
     return query
 
 
-def _is_chosen(action: Action) -> exp.Expr:
+def _is_chosen(action: MergeClause) -> exp.Expr:
     return exp.EQ(this=column(_CLAUSE), expression=exp.Literal.number(action.place))
 
 
-def _value(target: Target, stored: Column, actions: Actions) -> exp.Expr:
+def _value(target: AliasedTable, stored: Column, actions: Actions) -> exp.Expr:
     """A column's new value: what the chosen clause gives, else what it was."""
     old = column(stored.name, target.alias)
     case = exp.Case()
@@ -162,7 +162,7 @@ def _value(target: Target, stored: Column, actions: Actions) -> exp.Expr:
     return old if not case.args.get("ifs") else case.else_(old, copy=False)
 
 
-def _once(target: Target, stage: str) -> Guard:
+def _once(target: AliasedTable, stage: str) -> Guard:
     """No target row may be ended twice."""
     table = target.table
     keys = [column(old_name(target.places()[k]), "s") for k in table.key]
@@ -187,7 +187,11 @@ def _once(target: Target, stage: str) -> Guard:
 
 
 def _numbered(
-    target: Target, actions: Actions, part: Part, names: Sequence[str], stages: tuple[str, str]
+    target: AliasedTable,
+    actions: Actions,
+    part: PartNames,
+    names: Sequence[str],
+    stages: tuple[str, str],
 ) -> list[Step]:
     """Steps that give inserted rows their generated numbers and row ids, from stage to stage."""
     looked, stage = stages
@@ -201,10 +205,10 @@ def _numbered(
     for index, stored in enumerate(table.stored):
         made = stored.identity
         if stored.physical == ROW_ID:
-            number = Number(table.id, ROW_ID, part.named("row"), count=_ROW_IDS)
+            number = AllocateIdentity(table.id, ROW_ID, part.named("row"), count=_ROW_IDS)
             where: exp.Expr = inserted.copy()
         elif made is not None and stored.physical in actions.generated:
-            number = Number(
+            number = AllocateIdentity(
                 table.id,
                 stored.physical,
                 part.named(f"first_{index}"),

@@ -12,11 +12,11 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, Step
 from rewriter.names import position_of
 from rewriter.reading.reads import Reads
-from rewriter.writing.statement_part import Part, staged
+from rewriter.writing.statement_part import PartNames, staged
 
 
 def branches_of(
-    ast: exp.MultitableInserts, reads: Reads, part: Part
+    ast: exp.MultitableInserts, reads: Reads, part: PartNames
 ) -> tuple[list[Step], list[exp.Insert]]:
     """The step that stages the source, and the inserts that read it."""
     source = ast.args["source"]

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_SNAPSHOT, Count, Edge, Kind, Query, Stage, StatementPlan, Step
+from journal.model.plan import (
+    P_SNAPSHOT,
+    Count,
+    Query,
+    Stage,
+    StatementKind,
+    StatementPlan,
+    Step,
+    TransactionBoundary,
+)
 from journal.model.schema import Column, Table
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
@@ -52,13 +61,15 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     steps += reference_guards(reads, [changes])
     steps.append(append_step(changes))
     steps.append(Count(Query.of(exp.select(exp.Count(this=exp.Star())).from_(STAGE))))
-    return reads.plan(Kind.WRITE, steps, table, "RESTORE")
+    return reads.plan(StatementKind.WRITE, steps, table, "RESTORE")
 
 
 def _moment(statement: Restore, table: Table, reads: Reads) -> Moment:
     where = position_of(statement.table)
     by_number = statement.kind == "VERSION"
-    moment = reads.point(request(statement.point, Edge.AT, by_number=by_number, position=where))
+    moment = reads.point(
+        request(statement.point, TransactionBoundary.AT, by_number=by_number, position=where)
+    )
     if moment.point.catalog.by_id(table.id) is None:
         raise PalimpsestError(
             Code.TIME_POINT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.plan import Fetch, Kind, Query, Stage, StatementPlan, Step
+from journal.model.plan import Fetch, Query, Stage, StatementKind, StatementPlan, Step
 from rewriter.context import RewriteContext
 from rewriter.reading.pivots import source_query
 from rewriter.reading.reads import Reads
@@ -18,7 +18,7 @@ def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     reads = Reads(context)
     root = exp.Subquery(this=ast)
     reads.rewrite(root)
-    return reads.plan(Kind.READ, [Fetch(Query.of(root.this))], None, "SELECT")
+    return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "SELECT")
 
 
 def rewrite_pivot(ast: exp.Pivot, context: RewriteContext) -> StatementPlan:
@@ -33,4 +33,4 @@ def rewrite_pivot(ast: exp.Pivot, context: RewriteContext) -> StatementPlan:
     reads.rewrite(root)
     ast.set("this", exp.to_table(_PIVOTED))
     steps: list[Step] = [Stage(_PIVOTED, Query.of(root.this)), Fetch(Query.of(ast))]
-    return reads.plan(Kind.READ, steps, None, "SELECT")
+    return reads.plan(StatementKind.READ, steps, None, "SELECT")

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from journal.model import policy
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Fetch, Kind, Query, StatementPlan
+from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
 from journal.model.schema import Relation, Table, View, fold
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
@@ -61,7 +61,7 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
                 query = _rows(("database_name", "schema_name", "current"), rows)
         case _:
             query = _rows(("database_name",), [(catalog.database,)])
-    return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "SHOW")
+    return reads.plan(StatementKind.READ, [Fetch(Query.of(query))], None, "SHOW")
 
 
 def rewrite_describe(ast: exp.Describe, context: RewriteContext) -> StatementPlan:
@@ -108,7 +108,7 @@ def _asked(
     root = exp.Subquery(this=query)
     reads.rewrite(root)
     asked = question(this=root.this)
-    return reads.plan(Kind.READ, [Fetch(Query.of(asked))], None, question.__name__.upper())
+    return reads.plan(StatementKind.READ, [Fetch(Query.of(asked))], None, question.__name__.upper())
 
 
 def _tables(statement: Show, reads: Reads) -> exp.Query:
@@ -145,7 +145,7 @@ def _columns(statement: Show, reads: Reads) -> StatementPlan:
         query = _rows(("col_name", "data_type", "comment"), shown)
     else:
         query = _rows(_MYSQL if context.dialect == "mysql" else _DESCRIBED, rows)
-    return reads.plan(Kind.READ, [Fetch(Query.of(query))], None, "DESCRIBE")
+    return reads.plan(StatementKind.READ, [Fetch(Query.of(query))], None, "DESCRIBE")
 
 
 def _history(statement: Show, reads: Reads) -> StatementPlan:
@@ -156,7 +156,7 @@ def _history(statement: Show, reads: Reads) -> StatementPlan:
     query = query.where(exp.ArrayContains(this=column("tables"), expression=name))
     root = exp.Subquery(this=query.order_by(exp.Ordered(this=column("version"), desc=True)))
     reads.rewrite(root)
-    return reads.plan(Kind.READ, [Fetch(Query.of(root.this))], None, "DESCRIBE")
+    return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "DESCRIBE")
 
 
 def _create(statement: Show, reads: Reads) -> exp.Query:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Change, Guard, Kind, PutRelation, StatementPlan, Step
+from journal.model.plan import Change, Guard, PutRelation, StatementKind, StatementPlan, Step
 from journal.model.schema import ForeignKey, Reference, Table
 from journal.model.segment import Tier
 from journal.sql.relations import column
@@ -50,7 +50,9 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
     reads = Reads(context)
     steps: list[Step] = [_refers(reads, table, key, node) for key in table.foreign_keys]
     steps.append(Change(PutRelation(table)))
-    return reads.plan(Kind.DDL, steps, table if table.foreign_keys else None, "UNDROP TABLE")
+    return reads.plan(
+        StatementKind.DDL, steps, table if table.foreign_keys else None, "UNDROP TABLE"
+    )
 
 
 def _refers(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guard:

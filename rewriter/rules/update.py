@@ -14,13 +14,13 @@ from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
-from rewriter.writing.returning import Result
-from rewriter.writing.statement_part import Part, Written, finish, fuse
-from rewriter.writing.target import Target, new_values
+from rewriter.writing.returning import ReturningClause
+from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse
+from rewriter.writing.target import AliasedTable, new_values
 from rewriter.writing.target_rows import chosen_rows, sources_of
 
 
-def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
+def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPart:
     """The part of an UPDATE."""
     node = ast.this
     if not isinstance(node, exp.Table):
@@ -33,10 +33,10 @@ def write_update(ast: exp.Update, reads: Reads, part: Part) -> Written:
     check_some(ast.expressions, node)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = Target.of(table, node)
+    target = AliasedTable.of(table, node)
     stage = part.named("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
-    result = Result.of(ast, target)
+    result = ReturningClause.of(ast, target)
     joins = sources_of(node, ast.args.get("from_"))
     where = ast.args.get("where")
     if reads.context.batch:

@@ -19,9 +19,9 @@ from journal.sql.sql import limited, named_table, select
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
-from rewriter.writing.returning import Result
-from rewriter.writing.statement_part import Written, finish, staged
-from rewriter.writing.target import Target
+from rewriter.writing.returning import ReturningClause
+from rewriter.writing.statement_part import StatementPart, finish, staged
+from rewriter.writing.target import AliasedTable
 
 _ROWS = "_palimpsest_batch"
 _ALONE = ("from_", "using", "tables", "with_", "returning", "order", "limit")
@@ -30,10 +30,10 @@ _ALONE = ("from_", "using", "tables", "with_", "returning", "order", "limit")
 def write_batch(
     ast: exp.Update | exp.Delete,
     reads: Reads,
-    target: Target,
+    target: AliasedTable,
     outputs: Sequence[exp.Expr],
     changes: ChangeSet,
-) -> Written:
+) -> StatementPart:
     """The part that changes what all rows of parameters name; ``outputs`` are the new values."""
     if not _is_independent(ast, reads, target, changes):
         raise PalimpsestError(
@@ -52,10 +52,10 @@ def write_batch(
     query.set("where", where)
     reads.rewrite_around(query, target.relation(reads))
     steps: list[Step] = [Stage(changes.stage, Query.of(query)), _named_twice(changes)]
-    return finish(reads, changes, steps, ast.key.upper(), Result(None, target.alias))
+    return finish(reads, changes, steps, ast.key.upper(), ReturningClause(None, target.alias))
 
 
-def _is_independent(ast: exp.Expr, reads: Reads, target: Target, changes: ChangeSet) -> bool:
+def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: ChangeSet) -> bool:
     """True if each row of parameters concerns the row of its own key alone."""
     where = ast.args.get("where")
     if where is None or any(ast.args.get(a) for a in _ALONE) or ast.this.args.get("joins"):

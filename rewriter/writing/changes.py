@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from journal.model.plan import P_VERSION, Append, Query
-from journal.model.refusal import Refused, failing
+from journal.model.refusal import RefusedRows, failing
 from journal.model.schema import Column, Table
 from journal.model.segment import RowCounts
 from journal.sql.relations import column, ident, union_all, version_type, version_value
@@ -115,7 +115,7 @@ def per_change(changes: ChangeSet) -> RowCounts | None:
 
 
 def fused(
-    changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: Sequence[Refused]
+    changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: Sequence[RefusedRows]
 ) -> Query:
     """The journal rows without staging: one query, which fails on rows that are ``refused``."""
     rows = _journal_rows(changes, refused)
@@ -127,7 +127,7 @@ def fused(
     return Query.of(rows)
 
 
-def _journal_rows(changes: ChangeSet, refused: Sequence[Refused] = ()) -> exp.Query:
+def _journal_rows(changes: ChangeSet, refused: Sequence[RefusedRows] = ()) -> exp.Query:
     table = changes.table
     kind = version_type(table)
 

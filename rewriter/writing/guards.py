@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code
 from journal.model.plan import Distinct, Guard, Query, Step
-from journal.model.refusal import Refusal, Refused
+from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import ROW_ID, Check, Column, Table
 from journal.model.trees import copied
 from journal.sql.relations import column, union_all
@@ -53,21 +53,23 @@ def guard_steps(
     return steps
 
 
-def violations(changes: ChangeSet) -> list[Refused]:
+def violations(changes: ChangeSet) -> list[RefusedRows]:
     """Rows that must not begin, the unique constraints apart."""
     if changes.begins is False:
         return []
     table = changes.table
-    found = [Refused(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)]
+    found = [
+        RefusedRows(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)
+    ]
     for check in table.checks:
         if _concerns(changes, check):
             found.append(
-                Refused(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
+                RefusedRows(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
             )
     return found
 
 
-def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
+def taken_key(changes: ChangeSet, condition: exp.Expr) -> RefusedRows:
     """Rows whose key is there already, which ``condition`` says."""
     (name, columns), *_ = unique_constraints(changes.table)
     places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
@@ -75,7 +77,7 @@ def taken_key(changes: ChangeSet, condition: exp.Expr) -> Refused:
     texts: list[exp.Expr] = []
     for value in values:
         texts += [exp.Literal.string(", "), cast(value, "VARCHAR")]
-    return Refused(condition, _is_taken(changes.table, name, columns), texts[1:])
+    return RefusedRows(condition, _is_taken(changes.table, name, columns), texts[1:])
 
 
 def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:

@@ -17,11 +17,11 @@ from rewriter.dialect_semantics import manners_of
 from rewriter.names import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.writing.assignments import assignments
-from rewriter.writing.target import Target, default_value, distinct_columns, is_default, typed
+from rewriter.writing.target import AliasedTable, default_value, distinct_columns, is_default, typed
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class MergeClause:
     """One clause. ``kind`` is INSERT, UPDATE, DELETE, or empty for DO NOTHING."""
 
     place: int
@@ -36,7 +36,7 @@ class Action:
 class Actions:
     """All clauses in order; ``generated`` says which clauses leave a column to its numbers."""
 
-    all: list[Action] = field(default_factory=list)
+    all: list[MergeClause] = field(default_factory=list)
     generated: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -50,7 +50,9 @@ class Actions:
         return any(a.by_source for a in self.all)
 
 
-def read_actions(ast: exp.Merge, target: Target, alias: str, context: RewriteContext) -> Actions:
+def read_actions(
+    ast: exp.Merge, target: AliasedTable, alias: str, context: RewriteContext
+) -> Actions:
     """The clauses of a MERGE; raises for those that have no meaning."""
     whens = ast.args["whens"].expressions
     source = _Source(ast, alias, context)
@@ -61,8 +63,8 @@ def read_actions(ast: exp.Merge, target: Target, alias: str, context: RewriteCon
 
 
 def _action(
-    when: exp.When, place: int, target: Target, source: _Source, actions: Actions
-) -> Action:
+    when: exp.When, place: int, target: AliasedTable, source: _Source, actions: Actions
+) -> MergeClause:
     matched = bool(when.args.get("matched"))
     by_source = not matched and bool(when.args.get("source"))
     then = when.args["then"]
@@ -91,7 +93,7 @@ def _action(
         values = {c: _scoped(v, target.table, *sides) for c, v in values.items()}
         if condition is not None:
             condition = _scoped(condition.copy(), target.table, *sides)
-    return Action(place, kind, matched, by_source, condition, values)
+    return MergeClause(place, kind, matched, by_source, condition, values)
 
 
 def _scoped(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
@@ -111,7 +113,7 @@ def _scoped(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
     return found
 
 
-def _update(then: exp.Update, target: Target, source: _Source) -> dict[str, exp.Expr]:
+def _update(then: exp.Update, target: AliasedTable, source: _Source) -> dict[str, exp.Expr]:
     nodes = then.expressions if isinstance(then.args.get("expressions"), list) else []
     if not nodes or isinstance(nodes[0], exp.Star):
         return source.row(target.table)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Number, Query, SkipNumbers, Stage, Step
+from journal.model.plan import AllocateIdentity, Query, SkipNumbers, Stage, Step
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.relations import column
 from journal.sql.sql import everything, named, relation, select
@@ -21,7 +21,7 @@ from rewriter.reading.reads import Reads
 from rewriter.writing.changes import new_name
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name
-from rewriter.writing.statement_part import Part, staged
+from rewriter.writing.statement_part import PartNames, staged
 from rewriter.writing.target import default_value, typed
 
 ORDER = "rn"
@@ -34,7 +34,12 @@ class NewRows:
     """Builds the query whose rows are an INSERT's new rows, one ``n`` column per stored column."""
 
     def __init__(
-        self, reads: Reads, table: Table, part: Part, ast: exp.Insert, given: list[Column] | None
+        self,
+        reads: Reads,
+        table: Table,
+        part: PartNames,
+        ast: exp.Insert,
+        given: list[Column] | None,
     ) -> None:
         self._reads = reads
         self._table = table
@@ -131,7 +136,7 @@ class NewRows:
         if stored.physical == ROW_ID:
             count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
             return self._numbered(
-                Number(self._table.id, ROW_ID, self._part.named("row"), count=count)
+                AllocateIdentity(self._table.id, ROW_ID, self._part.named("row"), count=count)
             )
         if stored.identity is not None:
             return self._identity(stored, place, given)
@@ -159,9 +164,9 @@ class NewRows:
         assert place is not None
         return exp.Case().when(column(default_mark(place), "r"), made).else_(given)
 
-    def _number(self, stored: Column) -> Number:
+    def _number(self, stored: Column) -> AllocateIdentity:
         assert stored.identity is not None
-        return Number(
+        return AllocateIdentity(
             self._table.id,
             stored.physical,
             self._part.named(f"first_{self._table.columns.index(stored)}"),
@@ -171,7 +176,7 @@ class NewRows:
             self.row_count or 0,
         )
 
-    def _numbered(self, number: Number) -> exp.Expr:
+    def _numbered(self, number: AllocateIdentity) -> exp.Expr:
         self.steps.append(number)
         offset: exp.Expr = self._row.copy()
         if number.increment != 1:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code
 from journal.model.plan import Guard, Query
-from journal.model.refusal import Refusal, Refused
+from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import CatalogSnapshot, ForeignKey, Reference, Table
 from journal.sql.relations import column, union_all
 from journal.sql.sql import all_of, any_of, cast, limited, named, named_table, relation, select
@@ -42,7 +42,7 @@ def are_quick(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
     return by_key and not _taken(catalog, changes)
 
 
-def violated(reads: Reads, changes: ChangeSet) -> list[Refused] | None:
+def violated(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
     """Rows that must not begin, where looking parents up by key tells all; else None."""
     catalog = reads.context.catalog
     brought = _brought(catalog, changes)
@@ -60,7 +60,7 @@ def violated(reads: Reads, changes: ChangeSet) -> list[Refused] | None:
         texts: list[exp.Expr] = []
         for value in values:
             texts += [exp.Literal.string(", "), cast(value.copy(), "VARCHAR")]
-        found.append(Refused(condition, _without_parent(reference), texts[1:]))
+        found.append(RefusedRows(condition, _without_parent(reference), texts[1:]))
     return found
 
 

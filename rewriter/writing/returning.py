@@ -18,7 +18,7 @@ from journal.sql.relations import column, ident
 from rewriter.names import is_nested
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
-from rewriter.writing.target import Target
+from rewriter.writing.target import AliasedTable
 
 ACTION = "_palimpsest_action"
 """Staged name of what a MERGE did to a row: INSERT, UPDATE or DELETE."""
@@ -26,7 +26,7 @@ _EXTRA = "_palimpsest_extra_"
 
 
 @dataclass(slots=True)
-class Result:
+class ReturningClause:
     """What a statement's RETURNING asks for; ``alias`` is what its row goes by.
 
     ``old``: deleted rows, so old values. ``with_``: CTEs its subqueries may name. ``only``: the
@@ -43,10 +43,10 @@ class Result:
     hidden: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(ast: exp.Expr, target: Target, *, old: bool = False) -> Result:
+    def of(ast: exp.Expr, target: AliasedTable, *, old: bool = False) -> ReturningClause:
         """What a writing statement asks for about the rows of its target."""
         given = ast.args
-        return Result(
+        return ReturningClause(
             given.get("returning"), target.alias, old, given.get("with_"), table=target.table
         )
 
@@ -81,7 +81,7 @@ class Result:
         return any(fold(source.alias_or_name) == owner for source in sources)
 
 
-def returned(reads: Reads, changes: ChangeSet, result: Result) -> Query | None:
+def returned(reads: Reads, changes: ChangeSet, result: ReturningClause) -> Query | None:
     """The query of RETURNING over the staged change set; None without one."""
     if result.node is None:
         return None
@@ -102,7 +102,7 @@ def returned(reads: Reads, changes: ChangeSet, result: Result) -> Query | None:
     return Query.of(query)
 
 
-def _value(changes: ChangeSet, index: int, stored: Column, result: Result) -> exp.Expr:
+def _value(changes: ChangeSet, index: int, stored: Column, result: ReturningClause) -> exp.Expr:
     old = column(old_name(index), "s")
     if result.old or changes.begins is False:
         return old

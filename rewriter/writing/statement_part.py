@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.model.plan import Append, Count, Fetch, Kind, Query, StatementPlan, Step
+from journal.model.plan import Append, Count, Fetch, Query, StatementKind, StatementPlan, Step
 from journal.model.refusal import Refusal
 from journal.model.schema import Table
 from journal.sql.sql import named_table, select
@@ -19,12 +19,12 @@ from rewriter.reading.reads import SETTLED, Reads
 from rewriter.writing.changes import ChangeSet, append_step, fused, per_change
 from rewriter.writing.guards import guard_steps, taken_key, unsettled, violations
 from rewriter.writing.references import are_quick, reference_guards, violated
-from rewriter.writing.returning import Result, returned
+from rewriter.writing.returning import ReturningClause, returned
 from rewriter.writing.target import physical_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartNames:
     """Names of a part's staged relations and numbers, so that parts do not clash."""
 
     number: int = 0
@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class StatementPart:
     """Steps of a part, in order: stages and guards, then the append; its result and count.
 
     ``changes`` are those that it stages, if it does.
@@ -71,11 +71,11 @@ def finish(
     changes: ChangeSet,
     staging: Sequence[Step],
     tag: str,
-    result: Result,
+    result: ReturningClause,
     *,
     bounded: bool = False,
     checked: frozenset[str] = frozenset(),
-) -> Written:
+) -> StatementPart:
     """The part that makes a staged change set durable, once its guards hold.
 
     ``checked`` names the unique constraints that the staging itself has seen to. ``bounded`` is
@@ -97,7 +97,9 @@ def finish(
         count = Count(Query.of(rows))
     bounded = bounded and are_quick(reads.context.catalog, changes)
     append = append_step(changes)
-    return Written(changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes)
+    return StatementPart(
+        changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes
+    )
 
 
 def fuse(
@@ -109,7 +111,7 @@ def fuse(
     numbers: Sequence[Step] = (),
     taken: exp.Expr | None = None,
     checked: frozenset[str] = frozenset(),
-) -> Written | None:
+) -> StatementPart | None:
     """The part as a single query, for few rows; None if that cannot see to its constraints.
 
     ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
@@ -132,11 +134,17 @@ def fuse(
     each = per_change(changes)
     append = Append(changes.table.id, query, each, single=each is None)
     refusals = tuple(rows.refusal for rows in refused)
-    return Written(changes.table, tag, tuple(numbers), append, bounded=True, refusals=refusals)
+    return StatementPart(
+        changes.table, tag, tuple(numbers), append, bounded=True, refusals=refusals
+    )
 
 
 def plan_of(
-    reads: Reads, parts: Sequence[Written], result: Query | None, count: Count | None, tag: str
+    reads: Reads,
+    parts: Sequence[StatementPart],
+    result: Query | None,
+    count: Count | None,
+    tag: str,
 ) -> StatementPlan:
     """The plan of a statement's parts: all look first, then all write."""
     steps: list[Step] = [s for p in parts for s in p.steps]
@@ -147,6 +155,6 @@ def plan_of(
     if count is not None:
         steps.append(count)
     bounded = len(parts) == 1 and parts[0].bounded
-    plan = reads.plan(Kind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
+    plan = reads.plan(StatementKind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
     refusals = parts[0].refusals if bounded else ()
     return replace(plan, writes=frozenset(p.table.name for p in parts), refusals=refusals)

@@ -26,16 +26,16 @@ from rewriter.writing.changes import OLD_VERSION, new_name, old_name
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AliasedTable:
     """A table under the alias its statement gives it."""
 
     table: Table
     alias: str
 
     @staticmethod
-    def of(table: Table, node: exp.Table) -> Target:
+    def of(table: Table, node: exp.Table) -> AliasedTable:
         """The target that a table reference names."""
-        return Target(table, node.alias or node.name)
+        return AliasedTable(table, node.alias or node.name)
 
     def relation(
         self, reads: Reads, keys: Keys | None = None, seen_by: exp.Expr | None = None
@@ -130,7 +130,7 @@ def typed(value: exp.Expr, stored: Column) -> exp.Expr:
     return cast(bytea.converted(value) if stored.type == "BLOB" else value, stored.type)
 
 
-def key_columns(target: Target) -> list[exp.Expr]:
+def key_columns(target: AliasedTable) -> list[exp.Expr]:
     """The target's key as its expressions see it."""
     return [column(target.table.by_physical(k).name, target.alias) for k in target.table.key]
 

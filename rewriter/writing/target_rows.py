@@ -14,7 +14,7 @@ from journal.model.trees import copied
 from journal.sql.sql import select
 from rewriter.names import position_of
 from rewriter.reading.reads import Reads
-from rewriter.writing.target import Target, key_columns
+from rewriter.writing.target import AliasedTable, key_columns
 
 
 def sources_of(node: exp.Table, from_: exp.From | None) -> list[exp.Join]:
@@ -34,7 +34,7 @@ def source_joins(source: exp.Expr) -> list[exp.Join]:
 
 def chosen_rows(
     reads: Reads,
-    target: Target,
+    target: AliasedTable,
     outputs: Sequence[exp.Expr],
     ast: exp.Expr,
     joins: Sequence[exp.Join],

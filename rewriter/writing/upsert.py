@@ -19,7 +19,7 @@ from rewriter.writing.guards import unique_constraints
 from rewriter.writing.target import distinct_columns
 
 
-class Action(Enum):
+class ConflictAction(Enum):
     """What happens to a new row whose key is taken."""
 
     NOTHING = "nothing"
@@ -35,7 +35,7 @@ class Upsert:
     given), ``excluded`` the name under which they see the new row.
     """
 
-    action: Action
+    action: ConflictAction
     arbiters: tuple[tuple[str, tuple[str, ...]], ...]
     excluded: str = "excluded"
     excluded_columns: tuple[str, ...] = ()
@@ -58,13 +58,13 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
             )
         return _on_conflict(ast, conflict, table)
     if ast.args.get("replacing"):
-        return Upsert(Action.REPLACE, tuple(constraints)) if constraints else None
+        return Upsert(ConflictAction.REPLACE, tuple(constraints)) if constraints else None
     if alternative == "REPLACE":
         if not constraints:
             raise _no_constraint("INSERT OR REPLACE", table, ast)
-        return Upsert(Action.UPDATE, _single(constraints, ast))
+        return Upsert(ConflictAction.UPDATE, _single(constraints, ast))
     if alternative == "IGNORE" or ast.args.get("ignore"):
-        return Upsert(Action.NOTHING, tuple(constraints)) if constraints else None
+        return Upsert(ConflictAction.NOTHING, tuple(constraints)) if constraints else None
     if alternative:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -84,7 +84,7 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     arbiters = _arbiters(conflict, table)
     if action.endswith("NOTHING"):
         chosen = arbiters if arbiters is not None else constraints
-        return Upsert(Action.NOTHING, tuple(chosen))
+        return Upsert(ConflictAction.NOTHING, tuple(chosen))
     if not action.endswith("UPDATE"):
         raise PalimpsestError(
             Code.SYNTAX,
@@ -102,7 +102,7 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     alias = ast.expression.args.get("alias") if isinstance(ast.expression, exp.Values) else None
     named = alias if duplicate and isinstance(alias, exp.TableAlias) else None
     return Upsert(
-        Action.UPDATE,
+        ConflictAction.UPDATE,
         tuple(chosen),
         named.name if named else "excluded",
         tuple(c.name for c in named.columns) if named else (),

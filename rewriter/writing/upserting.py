@@ -21,23 +21,28 @@ from rewriter.reading.reads import Reads
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import ORDER, NewRows
-from rewriter.writing.returning import Result
-from rewriter.writing.statement_part import Part, Written, finish, fuse, settled, staged
-from rewriter.writing.target import Target, physical_rows
-from rewriter.writing.upsert import Action, Upsert
+from rewriter.writing.returning import ReturningClause
+from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, settled, staged
+from rewriter.writing.target import AliasedTable, physical_rows
+from rewriter.writing.upsert import ConflictAction, Upsert
 
 
 def upserted(
-    reads: Reads, part: Part, rows: NewRows, target: Target, upsert: Upsert, result: Result
-) -> Written:
+    reads: Reads,
+    part: PartNames,
+    rows: NewRows,
+    target: AliasedTable,
+    upsert: Upsert,
+    result: ReturningClause,
+) -> StatementPart:
     """The part of an INSERT that says what to do about conflicts."""
     builder = _Builder(reads, part, rows, target, upsert)
     match upsert.action:
-        case Action.NOTHING:
+        case ConflictAction.NOTHING:
             return builder.nothing(result)
-        case Action.UPDATE:
+        case ConflictAction.UPDATE:
             return builder.update(result)
-        case Action.REPLACE:
+        case ConflictAction.REPLACE:
             return builder.replace(result)
 
 
@@ -45,7 +50,7 @@ class _Builder:
     """Makes the staged relations of one upsert."""
 
     def __init__(
-        self, reads: Reads, part: Part, rows: NewRows, target: Target, upsert: Upsert
+        self, reads: Reads, part: PartNames, rows: NewRows, target: AliasedTable, upsert: Upsert
     ) -> None:
         self._reads = reads
         self._rows = rows
@@ -63,7 +68,7 @@ class _Builder:
         self._places = target.places()
         self._all = frozenset(self._places)
 
-    def nothing(self, result: Result) -> Written:
+    def nothing(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, the first of each key."""
         new = [column(new_name(i), "r") for i in range(len(self._places))]
         query = select(new, staged(self._source, "r"))
@@ -140,7 +145,7 @@ class _Builder:
         rows = exp.select(exp.Literal.number(1)).from_(firsts.subquery("g")).where(*same, earlier)
         return exp.Not(this=exp.Exists(this=rows))
 
-    def update(self, result: Result) -> Written:
+    def update(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, and present rows changed where they are not."""
         ((_, columns),) = self._upsert.arbiters
         assigned = self._assigned()
@@ -179,8 +184,8 @@ class _Builder:
         return self._rows.keys() if tuple(columns) == self._table.key else None
 
     def _fused(
-        self, changes: ChangeSet, query: exp.Query, result: Result, checked: frozenset[str]
-    ) -> Written | None:
+        self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
+    ) -> StatementPart | None:
         """The part as one query, for a single row that is looked up by its key."""
         if result.node is not None or self._rows.explicit:
             return None
@@ -271,7 +276,7 @@ class _Builder:
             )
         )
 
-    def replace(self, result: Result) -> Written:
+    def replace(self, result: ReturningClause) -> StatementPart:
         """The last new row of each key; every present row in its way ends."""
         last = f"{self._source}_last"
         arbiters = self._upsert.arbiters

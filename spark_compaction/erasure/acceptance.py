@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from journal.erasure import audit, holds
 from journal.erasure.deferred_subjects import forget, keep
-from journal.erasure.erasure_spec import Aim, Wanted, aims
+from journal.erasure.erasure_spec import ErasureSpec, TargetTable, aims
 from journal.erasure.holds import Hold
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import PRIVATE, lasting_secret
 from journal.erasure.suppressing import Suppressor
@@ -41,9 +41,9 @@ from spark_compaction.erasure.backup_search import (
     search_copies,
     search_kept,
 )
-from spark_compaction.erasure.cascade import Followed, Follower, together, too_fast
+from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, together, too_fast
 from spark_compaction.erasure.deferred_search import to_keep
-from spark_compaction.erasure.erasure_source import WarehouseGround
+from spark_compaction.erasure.erasure_source import WarehouseSource
 from spark_compaction.erasure.key_files import KeyFiles
 from spark_compaction.erasure.key_matches import holdings
 from spark_compaction.erasure.left_behind import left_behind
@@ -60,7 +60,7 @@ _LATE_FILES_MAX = 16
 class _Sought:
     """One table while it is searched; a condition has no locator, and its keys in what is kept."""
 
-    aim: Aim
+    aim: TargetTable
     locator: Locator | None = None
     keys: list[pa.Table] = field(default_factory=list)
     kept: list[pa.Table] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Sought:
         """Why it is not searched."""
         return None if self.depends else self.aim.why_not
 
-    def take(self, followed: Followed, search: Search) -> None:
+    def take(self, followed: CascadedTable, search: Search) -> None:
         """Let rows go as well that depend on what goes."""
         if self.aim.why_not is not None:
             self.search = search
@@ -91,7 +91,7 @@ class _Sought:
             self.keys = [followed.keys]
 
 
-def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
+def accept(journal: Journal, wanted: ErasureSpec, by: str) -> ErasureRequest:
     """Accept a request; raises ERASURE when no table could hold who is meant."""
     wanted.check()
     for attempt in range(_ROUNDS_MAX):
@@ -111,7 +111,7 @@ def accept(journal: Journal, wanted: Wanted, by: str) -> Request:
     raise too_fast()
 
 
-def dry_run(journal: Journal, wanted: Wanted) -> Request:
+def dry_run(journal: Journal, wanted: ErasureSpec) -> ErasureRequest:
     """What accepting would find: keys, versions, files and bytes, by table; nothing is written."""
     wanted.check()
     found, follower, shared = _search(journal, wanted, tidies=False)
@@ -147,12 +147,14 @@ def dry_run(journal: Journal, wanted: Wanted) -> Request:
                 )
             targets += [target, *receipts(sought.table, sought.left)]
     told = shared.remarked(targets)
-    return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told)
+    return ErasureRequest(
+        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told
+    )
 
 
 def _search(
-    journal: Journal, wanted: Wanted, *, tidies: bool
-) -> tuple[list[_Sought], Follower[WarehouseGround], Shared]:
+    journal: Journal, wanted: ErasureSpec, *, tidies: bool
+) -> tuple[list[_Sought], CascadeWalker[WarehouseSource], Shared]:
     """The sealed part of every table in question, what is kept besides, and the copies.
 
     What depends on it is found by the follower, which goes on in the commit section, as who else
@@ -179,7 +181,7 @@ def _search(
                 search_kept(journal, locator)
                 sought.left = search_copies(journal, locator, tidies=tidies)
             scope = load_scope(statement.session)
-            follower = Follower(WarehouseGround(journal, tidies), wanted.dependents, scope)
+            follower = CascadeWalker(WarehouseSource(journal, tidies), wanted.dependents, scope)
             _search_dependents(statement, found, wanted, follower)
             shared = Shared(wanted, [s.aim for s in found])
             shared.look_ahead(statement.session, statement.committed)
@@ -191,8 +193,8 @@ def _search(
 def _search_dependents(
     statement: Statement,
     found: Sequence[_Sought],
-    wanted: Wanted,
-    follower: Follower[WarehouseGround],
+    wanted: ErasureSpec,
+    follower: CascadeWalker[WarehouseSource],
 ) -> None:
     """What depends on what was found; heads are asked here, too, so that copies are in time."""
     state, seeds = statement.committed, dict[int, pa.Table]()
@@ -217,7 +219,7 @@ def _follow(
     journal: Journal,
     session: DuckDBSession,
     found: Sequence[_Sought],
-    follower: Follower[WarehouseGround],
+    follower: CascadeWalker[WarehouseSource],
 ) -> bool:
     """Take along what depends on what was found by now; False if the search must begin anew."""
     state, tables, seeds = journal.state, {s.table.id: s for s in found}, _going(found)
@@ -231,7 +233,7 @@ def _follow(
 
 
 def _search_by_condition(
-    journal: Journal, sought: _Sought, wanted: Wanted, *, tidies: bool
+    journal: Journal, sought: _Sought, wanted: ErasureSpec, *, tidies: bool
 ) -> None:
     """What is kept, here and elsewhere; the live part is looked at as a whole in the end."""
     find = wanted.among.get(sought.table.id)
@@ -254,7 +256,7 @@ def _late(journal: Journal, session: DuckDBSession, sought: _Sought) -> list[str
     return sorted(files - sought.search.seen)
 
 
-def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: Wanted) -> None:
+def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: ErasureSpec) -> None:
     """Search what was written or retired since, and the heads."""
     locator = sought.locator
     if locator is None:
@@ -277,7 +279,7 @@ def _going(found: Sequence[_Sought]) -> dict[int, pa.Table]:
 
 
 def _look_for_references(
-    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: Wanted
+    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: ErasureSpec
 ) -> None:
     """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
     left = left_behind(session, journal.state, _going(found), wanted.dependents)
@@ -313,7 +315,7 @@ def _write(
     found: Sequence[_Sought],
     shared: Shared,
     by: str,
-) -> Request:
+) -> ErasureRequest:
     """Masks, suppressions, the request and its audit entry, all in one commit."""
     request_id, wanted = journal.new_segment_id()[:12], shared.wanted
     now = journal.clock.next()
@@ -324,7 +326,7 @@ def _write(
         each = [t for s in found for t in (writer.target(s), *receipts(s.table, s.left))]
         targets = shared.remarked(each)
         shared.enter(entries)
-        request = Request(
+        request = ErasureRequest(
             *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
             expires=expires,
         )

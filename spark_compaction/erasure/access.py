@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Aim, Subjects
+from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.matching import distinct_keys
 from journal.erasure.package import seal_package
-from journal.erasure.requests import OPEN, Request
+from journal.erasure.requests import OPEN, ErasureRequest
 from journal.erasure.scope import load_scope
 from journal.erasure.seam import ErasureJournal
 from journal.identity.descriptor import ever_described
@@ -39,7 +39,7 @@ from spark_compaction.erasure import held
 _ROWS_MAX = 2_000_000
 _SHOWN = "access_keys"
 _START, _END = "_valid_from", "_valid_to"
-KeysOf = Callable[[OpenStatement, Aim, Subjects], list[pa.Table]]
+KeysOf = Callable[[OpenStatement, TargetTable, Subjects], list[pa.Table]]
 """Finds the keys of a table's rows that name somebody, in any version."""
 
 
@@ -48,7 +48,7 @@ def _as_it_is(_statement: OpenStatement, table: Table) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class AccessSource:
     """How a store shows what it holds about people.
 
     ``show`` makes all a table ever held readable in a statement, under the definition it returns;
@@ -99,7 +99,7 @@ def _keys(number: int) -> str:
 
 def gather(
     journal: ErasureJournal,
-    sight: Sight,
+    sight: AccessSource,
     subjects: Subjects,
     only: Collection[int] | None = None,
 ) -> tuple[dict[str, bytes], list[Found]]:
@@ -113,7 +113,7 @@ def gather(
             scope, committed = load_scope(statement.session), statement.committed
             for name, table in _tables(transaction.catalog, committed, sight, only):
                 why = scope.why_not(table.name)
-                aim = Aim(table, ever_described(committed.tables[table.id].layouts), why)
+                aim = TargetTable(table, ever_described(committed.tables[table.id].layouts), why)
                 found = None if why else _versions(statement, sight, aim, subjects)
                 if found is None:
                     told.append(Found(name, why=why or "not onboarded for these"))
@@ -136,7 +136,9 @@ def _with_what_waits(
 ) -> list[Found]:
     """What was found, and how many of the keys open requests are about."""
     with journal.reading_session() as session:
-        if not any(r.state in OPEN for r in map(Request.of_row, rows_of.load_erasures(session))):
+        if not any(
+            r.state in OPEN for r in map(ErasureRequest.of_row, rows_of.load_erasures(session))
+        ):
             return list(told)
     asked = {i: given for i, given in enumerate(keys) if given is not None}
     found = list(told)
@@ -159,7 +161,7 @@ def _with_what_waits(
 
 def collect(
     journal: ErasureJournal,
-    sight: Sight,
+    sight: AccessSource,
     subjects: Subjects,
     passphrase: str,
     expires: datetime,
@@ -198,7 +200,7 @@ def collect(
 
 
 def _tables(
-    catalog: CatalogSnapshot, state: JournalState, sight: Sight, only: Collection[int] | None
+    catalog: CatalogSnapshot, state: JournalState, sight: AccessSource, only: Collection[int] | None
 ) -> list[tuple[str, Table]]:
     """The tables in question, each under the name it has in a package."""
     chosen = [i for i in state.tables if only is None or i in only]
@@ -211,7 +213,7 @@ def _tables(
 
 
 def _versions(
-    statement: OpenStatement, sight: Sight, aim: Aim, subjects: Subjects
+    statement: OpenStatement, sight: AccessSource, aim: TargetTable, subjects: Subjects
 ) -> tuple[pa.Table, pa.Table | None] | None:
     """All versions of the rows of a table that name somebody; None if it names nobody so.
 

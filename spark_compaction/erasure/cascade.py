@@ -21,7 +21,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.matching import shown_as
-from journal.erasure.scope import Scope
+from journal.erasure.scope import ErasureScope
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
@@ -39,7 +39,7 @@ Ask = Callable[[StoreSession, Sequence[exp.Query]], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class SourceRows:
     """The rows of a table as they lie: in pieces that stay as they are, and in heads, which grow.
 
     ``rows`` gives relations of them all but of some ``pieces``, and with or without heads.
@@ -49,12 +49,12 @@ class Lying:
     rows: Callable[[Collection[str], bool], Sequence[exp.Query]]
 
 
-class Ground(Protocol):
+class ErasureSource(Protocol):
     """Where a store keeps rows, and how they are read there; it counts what is looked at."""
 
     def here(
         self, session: StoreSession, state: JournalState, table: Table
-    ) -> AbstractContextManager[Lying]:
+    ) -> AbstractContextManager[SourceRows]:
         """What is live, and what is kept besides; it stays until the block ends."""
 
     def in_copies(self, table: Table, ask: Ask, *, counted: bool) -> Sequence[pa.Table]:
@@ -62,7 +62,7 @@ class Ground(Protocol):
 
 
 @dataclass(slots=True)
-class Followed:
+class CascadedTable:
     """A table with rows that may depend on what goes: by what, and all its keys that go."""
 
     table: Table
@@ -91,17 +91,17 @@ class _Link:
     of_copies: int = 0
 
 
-G = TypeVar("G", bound=Ground)
+G = TypeVar("G", bound=ErasureSource)
 
 
 @dataclass(slots=True)
-class Follower(Generic[G]):
+class CascadeWalker(Generic[G]):
     """Follows foreign keys for one request; ``chosen`` is what it says of dependents itself."""
 
     ground: G
     chosen: Dependents | None
-    scope: Scope
-    found: dict[int, Followed] = field(default_factory=dict)
+    scope: ErasureScope
+    found: dict[int, CascadedTable] = field(default_factory=dict)
     _going: dict[int, pa.Table] = field(default_factory=dict)
     _links: dict[tuple[int, str], _Link] = field(default_factory=dict)
 
@@ -203,7 +203,7 @@ class Follower(Generic[G]):
                     f" {why_not}",
                     advice="widen the scope (palimpsest erase scope), or choose REPORT or REFUSE",
                 )
-            known = Followed(child, keys=self._going.get(child.id))
+            known = CascadedTable(child, keys=self._going.get(child.id))
             followed = self.found.setdefault(child.id, known)
             followed.names.append(name)
             self._links[child.id, name] = _Link(reference)

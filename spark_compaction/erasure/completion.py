@@ -15,7 +15,7 @@ from journal.erasure import audit
 from journal.erasure.deferred_subjects import forget_stale
 from journal.erasure.erasure_spec import requests
 from journal.erasure.guard import load_fence
-from journal.erasure.requests import Request, State
+from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.secret import PRIVATE
 from journal.files.scratch import sweep_scratch
 from journal.local_engine.database_file import Reopen
@@ -34,7 +34,7 @@ from journal.transactions.state import TableState
 WAIT_S = 5.0
 
 
-def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[Request]:
+def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[ErasureRequest]:
     """Complete every purged request if nobody reads just now; those that are left wait."""
     with journal.commit_lock:
         found = [r for r in requests(journal) if r.state is State.PURGED]
@@ -103,7 +103,9 @@ def _settle_in(journal: Journal, session: DuckDBSession) -> None:
     refresh_views(session, state.catalog)
 
 
-def _closed(journal: Journal, request: Request, by: str, waits: str | None) -> Request:
+def _closed(
+    journal: Journal, request: ErasureRequest, by: str, waits: str | None
+) -> ErasureRequest:
     with journal.exclusive_session() as session:
         now = journal.clock.now()
         if waits is None:
@@ -116,7 +118,7 @@ def _closed(journal: Journal, request: Request, by: str, waits: str | None) -> R
     return done
 
 
-def purged(journal: Journal, found: Sequence[Request], by: str) -> list[Request]:
+def purged(journal: Journal, found: Sequence[ErasureRequest], by: str) -> list[ErasureRequest]:
     """Take the masks of purged requests away, and record their receipts.
 
     Gives those that are purged: one that a hold keeps back by now, or whose keys were split anew,
@@ -142,7 +144,7 @@ def purged(journal: Journal, found: Sequence[Request], by: str) -> list[Request]
     return done
 
 
-def cancel(journal: Journal, request: Request, by: str) -> Request:
+def cancel(journal: Journal, request: ErasureRequest, by: str) -> ErasureRequest:
     """Let the rows be seen again and written again; possible until they are purged."""
     with journal.exclusive_session() as session:
         current = next(r for r in requests(journal) if r.id == request.id)
@@ -155,7 +157,7 @@ def cancel(journal: Journal, request: Request, by: str) -> Request:
     return done
 
 
-def unmask(journal: Journal, session: DuckDBSession, found: Iterable[Request]) -> None:
+def unmask(journal: Journal, session: DuckDBSession, found: Iterable[ErasureRequest]) -> None:
     """Publish manifests without the lists of keys of some requests; commits the session."""
     lists: dict[int, list[str]] = {}
     for target in (t for request in found for t in request.targets):

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from journal.erasure import deferred_subjects, holds
-from journal.erasure.erasure_spec import Aim, Wanted, requests
-from journal.erasure.requests import Request
+from journal.erasure.erasure_spec import ErasureSpec, TargetTable, requests
+from journal.erasure.requests import ErasureRequest
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.records.backups import Backup
@@ -19,7 +19,7 @@ from journal.stores.embedded.journal import Journal
 from journal.transactions.state import TableState
 from spark_compaction.erasure import held
 from spark_compaction.erasure.backup_search import rows_of_copy, search_copy
-from spark_compaction.erasure.deferred_search import Late, Settled
+from spark_compaction.erasure.deferred_search import Late, SearchedCopy
 from spark_compaction.erasure.key_files import KeyFiles
 from spark_compaction.erasure.locate import Locator, Search
 from spark_compaction.erasure.offsite_search import Copied
@@ -36,7 +36,7 @@ def side(journal: Journal) -> Late:
     )
 
 
-def _find(journal: Journal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+def _find(journal: Journal, aim: TargetTable, wanted: ErasureSpec, backup: Backup) -> Copied:
     search = Search()
     if wanted.rows:
         find = wanted.among[aim.table.id]
@@ -55,7 +55,7 @@ def _find(journal: Journal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
     )
 
 
-def _hide(journal: Journal, settled: Settled) -> Request:
+def _hide(journal: Journal, settled: SearchedCopy) -> ErasureRequest:
     request, target = settled.request, settled.target
     with journal.exclusive_session() as session:
         now, secret = journal.clock.next(), lasting_secret(journal, session)

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from journal.erasure import audit
 from journal.erasure.deferred_subjects import lost
-from journal.erasure.erasure_spec import Aim, FindAmong, Wanted, requests
-from journal.erasure.requests import OPEN, Outcome, Request, Target
+from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable, requests
+from journal.erasure.requests import OPEN, ErasureRequest, Outcome, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.unreachable_copies import OUT_OF_REACH, out_of_reach
 from journal.identity.descriptor import ever_described
@@ -40,10 +40,10 @@ AskAgain = Callable[[Table, Mapping[str, Any]], FindAmong]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SearchedCopy:
     """A receipt of a copy, what becomes of it, and the keys that were found there."""
 
-    request: Request
+    request: ErasureRequest
     target: Target
     done: Target
     keys: Sequence[pa.Table]
@@ -51,7 +51,7 @@ class Settled:
 
     def record(
         self, journal: ErasureJournal, session: StoreSession, done: Target, now: Version
-    ) -> Request:
+    ) -> ErasureRequest:
         """Write down that the receipt has become ``done``, in the request and the audit log.
 
         Gives the request as it is then. Raises ERASURE if it is not open any more, or another
@@ -62,8 +62,8 @@ class Settled:
         audit.searched(journal, session, self.by, moved, done)
         return moved
 
-    def _moved(self, session: StoreSession, done: Target, now: Version) -> Request:
-        found = map(Request.of_row, rows_of.load_erasures(session))
+    def _moved(self, session: StoreSession, done: Target, now: Version) -> ErasureRequest:
+        found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
         current = next(r for r in found if r.id == self.request.id)
         if current.state not in OPEN or self.target not in current.targets:
             raise PalimpsestError(
@@ -87,24 +87,24 @@ class Late:
 
     journal: ErasureJournal
     sought: Callable[[str], str | None]
-    find: Callable[[Aim, Wanted, Backup], Copied]
-    hide: Callable[[Settled], Request]
+    find: Callable[[TargetTable, ErasureSpec, Backup], Copied]
+    hide: Callable[[SearchedCopy], ErasureRequest]
     forget: Callable[[], None]
 
 
-def to_keep(wanted: Wanted) -> dict[str, Any]:
+def to_keep(wanted: ErasureSpec) -> dict[str, Any]:
     """What is to be kept aside of what a request asks."""
     return {"subjects": {n: list(v) for n, v in wanted.subjects.items()}, "again": wanted.again}
 
 
 def search_each(
-    late: Late, pending: Iterable[Request], by: str, ask_again: AskAgain | None
-) -> tuple[list[Request], dict[str, PalimpsestError]]:
+    late: Late, pending: Iterable[ErasureRequest], by: str, ask_again: AskAgain | None
+) -> tuple[list[ErasureRequest], dict[str, PalimpsestError]]:
     """Search the copies of requests that were not searched.
 
     The requests as they are now, and by table why some copies still are not.
     """
-    found: list[Request] = []
+    found: list[ErasureRequest] = []
     failures: dict[str, PalimpsestError] = {}
     for request in pending:
         if request.state in OPEN and request.unsearched:
@@ -119,15 +119,15 @@ def search_each(
 
 
 def _search(
-    late: Late, request: Request, by: str, ask_again: AskAgain | None
-) -> tuple[Request, dict[str, PalimpsestError]]:
+    late: Late, request: ErasureRequest, by: str, ask_again: AskAgain | None
+) -> tuple[ErasureRequest, dict[str, PalimpsestError]]:
     failures: dict[str, PalimpsestError] = {}
     for target in request.unsearched:
         backup = _recorded(late.journal, target)
         if backup is None:
             why = f"copy {target.copy} was given up before it could be searched"
             gone = replace(target, copy=None, why=why)
-            request = _settle(late, Settled(request, target, gone, (), by))
+            request = _settle(late, SearchedCopy(request, target, gone, (), by))
             continue
         try:
             found = late.find(*_asked(late, request, target, ask_again), backup)
@@ -139,11 +139,11 @@ def _search(
         keys = [k for k in found.keys if k.num_rows]
         outcome = Outcome.PENDING if keys else Outcome.SEARCHED_NONE
         done = replace(found.told(target), outcome=outcome, why=f"copy {target.copy}")
-        request = _settle(late, Settled(request, target, done, keys, by))
+        request = _settle(late, SearchedCopy(request, target, done, keys, by))
     return request, failures
 
 
-def _settle(late: Late, settled: Settled) -> Request:
+def _settle(late: Late, settled: SearchedCopy) -> ErasureRequest:
     if settled.keys:
         return late.hide(settled)
     journal = late.journal
@@ -154,8 +154,8 @@ def _settle(late: Late, settled: Settled) -> Request:
 
 
 def _asked(
-    late: Late, request: Request, target: Target, ask_again: AskAgain | None
-) -> tuple[Aim, Wanted]:
+    late: Late, request: ErasureRequest, target: Target, ask_again: AskAgain | None
+) -> tuple[TargetTable, ErasureSpec]:
     """What is looked for, as it was asked when the request was accepted."""
     kept = _sought(late, request.id)
     with late.journal.statement(late.journal.begin(read_only=True)) as statement:
@@ -163,7 +163,9 @@ def _asked(
     state = committed.tables[target.table_id]
     table = committed.catalog.by_id(target.table_id) or state.layouts[-1]
     if kept["again"] is None:
-        return Aim(table, ever_described(state.layouts)), Wanted(subjects=kept["subjects"])
+        return TargetTable(table, ever_described(state.layouts)), ErasureSpec(
+            subjects=kept["subjects"]
+        )
     if ask_again is None:
         raise PalimpsestError(
             Code.ERASURE,
@@ -174,7 +176,7 @@ def _asked(
     assert isinstance(change, PutRelation)
     assert isinstance(change.relation, Table)
     among = {table.id: ask_again(change.relation, kept["again"])}
-    return Aim(table, ()), Wanted(rows={table.id: _live}, among=among)
+    return TargetTable(table, ()), ErasureSpec(rows={table.id: _live}, among=among)
 
 
 def _sought(late: Late, request_id: str) -> Any:

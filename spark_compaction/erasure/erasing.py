@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.files.filters.sidecar import merge_sidecars
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
@@ -37,7 +37,7 @@ from spark_compaction.erasure.completion import WAIT_S, finish, purged
 from spark_compaction.erasure.deferred_search import AskAgain, search_each
 from spark_compaction.erasure.held import check_hidden, free_masks, open_requests
 from spark_compaction.erasure.key_files import settle
-from spark_compaction.erasure.key_matches import Held, Holdings, counts_by_mask, holdings
+from spark_compaction.erasure.key_matches import Holdings, KeyMatch, counts_by_mask, holdings
 from spark_compaction.erasure.offsite_search import Removed
 from spark_compaction.erasure.purge import (
     NONE_FOUND,
@@ -121,7 +121,7 @@ def _keep_receipts(
         session.commit()
 
 
-def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Work:
+def planned(journal: Journal, table_id: int, found: Sequence[ErasureRequest]) -> Work:
     """What a purge of a table would do for requests that no hold keeps back; changes nothing.
 
     Rows in copies elsewhere are not counted.
@@ -139,7 +139,7 @@ def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Work:
                 work += Work(skipped=(Skipped(head.segment.id, 1, NONE_FOUND),))
                 continue
             there = head.segment
-            estimate = Held(there, there.files[0], RowCounts(rows))
+            estimate = KeyMatch(there, there.files[0], RowCounts(rows))
             inexact = {"read.bytes": ESTIMATED}
             if not head.is_one_file:
                 inexact |= dict.fromkeys(("read.files", "read.rows", "written.rows"), ESTIMATED)
@@ -147,7 +147,9 @@ def planned(journal: Journal, table_id: int, found: Sequence[Request]) -> Work:
     return work
 
 
-def _with_receipts(request: Request, receipts: dict[int, dict[str, Target]]) -> Request:
+def _with_receipts(
+    request: ErasureRequest, receipts: dict[int, dict[str, Target]]
+) -> ErasureRequest:
     targets = tuple(
         t if t.mask is None else receipts.get(t.table_id, {}).get(t.mask, t)
         for t in request.targets

@@ -22,12 +22,12 @@ from journal.stores.embedded import retired_files
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import JournalState
 from spark_compaction.erasure.backup_search import rows_copied
-from spark_compaction.erasure.cascade import Ask, Lying
+from spark_compaction.erasure.cascade import Ask, SourceRows
 from spark_compaction.erasure.locate import Search, by_fields
 
 
 @dataclass(slots=True)
-class WarehouseGround:
+class WarehouseSource:
     """The ground of one request; what a killed copy has left is finished if it ``tidies``."""
 
     journal: Journal
@@ -39,7 +39,9 @@ class WarehouseGround:
         return self.searches.setdefault(table.id, Search())
 
     @contextmanager
-    def here(self, session: StoreSession, state: JournalState, table: Table) -> Iterator[Lying]:
+    def here(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Iterator[SourceRows]:
         """Live segments, those that are kept besides, and heads; files are checked, and stay."""
         manifest = state.tables[table.id].manifest
         with retired_files.pinned(self.journal, table.id) as kept:
@@ -51,7 +53,7 @@ class WarehouseGround:
                 files = self._files(table, segments, skipped)
                 return [*(layout.head_rows(table, h) for h in manifest.heads if heads), *files]
 
-            yield Lying({f.path for s in segments for f in s.files}, rows)
+            yield SourceRows({f.path for s in segments for f in s.files}, rows)
 
     def in_copies(self, table: Table, ask: Ask, *, counted: bool) -> list[pa.Table]:
         """What every copy elsewhere answers; raises ERASURE if one cannot be searched."""

@@ -22,7 +22,7 @@ from sqlglot import exp
 from journal.erasure import audit, holds
 from journal.erasure.holds import Hold
 from journal.erasure.matching import shown_as
-from journal.erasure.requests import OPEN, Request, State, Target
+from journal.erasure.requests import OPEN, ErasureRequest, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
@@ -136,7 +136,7 @@ class Relisted:
 class Settling:
     """What holds make of an open request now: its lists of keys, if they change, and its state."""
 
-    request: Request
+    request: ErasureRequest
     relisted: tuple[Relisted, ...]
     holder: str | None
 
@@ -162,7 +162,10 @@ def written(lists: KeyLists, table: Table, request: str, target: Target, split: 
 
 
 def settlings(
-    journal: ErasureJournal, lists: KeyLists, found: Iterable[Request], active: Sequence[Hold]
+    journal: ErasureJournal,
+    lists: KeyLists,
+    found: Iterable[ErasureRequest],
+    active: Sequence[Hold],
 ) -> list[Settling]:
     """What holds make of open requests now, where that is something else; new lists are written."""
     settled = (_settling(journal, lists, r, active) for r in found if r.state in OPEN)
@@ -170,7 +173,7 @@ def settlings(
 
 
 def _settling(
-    journal: ErasureJournal, lists: KeyLists, request: Request, active: Sequence[Hold]
+    journal: ErasureJournal, lists: KeyLists, request: ErasureRequest, active: Sequence[Hold]
 ) -> Settling:
     relisted: list[Relisted] = []
     listed = [(t, lists.definition(t.table_id)) for t in request.targets if t.lists]
@@ -203,7 +206,9 @@ def _is_same(split: Split, before: Sequence[pa.Table | None]) -> bool:
     return all(k is None or k.equals(b) for k, b in zip(now, before, strict=True))
 
 
-def record(journal: ErasureJournal, session: StoreSession, settling: Settling, by: str) -> Request:
+def record(
+    journal: ErasureJournal, session: StoreSession, settling: Settling, by: str
+) -> ErasureRequest:
     """Write down what holds make of a request: its state, and what of it may not be written.
 
     The caller lists the new lists in the same transaction. Commits nothing.
@@ -230,10 +235,10 @@ def record(journal: ErasureJournal, session: StoreSession, settling: Settling, b
 def accepted(
     journal: ErasureJournal,
     session: StoreSession,
-    request: Request,
+    request: ErasureRequest,
     holders: Iterable[str],
     by: str,
-) -> Request:
+) -> ErasureRequest:
     """Write down a request that was just accepted; ON_HOLD if somebody holds keys of it."""
     holder = " and ".join(dict.fromkeys(holders)) or None
     if holder is None:
@@ -242,7 +247,9 @@ def accepted(
     return record(journal, session, Settling(request, (), holder), by)
 
 
-def record_held(journal: ErasureJournal, session: StoreSession, request: Request, by: str) -> None:
+def record_held(
+    journal: ErasureJournal, session: StoreSession, request: ErasureRequest, by: str
+) -> None:
     """Record in the audit log that a request is on hold now, or that it is not any more."""
     action = "erase.release" if request.holder is None else "erase.hold"
     audit.record(journal, session, by, action, request.id, {})
@@ -300,13 +307,13 @@ def kept_back(table: Table) -> PalimpsestError:
     )
 
 
-def free_masks(found: Iterable[Request], table_id: int) -> list[str]:
+def free_masks(found: Iterable[ErasureRequest], table_id: int) -> list[str]:
     """The masks of a table that requests have which no hold keeps back."""
     free = [r for r in found if r.state is State.ACCEPTED]
     return [t.mask for r in free for t in r.targets if t.table_id == table_id and t.mask]
 
 
-def open_requests(session: StoreSession, only: Collection[str] | None) -> list[Request]:
+def open_requests(session: StoreSession, only: Collection[str] | None) -> list[ErasureRequest]:
     """The requests whose keys holds may spare; of all, or ``only`` some."""
-    found = map(Request.of_row, rows_of.load_erasures(session))
+    found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
     return [r for r in found if r.state in OPEN and (only is None or r.id in only)]

@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.erasure import holds
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import shown_keys
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.erasure.secret import PRIVATE
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
@@ -116,7 +116,7 @@ def settle(
     by: str,
     only: Collection[str] | None = None,
     change: HoldChange = unchanged,
-) -> list[Request]:
+) -> list[ErasureRequest]:
     """Place or release a hold, and split the keys of open requests anew, in one commit.
 
     What no hold covers any more is hidden, and may not be written, from that commit on. Gives the

@@ -29,7 +29,7 @@ _KEYS = "held_keys"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class KeyMatch:
     """Rows of the keys in one file of a segment."""
 
     segment: Segment
@@ -41,7 +41,7 @@ class Held:
 class Holdings:
     """All rows of the keys, and the files that were not opened."""
 
-    held: list[Held]
+    held: list[KeyMatch]
     searched: list[SegmentFile]
     skipped: list[SegmentFile]
     heads: RowCounts
@@ -74,7 +74,7 @@ def holdings(
         found.skipped += [f for f in files if f not in set(wanted)]
         if wanted:
             for path, counts in _counted(session, root, table, wanted, keys):
-                found.held.append(Held(*owners[path], counts))
+                found.held.append(KeyMatch(*owners[path], counts))
     for head in heads:
         keys = keys_as_written(session, root, table, head.fields, masks, sealed=False)
         session.show_arrow(_KEYS, keys)

@@ -16,11 +16,11 @@ from pathlib import Path as FilePath
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import Aim, Subjects
+from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.matching import Matcher
 from journal.files.filters.hashing import Hashes
 from journal.files.filters.sidecar import FileFilters, asked, read_sidecar
-from journal.identity.descriptor import Identity
+from journal.identity.descriptor import DescriptorEntry
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.schema import Table
@@ -74,7 +74,7 @@ class Locator:
     session: DuckDBSession
     root: FilePath
     table: Table
-    identities: Sequence[Identity]
+    identities: Sequence[DescriptorEntry]
     subjects: Subjects
     search: Search = field(default_factory=Search)
     _matcher: Matcher = field(init=False)
@@ -133,7 +133,7 @@ class Locator:
                 self.search.seen.add(file.path)
                 tally.count(file, read=bool(candidates[file.path]))
 
-    def _match(self, fields: Fields, candidates: Mapping[str, Collection[Identity]]) -> None:
+    def _match(self, fields: Fields, candidates: Mapping[str, Collection[DescriptorEntry]]) -> None:
         """Look through files of this machine, each by the identities that it may hold."""
         for identity in self._matcher.present(fields):
             paths = [path for path, identities in candidates.items() if identity in identities]
@@ -141,8 +141,8 @@ class Locator:
                 self._matcher.match(_parquet(paths), fields, identity, sealed=True)
 
     def candidates(
-        self, files: Sequence[SegmentFile], fields: Fields, identities: Sequence[Identity]
-    ) -> dict[str, set[Identity]]:
+        self, files: Sequence[SegmentFile], fields: Fields, identities: Sequence[DescriptorEntry]
+    ) -> dict[str, set[DescriptorEntry]]:
         """For each file, the identities by which it may hold one of the subjects."""
         ids = {i.id for i in identities}
         filters: dict[str, FileFilters] = {}
@@ -156,9 +156,9 @@ class Locator:
         files: Sequence[SegmentFile],
         filters: Mapping[str, FileFilters],
         fields: Fields,
-        identities: Sequence[Identity],
-    ) -> dict[str, set[Identity]]:
-        found: dict[str, set[Identity]] = {f.path: set() for f in files}
+        identities: Sequence[DescriptorEntry],
+    ) -> dict[str, set[DescriptorEntry]]:
+        found: dict[str, set[DescriptorEntry]] = {f.path: set() for f in files}
         hashes = {i: self._hashes(i, fields) for i in identities}
         for path, possible in found.items():
             of_file = filters.get(path, {})
@@ -168,13 +168,13 @@ class Locator:
                     possible.add(identity)
         return found
 
-    def _hashes(self, identity: Identity, fields: Fields) -> Hashes | None:
+    def _hashes(self, identity: DescriptorEntry, fields: Fields) -> Hashes | None:
         values = self._matcher.values(identity, fields)
         return None if values is None else asked(values, identity)
 
 
 def keys_of(
-    root: FilePath, statement: OpenStatement, aim: Aim, subjects: Subjects
+    root: FilePath, statement: OpenStatement, aim: TargetTable, subjects: Subjects
 ) -> list[pa.Table]:
     """The keys of a table's rows that name somebody, as a statement sees them."""
     assert isinstance(statement, Statement)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from journal.erasure.erasure_spec import Aim, Wanted
+from journal.erasure.erasure_spec import ErasureSpec, TargetTable
 from journal.erasure.requests import Target
 from journal.erasure.unreachable_copies import MOVED, OUT_OF_REACH, Unsearched, receipts
 from journal.model.errors import Code, PalimpsestError
@@ -21,7 +21,7 @@ from journal.model.segment import Segment
 from journal.records.backups import Backup
 from spark_compaction.contract import silent
 from spark_compaction.programs import backup_transport, copies
-from spark_compaction.programs.backup_transport import Carrier
+from spark_compaction.programs.backup_transport import BackupTransport
 
 NOT_LOOKED_AT = "backups were not searched: the condition reads more than the table's rows"
 """What a receipt says of a condition that cannot be looked at in what is kept."""
@@ -90,8 +90,8 @@ Look = Callable[[Backup], list[pa.Table]]
 
 
 def looking(
-    aim: Aim,
-    wanted: Wanted,
+    aim: TargetTable,
+    wanted: ErasureSpec,
     pieces: Callable[[Backup], tuple[Segment, ...]],
     match: Callable[[tuple[Segment, ...]], list[pa.Table]],
 ) -> Look:
@@ -109,7 +109,7 @@ def looking(
     return look
 
 
-def keys_in_copies(carrier: Carrier, table: Table, look: Look, *, tidies: bool) -> Copied:
+def keys_in_copies(carrier: BackupTransport, table: Table, look: Look, *, tidies: bool) -> Copied:
     """The keys that ``look`` finds in copies, each of which is brought to the server for it."""
     found = Copied()
     for backup in backup_transport.known(carrier.journal, table.id):
@@ -123,7 +123,7 @@ def keys_in_copies(carrier: Carrier, table: Table, look: Look, *, tidies: bool) 
 
 
 def keys_in_copy(
-    carrier: Carrier, table: Table, backup: Backup, look: Look, *, tidies: bool
+    carrier: BackupTransport, table: Table, backup: Backup, look: Look, *, tidies: bool
 ) -> Copied:
     """The same in one copy; raises FILE_ACCESS and others where it cannot be searched."""
     found = Copied()
@@ -140,7 +140,7 @@ def keys_in_copy(
     return found
 
 
-def _tidy(carrier: Carrier, table: Table, backup: Backup) -> None:
+def _tidy(carrier: BackupTransport, table: Table, backup: Backup) -> None:
     """Finish or undo what was killed, unless a job is at it just now."""
     try:
         with carrier.turn(table):
@@ -182,7 +182,7 @@ class Away:
 
 
 def purge_each(
-    carrier: Carrier,
+    carrier: BackupTransport,
     table: Table,
     masks: Iterable[str],
     purge: Callable[[Backup, list[str]], tuple[int, Mapping[str, int]]],

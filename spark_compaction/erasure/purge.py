@@ -18,13 +18,13 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version
-from journal.records.report import ESTIMATED, Skipped, Taken, Volume, Work
+from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, Work
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import bounded_key, parquet_options
 from journal.transactions.state import TableState
 from spark_compaction.contract import Engine, JobPlan, Progress, Replacement, Staged
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure.key_matches import Held, Holdings, holdings, key_casts
+from spark_compaction.erasure.key_matches import Holdings, KeyMatch, holdings, key_casts
 from spark_compaction.programs.swap import Replan
 
 REWRITE = "journal.stores.embedded.file_rewrite:rewrite_without"
@@ -139,7 +139,7 @@ def unit_of(
     journal: Journal,
     table: Table,
     state: TableState,
-    held: Held,
+    held: KeyMatch,
     masks: Sequence[str],
     target: str,
 ) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def planned_work(found: Holdings) -> Work:
         rows[name] = rows.get(name, 0) + held.counts.total
         files[name] = files.get(name, Volume()) + volume([held.file])
     taken = tuple(
-        Taken(name, v.files, v.rows, v.bytes, f"holds {rows[name]} rows of the keys")
+        ReplacedSegment(name, v.files, v.rows, v.bytes, f"holds {rows[name]} rows of the keys")
         for name, v in files.items()
     )
     left = [(h.file, h.file.rows - h.counts.total) for h in found.held]

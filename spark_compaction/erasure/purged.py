@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.model.segment import Manifest
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
@@ -20,7 +20,7 @@ from spark_compaction.erasure.offsite_search import Away
 
 
 def targets_by_mask(
-    found: Iterable[Request], accepted: Collection[str], table_id: int
+    found: Iterable[ErasureRequest], accepted: Collection[str], table_id: int
 ) -> dict[str, Target]:
     """What the ``accepted`` of some requests are about in a table, by the masks of their keys.
 
@@ -36,7 +36,7 @@ def targets_by_mask(
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgeResult:
     """What a purge did, the manifests around it, and what copies elsewhere lost.
 
     While a copy cannot be reached its masks stay, and the receipts are PENDING.
@@ -60,7 +60,7 @@ class Purged:
         ``removed`` counts the row versions that went, by mask.
         """
         receipts = {mask: self._receipt(t, mask, removed[mask]) for mask, t in targets.items()}
-        for request in map(Request.of_row, rows_of.load_erasures(session)):
+        for request in map(ErasureRequest.of_row, rows_of.load_erasures(session)):
             if receipts.keys() & set(request.masks):
                 listed = tuple(receipts.get(t.mask or "", t) for t in request.targets)
                 rows_of.put_erasure(session, replace(request, targets=listed).to_row())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import Request, State
+from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import Table
@@ -38,8 +38,8 @@ class Purging:
     definition: Callable[[int], Table]
     settle: Callable[[Collection[str]], object]
     purge: Callable[[Table, set[str]], JobReport]
-    purged: Callable[[Request], Request]
-    complete: Callable[[Request], object]
+    purged: Callable[[ErasureRequest], ErasureRequest]
+    complete: Callable[[ErasureRequest], object]
 
     def run(
         self, only: Iterable[str] | None, by: str, ask_again: AskAgain | None, progress: Progress

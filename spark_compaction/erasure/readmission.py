@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from journal.erasure import audit
 from journal.erasure.erasure_spec import Subjects
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.suppressing import forms_of
 from journal.identity.suppression_list import digest_of
@@ -29,7 +29,7 @@ def readmit_subjects(journal: ErasureJournal, subjects: Subjects, by: str) -> in
     return dropped
 
 
-def readmit_request(journal: ErasureJournal, request: Request, by: str) -> int:
+def readmit_request(journal: ErasureJournal, request: ErasureRequest, by: str) -> int:
     """Let everything that a request suppressed, keys too, be written again."""
     with journal.fencing_session() as session:
         dropped = rows_of.drop_suppressions(session, request.id)

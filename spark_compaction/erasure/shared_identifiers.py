@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import Aim, Subjects, Wanted
+from journal.erasure.erasure_spec import ErasureSpec, Subjects, TargetTable
 from journal.erasure.matching import shown_keys
 from journal.erasure.requests import Target
 from journal.erasure.suppressing import Suppressor, forms_of
-from journal.identity.descriptor import Identity, descriptor_of
+from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.paths import values_sql
 from journal.identity.suppression_list import kind_of_leaf
@@ -41,8 +41,8 @@ _Held = Mapping[tuple[str, str], int]
 class Shared:
     """What of one request others hold, as it was looked at last."""
 
-    wanted: Wanted
-    aims: Sequence[Aim]
+    wanted: ErasureSpec
+    aims: Sequence[TargetTable]
     _held: dict[int, _Held] = field(default_factory=dict)
     _seen: dict[int, Version] = field(default_factory=dict)
 
@@ -186,7 +186,7 @@ def _each(subjects: Subjects) -> Iterable[tuple[str, str]]:
 
 
 def _holding(
-    table: Table, state: JournalState, identity: Identity, shown: str, without: bool
+    table: Table, state: JournalState, identity: DescriptorEntry, shown: str, without: bool
 ) -> exp.Select:
     """The identifiers among those shown that current rows hold, and how many rows do."""
     names = dict.fromkeys([*table.key, identity.path.root])

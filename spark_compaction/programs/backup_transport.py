@@ -3,7 +3,8 @@
     put       each piece is written to a file of this machine, put away, and removed here
     brought   files are fetched, checked, and loaded into pieces that nothing lists
 
-How a piece is written and loaded is the store's: ``Carrier``. Decides nothing about what is copied.
+How a piece is written and loaded is the store's: ``BackupTransport``. Decides nothing about what
+is copied.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from spark_compaction.programs import copies
 BATCH_ROWS = 10_000
 
 
-class Carrier(copies.Side, Protocol):
+class BackupTransport(copies.Side, Protocol):
     """A store's side of copies, where a server reads the rows of its pieces."""
 
     def turn(self, table: Table) -> AbstractContextManager[None]:
@@ -81,7 +82,9 @@ def loaded(backup: Backup, load: Callable[[Segment, SegmentFile], str]) -> Backu
 
 
 @contextmanager
-def brought(carrier: Carrier, backup: Backup, table: Table, progress: Progress) -> Iterator[Backup]:
+def brought(
+    carrier: BackupTransport, backup: Backup, table: Table, progress: Progress
+) -> Iterator[Backup]:
     """A copy as a backup of pieces of the store, whole; raises SEGMENT_DAMAGED if it is not."""
     assert backup.place is not None
     listed, _ = copies.read(backup.place)

@@ -24,7 +24,7 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from spark_compaction import planner
 from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
-from spark_compaction.programs.compaction_plan import Draft, empty
+from spark_compaction.programs.compaction_plan import CompactionDraft, empty
 from spark_compaction.programs.compaction_unit import Sums
 from spark_compaction.programs.unsealed import unsealed, with_unsealed
 
@@ -78,7 +78,7 @@ class CompactJob:
                     return empty(state, there, "no limit is exceeded")
                 mode, why = wanted.mode, wanted.why
             sealed = [s for s in there if s.max_version <= settled]
-            draft = Draft(self, journal, session, state, sealed, heads)
+            draft = CompactionDraft(self, journal, session, state, sealed, heads)
             if mode == "minor":
                 draft.minor()
             else:

@@ -21,14 +21,14 @@ from journal.model.limits import Slo
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile, Tier
-from journal.records.report import ESTIMATED, Skipped, Taken, Volume, volume_of
+from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, volume_of
 from journal.sql.relations import column, union_all
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import TableState
 from spark_compaction import planner
 from spark_compaction.contract import JobPlan, Json
-from spark_compaction.planner import Piece, Stretch
-from spark_compaction.programs.key_ranges import KeyColumn, Places, reaches, read_files
+from spark_compaction.planner import BaseFile, Stretch
+from spark_compaction.programs.key_ranges import KeyColumn, KeyPlaces, reaches, read_files
 from spark_compaction.programs.unsealed import Unsealed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _Source = tuple[int, SegmentFile, bool]
 
 
 @dataclass(slots=True)
-class Draft:
+class CompactionDraft:
     """A plan in the making; ``heads`` are among what counts as ``sealed``."""
 
     job: CompactJob
@@ -94,12 +94,12 @@ class Draft:
 
     def _stretches(
         self, bases: Sequence[Segment], deltas: Sequence[Segment]
-    ) -> tuple[list[Stretch], Places]:
+    ) -> tuple[list[Stretch], KeyPlaces]:
         files = [f for s in (*bases, *deltas) for f in s.files]
         table = self.state.layouts[-1]
-        places = Places({}, {}) if self.keys is None else self.keys.places(table, files)
+        places = KeyPlaces({}, {}) if self.keys is None else self.keys.places(table, files)
         pieces = [
-            Piece(s.id, f, self._layout(s), *places.of.get(f.path, (0, 0)))
+            BaseFile(s.id, f, self._layout(s), *places.of.get(f.path, (0, 0)))
             for s in bases
             for f in s.files
         ]
@@ -114,7 +114,7 @@ class Draft:
 
     def _range(
         self,
-        pieces: Sequence[Piece],
+        pieces: Sequence[BaseFile],
         deltas: Sequence[Segment],
         low: str | None,
         high: str | None,
@@ -295,9 +295,11 @@ class Draft:
             details=planner.details(mode, sealed),
         )
 
-    def _taken(self) -> tuple[Taken, ...]:
+    def _taken(self) -> tuple[ReplacedSegment, ...]:
         return tuple(
-            Taken(i, len(files), sum(f.rows for f in files), sum(f.bytes for f in files), why)
+            ReplacedSegment(
+                i, len(files), sum(f.rows for f in files), sum(f.bytes for f in files), why
+            )
             for (i, files), why in zip(self.taken.items(), self.why.values(), strict=True)
         )
 

@@ -67,7 +67,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class UnitFiles:
     """The files a unit has written for one tier and layout."""
 
     tier: Tier
@@ -106,7 +106,7 @@ class _Unit:
 
     def run(self) -> Json:
         before, after = Sums(), Sums()
-        written: list[Written] = []
+        written: list[UnitFiles] = []
         if self._tier is Tier.HISTORY:
             for layout in self._layouts():
                 was, found = self._merge_history(layout)
@@ -124,7 +124,7 @@ class _Unit:
         self._check_closings(before)
         return _result(before, after, written)
 
-    def _merge_history(self, layout: int) -> tuple[Sums, list[Written]]:
+    def _merge_history(self, layout: int) -> tuple[Sums, list[UnitFiles]]:
         """Archived rows stay what they are; they only come to lie together."""
         rows = self._in_range(self._read(self._files(layout), self._names(layout)))
         count, total, _ = self._sum_of([rows], layout)
@@ -156,7 +156,7 @@ class _Unit:
     def _layouts(self) -> range:
         return range(len(self._tables))
 
-    def _write(self, layout: int, was: Sums) -> list[Written]:
+    def _write(self, layout: int, was: Sums) -> list[UnitFiles]:
         """Write a layout's rows to the tiers they belong to now."""
         found = []
         ended = was.versions - was.current
@@ -172,7 +172,7 @@ class _Unit:
             found.append(self._copy(layout, Tier.HISTORY, rows, RowCounts(closing=ended)))
         return found
 
-    def _copy(self, layout: int, tier: Tier, rows: exp.Query, counts: RowCounts) -> Written:
+    def _copy(self, layout: int, tier: Tier, rows: exp.Query, counts: RowCounts) -> UnitFiles:
         folder = self._folders[f"{tier.value}:{layout}"]
         order = [column(name) for name in self._row]
         ordered = exp.select("*").from_(rows.subquery("r")).order_by(*order)
@@ -186,7 +186,7 @@ class _Unit:
                 f"{folder} has {sum(f.rows for f in files)} rows, not {counts.total}",
                 advice="nothing was changed; run `palimpsest verify`, then the job again",
             )
-        return Written(tier, layout, files, counts)
+        return UnitFiles(tier, layout, files, counts)
 
     def _survivors(self, layout: int) -> exp.Select:
         """Open rows that no closing row names."""
@@ -239,7 +239,7 @@ class _Unit:
         kept = self._sum_of([self._kept(layout)], layout)[:2] if self._minor else (0, 0)
         return Sums(*[int(v or 0) for v in (*found, *kept)])
 
-    def _sums_after(self, layout: int, written: Sequence[Written]) -> Sums:
+    def _sums_after(self, layout: int, written: Sequence[UnitFiles]) -> Sums:
         """The sums of what lies in the new files, read from there."""
         paths = {w.tier: [f.path for f in w.files] for w in written}
         names = self._names(layout)
@@ -380,12 +380,12 @@ def _table(raw: Mapping[str, Json]) -> Table:
     return change.relation
 
 
-def _result(before: Sums, after: Sums, written: Sequence[Written]) -> Json:
+def _result(before: Sums, after: Sums, written: Sequence[UnitFiles]) -> Json:
     files = [_written_json(w) for w in written]
     return {"before": before.to_json(), "after": after.to_json(), "written": files}
 
 
-def _written_json(written: Written) -> Json:
+def _written_json(written: UnitFiles) -> Json:
     return {
         "tier": written.tier.value,
         "layout": written.layout,

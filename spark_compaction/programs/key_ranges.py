@@ -28,7 +28,7 @@ _FILE = "filename"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class KeyPlaces:
     """For each file, the places of its lowest and highest key; and the value at a place."""
 
     of: Mapping[str, tuple[int, int]]
@@ -70,16 +70,16 @@ class KeyColumn:
             return None
         return KeyColumn(session, root, first, heads)
 
-    def places(self, table: Table, files: Sequence[SegmentFile]) -> Places:
+    def places(self, table: Table, files: Sequence[SegmentFile]) -> KeyPlaces:
         """The ranges of some files."""
         known = {f.path: (f.key_low, f.key_high) for f in files}
         if bounded_key(table) is not None and not any(None in b for b in known.values()):
-            return Places({p: (low or 0, high or 0) for p, (low, high) in known.items()}, {})
+            return KeyPlaces({p: (low or 0, high or 0) for p, (low, high) in known.items()}, {})
         return self._ranked([f.path for f in files if f.rows])
 
-    def _ranked(self, paths: Sequence[str]) -> Places:
+    def _ranked(self, paths: Sequence[str]) -> KeyPlaces:
         if not paths:
-            return Places({}, {})
+            return KeyPlaces({}, {})
         key, name = column(self.column.physical), column(_FILE)
         low, high = exp.Min(this=key), exp.Max(this=key.copy())
         bounds = exp.select(exp.alias_(name, "f"), exp.alias_(low, "low"), exp.alias_(high, "high"))
@@ -108,7 +108,7 @@ class KeyColumn:
         for path, low_place, low_text, high_place, high_text in self.session.fetch_many(len(paths)):
             of[str(Path(path).relative_to(self.root))] = (low_place, high_place)
             texts |= {low_place: low_text, high_place: high_text}
-        return Places(of, texts)
+        return KeyPlaces(of, texts)
 
     def cuts(
         self, paths: Sequence[str], low: str | None, high: str | None, parts: int

@@ -19,11 +19,11 @@ from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version, from_datetime
-from journal.records.report import ESTIMATED, Skipped, Taken, Volume, volume_of
+from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, volume_of
 from journal.sql.relations import column, union_all
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import ROWS_PER_FILE
-from journal.transactions.expiry import ENDED, HELD, Expiry, HeldRows
+from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold
 from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.orphaned_rows import told as told_left
 from spark_compaction.contract import JobPlan, Json
@@ -47,7 +47,7 @@ class Planning:
     skipped: list[Skipped] = field(default_factory=list)
     work: list[dict[str, Any]] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[ReplacedSegment] = field(default_factory=list)
     guessed: set[str] = field(default_factory=set)
     inputs: list[str] = field(default_factory=list)
     lists: dict[str, str] = field(default_factory=dict)
@@ -91,12 +91,12 @@ class Planning:
             details=details,
         )
 
-    def _kept(self) -> HeldRows:
+    def _kept(self) -> RowsUnderHold:
         """The rows past their time that holds keep, heads included."""
         manifest = self.journal.state.tables[self.found.table.id].manifest
         written = layout.written_rows(self.found.table, manifest, self.journal.root)
         if not written:
-            return HeldRows()
+            return RowsUnderHold()
 
         def ask(query: exp.Select) -> list[tuple[Any, ...]]:
             return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
@@ -193,7 +193,7 @@ class Planning:
     def _take(self, segment: Segment, files: Sequence[SegmentFile], gone: int) -> None:
         rows, size = sum(f.rows for f in files), sum(f.bytes for f in files)
         why = f"{gone} of its rows are past their time"
-        self.taken.append(Taken(segment.id, len(files), rows, size, why))
+        self.taken.append(ReplacedSegment(segment.id, len(files), rows, size, why))
 
     def _head(self, head: Unsealed) -> None:
         """What would go of heads once they are sealed; a run has sealed them."""

@@ -105,6 +105,16 @@ def test_no_module_is_dead() -> None:
     assert not dead, f"nothing imports {dead}"
 
 
+def test_a_name_of_a_class_means_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for source in code_sources():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(f"{source.name}:{node.lineno}")
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert not twice
+
+
 def test_nothing_subclasses_sqlglot() -> None:
     """The compiled sqlglot refuses instances of interpreted subclasses of its own classes."""
     found = []

@@ -48,7 +48,7 @@ def test_rows_that_come_before_the_table_is_taken_are_looked_at(
     admin.execute("CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'x')")
     decided = adoption._decided
 
-    def late(*args: Any, **named: Any) -> adoption.Planned:
+    def late(*args: Any, **named: Any) -> adoption.PostgresAdoptionPlan:
         plan = decided(*args, **named)
         admin.execute("INSERT INTO t VALUES (1, 'y')")
         return plan

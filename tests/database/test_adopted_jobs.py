@@ -11,7 +11,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import Outcome, State
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import acceptance, erasing, flat_jobs, segment_swap
@@ -167,7 +167,7 @@ def test_an_erasure_reaches_journal_and_history(
     if compacted:
         depts.execute("OPTIMIZE hr.depts")
     before, classic = _answers(depts), admin.execute(CLASSIC_READ).fetchall()
-    request = acceptance.accept(_journal(depts), Wanted({"name": [GONE.upper()]}), "tester")
+    request = acceptance.accept(_journal(depts), ErasureSpec({"name": [GONE.upper()]}), "tester")
     assert request.targets[0].keys == 1
     assert _rows(depts, "SELECT * FROM hr.depts FOR SYSTEM_TIME ALL WHERE deptno = 5") == []
     with pytest.raises(gateway.Error) as raised:

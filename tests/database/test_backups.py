@@ -14,7 +14,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import erasing, retention, segment_swap
@@ -134,7 +134,7 @@ def _tables(outside: psycopg.Connection[Any]) -> list[str]:
 
 
 def _erase(con: Connection) -> Any:
-    request = accept(_journal(con), Wanted({"b": [TOKEN]}), "tester")
+    request = accept(_journal(con), ErasureSpec({"b": [TOKEN]}), "tester")
     done = erasing.erase(_journal(con), "tester", only=[request.id])
     assert done.failures == {}
     return done.requests[0]
@@ -152,7 +152,7 @@ def test_the_erased_are_in_no_backup_and_come_back_from_none(
     table.execute("OPTIMIZE t")
     _drop_retired(table)
     assert TOKEN in everything(cluster, database)
-    request = accept(_journal(table), Wanted({"b": [TOKEN]}), "tester")
+    request = accept(_journal(table), ErasureSpec({"b": [TOKEN]}), "tester")
     call(table, "restore('t', backup => 'open', where => 'a < 9')")
     assert rows(table, "SELECT a FROM t WHERE a < 20 ORDER BY a") == [
         (a,) for a in range(9) if a not in {5, 7}
@@ -196,7 +196,7 @@ def test_a_purge_that_was_killed_leaves_backups_whole(
     table.execute(f"UPDATE t SET b = '{TOKEN}' WHERE a = 7")
     call(table, "backup('t', name => 'good')")
     table.execute("OPTIMIZE t")
-    accept(_journal(table), Wanted({"b": [TOKEN]}), "tester")
+    accept(_journal(table), ErasureSpec({"b": [TOKEN]}), "tester")
     _killed(url, "purge", step)
     assert is_whole(table)
     done = erasing.erase(_journal(table), "tester")

@@ -14,7 +14,7 @@ from gateway.procedures.adopting import adopt
 from journal.erasure.erasure_spec import requests
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres.compaction import compact
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
@@ -30,7 +30,7 @@ def people(con: Connection) -> Connection:
     con.execute(f"UPDATE p SET mail = '{ADA}' WHERE id = 7")
     journal = con.session.journal
     assert isinstance(journal, DatabaseJournal)
-    compact(journal, Asked(next(iter(journal.state.catalog.tables())), "first"))
+    compact(journal, JobRequest(next(iter(journal.state.catalog.tables())), "first"))
     con.execute(f"UPDATE p SET mail = '{ADA}' WHERE id = 8")
     con.execute("UPDATE p SET mail = 'gone' WHERE id = 8")
     con.execute("ALTER TABLE p ADD COLUMN n INTEGER DEFAULT 1")

@@ -15,15 +15,15 @@ import gateway
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Wanted, requests
+from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.package import open_package
-from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.errors import PalimpsestError
 from journal.model.version import to_datetime
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import acceptance, erasing
 from spark_compaction.backends.postgres.compaction import compact
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
@@ -40,7 +40,7 @@ def people(con: Connection) -> Connection:
     )
     con.execute("INSERT INTO people SELECT i, 'u' || i || '@x.example', i, '' FROM range(60) r(i)")
     con.execute(f"UPDATE people SET email = ' {MAIL.upper()} ' WHERE id = 7")
-    compact(_journal(con), Asked(next(iter(_journal(con).state.catalog.tables())), "first"))
+    compact(_journal(con), JobRequest(next(iter(_journal(con).state.catalog.tables())), "first"))
     con.execute(f"UPDATE people SET email = '{MAIL}' WHERE id = 8")
     con.execute("UPDATE people SET email = 'new@x.example' WHERE id IN (7, 8)")
     con.execute(f"UPDATE people SET other = '{MAIL}' WHERE id = 9")
@@ -55,11 +55,13 @@ def _journal(con: Connection) -> DatabaseJournal:
     return journal
 
 
-def _submit(con: Connection, *values: str, **options: Any) -> Request:
-    return acceptance.accept(_journal(con), Wanted({"email": list(values)}, **options), "tester")
+def _submit(con: Connection, *values: str, **options: Any) -> ErasureRequest:
+    return acceptance.accept(
+        _journal(con), ErasureSpec({"email": list(values)}, **options), "tester"
+    )
 
 
-def _purge(con: Connection) -> list[Request]:
+def _purge(con: Connection) -> list[ErasureRequest]:
     done = erasing.erase(_journal(con), "tester")
     assert done.failures == {}
     return done.requests
@@ -139,7 +141,7 @@ def test_many_requests_share_one_pass_and_some_find_nobody(people: Connection) -
     )
     people.execute(f"INSERT INTO visits VALUES (1, ['a', '{MAIL}']), (2, ['b']), (3, NULL)")
     first, second = _submit(people, MAIL), _submit(people, "b", "u3@x.example")
-    nobody = acceptance.accept(_journal(people), Wanted({"customer": ["99"]}), "tester")
+    nobody = acceptance.accept(_journal(people), ErasureSpec({"customer": ["99"]}), "tester")
     found = {t.table: t for t in nobody.targets}
     assert found["public.visits"].outcome is Outcome.SEARCHED_NONE
     assert found["public.people"].outcome is Outcome.NOT_SEARCHED

@@ -12,8 +12,8 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
-from journal.erasure.erasure_spec import Wanted
-from journal.erasure.requests import Request, State
+from journal.erasure.erasure_spec import ErasureSpec
+from journal.erasure.requests import ErasureRequest, State
 from spark_compaction.backends.postgres import acceptance, erasing
 from spark_compaction.erasure.readmission import readmit_request
 from tests.database.test_adopt import CLASSIC, journal
@@ -51,8 +51,8 @@ def _version(journal: str, day: int) -> str:
     return str(day) if journal == "bigint" else f"'2020-01-{day:02}'"
 
 
-def _accept(con: Connection) -> Request:
-    return acceptance.accept(_journal(con), Wanted({"n": [GONE]}), "tester")
+def _accept(con: Connection) -> ErasureRequest:
+    return acceptance.accept(_journal(con), ErasureSpec({"n": [GONE]}), "tester")
 
 
 def _refused(classic: Any, sql: str) -> None:
@@ -120,7 +120,7 @@ def test_what_a_classic_tool_was_writing_is_erased_with_the_rest(
     """Its versions may be older than what the gateway has seen."""
     classic.execute("BEGIN")
     classic.execute(WRITTEN.format(f"(6, {_version(journal, 3)}, '{GONE}')"))
-    requests: list[Request] = []
+    requests: list[ErasureRequest] = []
     worker = threading.Thread(target=lambda: requests.append(_accept(depts)))
     worker.start()
     worker.join(1)

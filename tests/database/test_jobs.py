@@ -19,7 +19,7 @@ from journal.sql.relations import Reader, column
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.backends.postgres.compaction import compact
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 
 
@@ -97,7 +97,7 @@ def test_writes_go_on_after_a_compaction(
 ) -> None:
     journal, table = _journal(changed)
     for round_ in range(3):
-        compact(journal, Asked(table, f"run {round_}", grace_us=0))
+        compact(journal, JobRequest(table, f"run {round_}", grace_us=0))
         changed.execute(f"UPDATE t SET d = {round_} WHERE a < 5")
         changed.execute("DELETE FROM t WHERE a = 41")
         changed.execute(f"INSERT INTO t VALUES (41, 'round {round_}', 0)")
@@ -123,9 +123,9 @@ def test_a_run_that_was_killed_is_simply_run_again(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compact(journal, Asked(table, "killed", grace_us=0, progress=die))
+        compact(journal, JobRequest(table, "killed", grace_us=0, progress=die))
     assert _answers(changed) == before
-    assert compact(journal, Asked(table, "again", grace_us=0)).state in {"done", "nothing"}
+    assert compact(journal, JobRequest(table, "again", grace_us=0)).state in {"done", "nothing"}
     segment_swap.reap(journal, table.id)
     assert _answers(changed) == before
     listed = {s.id for s in journal.state.tables[table.id].manifest.segments}
@@ -219,7 +219,7 @@ def test_compactions_amid_transfers(
     for worker in workers:
         worker.start()
     for number in range(8):
-        compact(journal, Asked(table, f"run {number}", grace_us=0))
+        compact(journal, JobRequest(table, f"run {number}", grace_us=0))
         assert _rows(con, "SELECT sum(n), count(*) FROM t") == [(2000, 20)]
         assert outside.execute("SELECT sum(n), count(*) FROM t").fetchall() == [(2000, 20)]
     over.set()

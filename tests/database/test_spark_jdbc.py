@@ -12,7 +12,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.jobs.engines import ENGINES, JDBC_JAR
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres.acceptance import accept
 from spark_compaction.backends.postgres.spark_filling import FUNCTION, WITHOUT
@@ -98,7 +98,7 @@ def test_a_purge_on_spark_leaves_nothing_and_others_as_they_were(
     con.execute("SET job_engine = 'spark'")
     journal = con.session.journal
     assert isinstance(journal, DatabaseJournal)
-    accept(journal, Wanted({"s": [TOKEN]}), "tester")
+    accept(journal, ErasureSpec({"s": [TOKEN]}), "tester")
     (row,) = _rows(con, "CALL system.purge('t')")
     assert (row[3], row[6] > 0) == ("SUCCEEDED", True)
     assert TOKEN not in everything(cluster, database)

@@ -12,7 +12,7 @@ import pytest
 import gateway
 from gateway.jobs import runs as jobs
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import Request, State
+from journal.erasure.requests import ErasureRequest, State
 from journal.files.object_storage import Folder
 from journal.records import backups
 from journal.records.maintenance import put_backup_segments
@@ -44,7 +44,7 @@ def gone(run: Client, bucket: str) -> Client:
     return run
 
 
-def _request(run: Client) -> Request:
+def _request(run: Client) -> ErasureRequest:
     from gateway.procedures.erasers import eraser_of
 
     return requests(eraser_of(run.connection.session).journal)[-1]
@@ -315,9 +315,9 @@ def test_files_of_two_folders_are_copied_both(run: Client, bucket: str) -> None:
 
 def _submit(run: Client, by: str, mail: str = MAIL) -> None:
     from gateway.procedures.erasers import eraser_of
-    from journal.erasure.erasure_spec import Wanted
+    from journal.erasure.erasure_spec import ErasureSpec
 
     if by == "name":
-        eraser_of(run.connection.session).accept(Wanted({"email": [mail]}), "tester")
+        eraser_of(run.connection.session).accept(ErasureSpec({"email": [mail]}), "tester")
     else:
         run("ERASE FROM visits WHERE email ILIKE ?", f"{TOKEN}%")

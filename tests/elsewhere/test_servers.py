@@ -10,7 +10,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted, requests
+from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import Outcome
 from journal.stores.hive.journal import HiveJournal
 from tests.elsewhere.copied_texts import spell, texts_in
@@ -129,7 +129,7 @@ def test_who_is_in_a_copy_only_is_found_there_and_erased(table: Connection, tmp_
 
 
 def _submit(con: Connection) -> list[Any]:
-    request = eraser_of(con.session).accept(Wanted({"b": [TOKEN]}), "tester")
+    request = eraser_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
     return [t for t in request.targets if t.outcome is Outcome.PENDING]
 
 

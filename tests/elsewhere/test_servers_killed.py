@@ -16,7 +16,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.records import backups
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.postgres import jobs as postgres_jobs
@@ -78,7 +78,7 @@ def table(connect: Connect) -> Connection:
 
 
 def _erase(con: Connection) -> None:
-    eraser_of(con.session).accept(Wanted({"nick": [WHO]}), "tester")
+    eraser_of(con.session).accept(ErasureSpec({"nick": [WHO]}), "tester")
 
 
 def _runs(con: Connection, statement: str) -> str:

@@ -11,8 +11,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.requests import Request, State
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
 from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
@@ -65,7 +65,7 @@ def _back(away: Path, place: Path) -> None:
     away.rename(place)
 
 
-def _request(con: Connection) -> Request:
+def _request(con: Connection) -> ErasureRequest:
     return requests(eraser_of(con.session).journal)[-1]
 
 
@@ -75,7 +75,7 @@ def _states(con: Connection) -> list[str]:
 
 def _accept(con: Connection, by: str, who: str = WHO) -> None:
     if by == "name":
-        eraser_of(con.session).accept(Wanted({"b": [who]}), "tester")
+        eraser_of(con.session).accept(ErasureSpec({"b": [who]}), "tester")
     else:
         shown = con.execute("ERASE FROM t WHERE b = ?", [who]).fetchall()
         assert {row[1] for row in shown} == {"ACCEPTED"}

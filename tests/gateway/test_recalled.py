@@ -13,7 +13,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.embedded.journal import Journal
-from journal.transactions.row_cache import RecentRows
+from journal.transactions.row_cache import RowCache
 
 LAST = dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")
 TYPES = {
@@ -88,7 +88,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
         yield opened
 
 
-def recent(connection: Connection) -> RecentRows:
+def recent(connection: Connection) -> RowCache:
     journal = connection.session.journal
     assert isinstance(journal, Journal)
     return journal.recent

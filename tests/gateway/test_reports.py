@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 from gateway.jobs.known import names
 from gateway.jobs.runs import Request, run_all
-from journal.records.report import NUMBERS, UNKNOWN, JobReport, Taken, Volume, Work
+from journal.records.report import NUMBERS, UNKNOWN, JobReport, ReplacedSegment, Volume, Work
 from tests.support.client import Client
 
 NOW = "2021-01-11"
@@ -66,7 +66,7 @@ def test_a_plan_says_the_same_everywhere(root: Path, kind: str) -> None:
 
 def test_what_is_unknown_is_no_number() -> None:
     unknown = dict.fromkeys(("read.bytes", "written.bytes", "removed.bytes"), UNKNOWN)
-    work = Work((Taken("s1", 1, 10, 0, "asked"),), Volume(1, 8), (), unknown)
+    work = Work((ReplacedSegment("s1", 1, 10, 0, "asked"),), Volume(1, 8), (), unknown)
     report = JobReport.of(work, "1", "compact", "t", "planned")
     assert report.numbers() == {
         "rows_read": 10,

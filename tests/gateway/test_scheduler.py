@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.jobs.runs import Run
-from gateway.jobs.schedule import Planned, planned, triggered
+from gateway.jobs.runs import JobRun
+from gateway.jobs.schedule import JobSchedule, planned, triggered
 from gateway.jobs.scheduler import Scheduler
 from journal.model.policy import PREFIX
 from journal.model.schema import Column, Table, TableName
@@ -41,11 +41,11 @@ def test_cron_lines_and_retention() -> None:
     ]
     found = planned(tables, {}, NOW)
     assert found == [
-        Planned("compact", 1, "main.t1", cron="0 3 * * *"),
-        Planned("purge", 1, "main.t1", cron="*/5 * * * *"),
-        Planned("retain", 2, "main.t2", every=timedelta(hours=24), first=NOW),
-        Planned("retain", 3, "main.t3", every=timedelta(hours=6), first=NOW),
-        Planned("retain", 4, "main.t4", cron="0 4 * * *"),
+        JobSchedule("compact", 1, "main.t1", cron="0 3 * * *"),
+        JobSchedule("purge", 1, "main.t1", cron="*/5 * * * *"),
+        JobSchedule("retain", 2, "main.t2", every=timedelta(hours=24), first=NOW),
+        JobSchedule("retain", 3, "main.t3", every=timedelta(hours=6), first=NOW),
+        JobSchedule("retain", 4, "main.t4", cron="0 4 * * *"),
     ]
     assert len({e.key for e in found}) == len(found)
 
@@ -59,8 +59,8 @@ def test_after_a_restart_retention_goes_on_where_it_was() -> None:
 
 
 def test_what_another_scheduler_has_run_is_not_due_any_more() -> None:
-    hourly = Planned("compact", 1, "t", cron="0 * * * *")
-    daily = Planned("retain", 1, "t", every=timedelta(hours=24), first=NOW)
+    hourly = JobSchedule("compact", 1, "t", cron="0 * * * *")
+    daily = JobSchedule("retain", 1, "t", every=timedelta(hours=24), first=NOW)
     for planned_, kind in ((hourly, "compact"), (daily, "retain")):
         assert planned_.is_due({}, NOW)
         assert planned_.is_due({(kind, 1): NOW - timedelta(days=1)}, NOW)
@@ -97,7 +97,7 @@ def test_triggers(run: Client) -> None:
 
 
 def test_a_running_scheduler_follows_the_policies(run: Client) -> None:
-    runs: list[Run] = []
+    runs: list[JobRun] = []
     scheduler = Scheduler(lambda: run.connection.session, check_s=1, told=runs.append)
     scheduler.start()
     try:

@@ -14,14 +14,14 @@ import pytest
 from gateway.errors import mapped
 from gateway.shell.formats import FORMATS, write_envelope
 from gateway.shell.render_error import complaint
-from gateway.shell.result import Column, Result
+from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
 from journal.model.errors import Code, PalimpsestError, Position
 
 
-def result(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> Result:
+def result(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> ShownResult:
     """A result out of plain values."""
-    return Result("SELECT", len(rows), tuple(Column(*c) for c in columns), iter(rows))
+    return ShownResult("SELECT", len(rows), tuple(ShownColumn(*c) for c in columns), iter(rows))
 
 
 def drawn(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], style: Style) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.shell.result import Column, Result
+from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
 from tests.conftest import ROOT
 
@@ -46,8 +46,8 @@ EXACT: list[tuple[str, str, Any, str]] = [
 def drawn(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], style: Style) -> str:
     """A table as it is drawn."""
     out = io.StringIO()
-    made = tuple(Column(*column) for column in columns)
-    write_table(Result("SELECT", len(rows), made, iter(rows)), out, style)
+    made = tuple(ShownColumn(*column) for column in columns)
+    write_table(ShownResult("SELECT", len(rows), made, iter(rows)), out, style)
     return out.getvalue()
 
 

@@ -17,7 +17,7 @@ from gateway.procedures.adopting import adopt, eject
 from journal.model.errors import PalimpsestError
 from journal.model.schema import TableName
 from journal.stores.hive import ejection
-from journal.stores.hive.adoption import Adoption, planned
+from journal.stores.hive.adoption import HiveAdoption, planned
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.store import HiveConnection
 from spark_compaction.backends.hive import cleaning
@@ -250,7 +250,7 @@ def test_what_cannot_be_adopted_is_said_and_left_alone(outside: Outside) -> None
 def test_a_killed_adoption_is_finished_by_the_next(outside: Outside) -> None:
     people(outside)
     journal, raw = outside.journal, outside.raw
-    asked = Adoption(TableName("hr", "people"), ("id",))
+    asked = HiveAdoption(TableName("hr", "people"), ("id",))
     assert planned(journal, raw, asked).source.name == "people"
     outside.run("ALTER TABLE hr.people SET TBLPROPERTIES ('palimpsest.stands_for' = 'people')")
     outside.run("ALTER TABLE hr.people RENAME TO hr.people_adopted")

@@ -14,7 +14,7 @@ from journal.model.segment import Fields
 from journal.model.store_session import ResultColumn
 from journal.stores.hive import layout
 from journal.stores.hive.apache_nested import as_shown, check_nested
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.rows import HeldRelation
 from journal.stores.hive.text import rendered
 
@@ -23,7 +23,7 @@ TABLE = Table(1, TableName("main", "t"), (Column("k", "k", "INTEGER"),), ("k",))
 
 
 def told(sql: str) -> str:
-    return rendered(sqlglot.parse_one(sql, read="duckdb"), engine=Engine.APACHE)
+    return rendered(sqlglot.parse_one(sql, read="duckdb"), engine=HiveEngine.APACHE)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_versions_of_the_gateway_are_cast_as_they_are() -> None:
 
 def test_rows_of_the_gateway_are_one_literal() -> None:
     held = HeldRelation((ResultColumn("k", "INTEGER"),), [["1"], [None]])
-    text = rendered(held.query(), engine=Engine.APACHE)
+    text = rendered(held.query(), engine=HiveEngine.APACHE)
     assert "EXPLODE(SPLIT('.MQ==;-', ';'))" in text
     assert "CAST(CASE WHEN SPLIT(`r`, ',')[0] = '-' THEN NULL ELSE" in text
 
 
 def test_journals_are_external_tables_with_typed_partitions() -> None:
     made = layout.create_journal(layout.Names("default"), TABLE, FIELDS)
-    text = rendered(made, engine=Engine.APACHE)
+    text = rendered(made, engine=HiveEngine.APACHE)
     assert text.startswith("CREATE EXTERNAL TABLE IF NOT EXISTS `default_palimpsest`.`j_t")
     assert "`at` TIMESTAMP" in text
     assert text.endswith(
@@ -153,17 +153,17 @@ def test_nested_values_are_texts_in_journals_and_values_in_views() -> None:
     check_nested(table)
     fields = (("k", "INTEGER"), ("c2", "DECIMAL(4, 2)[]"))
     made = layout.create_journal(layout.Names("default"), table, fields)
-    assert "`c2` STRING" in rendered(made, engine=Engine.APACHE)
+    assert "`c2` STRING" in rendered(made, engine=HiveEngine.APACHE)
     rows = sqlglot.parse_one("SELECT k, c2 AS l FROM j", read="duckdb")
-    shown = rendered(as_shown(rows, table, Engine.APACHE), engine=Engine.APACHE)
+    shown = rendered(as_shown(rows, table, HiveEngine.APACHE), engine=HiveEngine.APACHE)
     assert "JSON_READ(`q`.`l`, 'array<decimal(4,2)>') AS `l`" in shown
-    assert as_shown(rows, table, Engine.SPARK) is rows
+    assert as_shown(rows, table, HiveEngine.SPARK) is rows
 
 
 def test_numbers_with_a_point_are_texts_in_nested_values() -> None:
     kinds = (ResultColumn("k", "INTEGER"), ResultColumn("l", "STRUCT(a DOUBLE, b INTEGER)"))
     held = HeldRelation(kinds, [("1", '{"a":Infinity,"b":7}'), ("2", None)])
-    text = rendered(held.query(), engine=Engine.APACHE)
+    text = rendered(held.query(), engine=HiveEngine.APACHE)
     (lines,) = re.findall(r"SPLIT\('([^']*)', ';'\)", text)
     sent = [part.lstrip(".") for part in lines.split(";")[0].split(",.")]
     assert [base64.b64decode(part).decode() for part in sent] == [
@@ -182,6 +182,6 @@ def test_members_that_would_not_come_back_are_refused(kind: str) -> None:
 
 
 def test_an_engine_is_known_by_the_name_it_gives() -> None:
-    assert Engine.named("Apache Hive") is Engine.APACHE
-    assert Engine.named("Spark SQL") is Engine.SPARK
-    assert Engine.named("") is Engine.SPARK
+    assert HiveEngine.named("Apache Hive") is HiveEngine.APACHE
+    assert HiveEngine.named("Spark SQL") is HiveEngine.SPARK
+    assert HiveEngine.named("") is HiveEngine.SPARK

@@ -12,7 +12,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning, retention
 from spark_compaction.contract import silent
@@ -87,7 +87,7 @@ def test_people_are_found_in_every_version(con: Connection, tmp_path: Path) -> N
     con.execute("ALTER TABLE t DROP COLUMN note")
     con.execute(f"CALL system.hold(subject => 'email={WHO}', reason => 'matter 1')")
     eraser = eraser_of(con.session)
-    request = eraser.accept(Wanted(subjects={"email": [WHO]}), "me")
+    request = eraser.accept(ErasureSpec(subjects={"email": [WHO]}), "me")
     then = datetime(2024, 1, 1, 10, tzinfo=UTC)
     assert con.execute("SELECT k, at FROM t ORDER BY k").fetchall() == [(1, then), (2, then)]
     (held,) = eraser.purge(None, "me", [request.id], silent).requests

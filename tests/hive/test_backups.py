@@ -13,7 +13,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import retired as sql_retired
@@ -148,7 +148,7 @@ def _traces(con: Connection, folder: Path) -> list[str]:
 
 def _erase(con: Connection) -> State:
     eraser = eraser_of(con.session)
-    request = eraser.accept(Wanted({"b": [WHO]}), "tester")
+    request = eraser.accept(ErasureSpec({"b": [WHO]}), "tester")
     done = eraser.purge(None, "tester", [request.id], silent)
     assert done.failures == {}
     return done.requests[0].state
@@ -226,4 +226,6 @@ def test_a_list_of_retired_segments_from_before_is_read(con: Connection) -> None
         connection.exec_driver_sql("INSERT INTO palimpsest_retired VALUES ('j/s1', 1, 5)")
         sql_retired.ensure(connection)
         sql_retired.ensure(connection)
-        assert sql_retired.load_retired(connection) == [sql_retired.Retired("j/s1", 1, 5, 0, "")]
+        assert sql_retired.load_retired(connection) == [
+            sql_retired.RetiredPartition("j/s1", 1, 5, 0, "")
+        ]

@@ -17,7 +17,7 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Wanted, find_request
+from journal.erasure.erasure_spec import ErasureSpec, find_request
 from journal.model.errors import PalimpsestError
 from journal.records.erasure_rows import AuditRow, load_audit
 from journal.stores.hive import statement
@@ -137,7 +137,7 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
     con.execute("ALTER TABLE visits DROP COLUMN email")
     con.execute("INSERT INTO visits VALUES (9)")
     eraser = eraser_of(con.session)
-    wanted = Wanted(subjects={"email": [WHO]})
+    wanted = ErasureSpec(subjects={"email": [WHO]})
     tried = {t.table: t.keys for t in eraser.dry_run(wanted).targets}
     assert tried == {"main.t": 3, "main.visits": 1, "main.other": 0}
     con.execute("CALL system.hold('t', where => 'k = 2', reason => 'matter 1')")
@@ -262,7 +262,7 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     )
     before = [con.execute(sql).fetchall() for sql in asked]
     eraser = eraser_of(con.session)
-    request = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    request = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     assert (request.state.value, request.targets[0].keys) == ("ACCEPTED", 100)
     hidden = [con.execute(sql).fetchall() for sql in asked]
     assert [len(rows) for rows in hidden] == [2, 2, 2, 1]
@@ -278,7 +278,7 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     assert _outside(con) == before[0]
     con.execute("UPDATE t SET mail = 'changed' WHERE k = 3")
     assert con.session.executor.sealer.verify().is_clean
-    again = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    again = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     (done,) = eraser.purge(None, "me", [again.id], silent).requests
     assert (done.state.value, done.targets[0].keys) == ("COMPLETED", 100)
     assert con.execute(asked[0]).fetchall() == [(100, "b"), (101, "c")]
@@ -305,7 +305,7 @@ def test_a_purge_that_was_killed_is_finished_by_the_next(
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail')")
     con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b')")
     eraser = eraser_of(con.session)
-    request = eraser.accept(Wanted(subjects={"mail": [WHO]}), "me")
+    request = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     for step in ("swap", "after swap"):
         words = [sys.executable, "-m", "tests.hive.killed_purge", url, step]
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)

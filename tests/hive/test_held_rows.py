@@ -12,7 +12,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive.held_rows import HeldRows
+from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 
@@ -107,7 +107,7 @@ def test_what_is_told_from_memory_is_what_the_server_tells(
         with gateway.connect(server.new_store(tmp_path), autocommit=True) as con:
             con.execute(f"CREATE TABLE t ({COLUMNS})")
             if name == "server":
-                monkeypatch.setattr(HeldRows, "seen_by", lambda *_: None)
+                monkeypatch.setattr(RowsByKey, "seen_by", lambda *_: None)
             found = results[name] = []
             for sql, values in STATEMENTS:
                 # The first time a statement comes, its plan is made the usual way.

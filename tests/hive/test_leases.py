@@ -12,7 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.wall_clock import wall_clock_us
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
-from journal.stores.hive.leases import Held, Leases
+from journal.stores.hive.leases import HeldLeases, Leases
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_a_lease_that_is_renewed_outlives_its_duration(catalog: CatalogDatabase)
 
 
 def test_who_overslept_its_lease_commits_nothing(catalog: CatalogDatabase) -> None:
-    paused = Held(Leases(catalog, wall_clock_us, 0.1))
+    paused = HeldLeases(Leases(catalog, wall_clock_us, 0.1))
     paused.take("table:1")
-    other = Held(Leases(catalog, wall_clock_us, 60.0))
+    other = HeldLeases(Leases(catalog, wall_clock_us, 60.0))
     other.take("table:1")
     with pytest.raises(PalimpsestError) as failed, catalog.writing() as connection:
         paused.check(connection)
@@ -68,7 +68,7 @@ def test_who_overslept_its_lease_commits_nothing(catalog: CatalogDatabase) -> No
 
 
 def test_a_lease_that_ended_and_nobody_took_still_holds(catalog: CatalogDatabase) -> None:
-    held = Held(Leases(catalog, wall_clock_us, 0.01))
+    held = HeldLeases(Leases(catalog, wall_clock_us, 0.01))
     held.take("table:1")
     time.sleep(0.05)
     with catalog.writing() as connection:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.requests import Request
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.requests import ErasureRequest
 from tests.support.client import Client
 
 SETUP = (
@@ -45,7 +45,7 @@ def run(tmp_path: Path) -> Iterator[Client]:
     client.close()
 
 
-def left(request: Request) -> dict[str, int]:
+def left(request: ErasureRequest) -> dict[str, int]:
     return {name: n for t in request.targets for name, n in t.dangling.items()}
 
 
@@ -55,7 +55,7 @@ def report(run: Client, sql: str) -> dict[str, Any]:
 
 def test_plan_and_receipt_count_them_by_foreign_key(run: Client) -> None:
     eraser = eraser_of(run.connection.session)
-    wanted = Wanted({"email": ["ada@x"]})
+    wanted = ErasureSpec({"email": ["ada@x"]})
     expected = {"main.c (c_who_fkey)": 2, "main.c (c_code_fkey)": 2, "main.s (s_boss_fkey)": 2}
     assert left(eraser.dry_run(wanted)) == expected
     request = eraser.accept(wanted, "me")

@@ -17,8 +17,8 @@ import gateway
 from gateway.procedures.procedures import embedded
 from journal.erasure import audit
 from journal.erasure.erased import Erased
-from journal.erasure.erasure_spec import Wanted, find_request, requests
-from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.erasure_spec import ErasureSpec, find_request, requests
+from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.erasure.scope import put_scope
 from journal.files.staging import open_folders
 from journal.model.errors import PalimpsestError
@@ -49,8 +49,8 @@ def _journal(run: Client) -> Journal:
     return embedded(run.connection.session, "the test")
 
 
-def _submit(run: Client, *values: str, **options: Any) -> Request:
-    wanted = Wanted({"email": list(values)}, **options)
+def _submit(run: Client, *values: str, **options: Any) -> ErasureRequest:
+    wanted = ErasureSpec({"email": list(values)}, **options)
     return accept(_journal(run), wanted, "tester")
 
 
@@ -226,7 +226,7 @@ def test_identifiers_are_found_inside_nested_values(run: Client) -> None:
     run("INSERT INTO orders SELECT 'a', NULL, [], NULL, NULL FROM range(10)")
     run("CALL system.flush('orders')")
     assert _submit(run, MAIL).targets[0].keys == 4
-    assert accept(_journal(run), Wanted({"customer": ["017"]}), "t").targets[0].keys == 1
+    assert accept(_journal(run), ErasureSpec({"customer": ["017"]}), "t").targets[0].keys == 1
     assert run("SELECT count(*) FROM orders") == [(11,)]
     _purge(run)
     assert run("SELECT count(*) FROM orders") == [(11,)]
@@ -307,7 +307,7 @@ def test_searched_in_vain_is_not_the_same_as_not_searched(run: Client) -> None:
 def test_a_dry_run_counts_and_changes_nothing(run: Client) -> None:
     _people(run)
     state = _journal(run).state
-    told = dry_run(_journal(run), Wanted({"email": [MAIL]}))
+    told = dry_run(_journal(run), ErasureSpec({"email": [MAIL]}))
     (target,) = told.targets
     assert (target.keys, target.versions_removed, target.files_rewritten) == (1, 7, 2)
     assert target.bytes_rewritten > 0

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.procedures.procedures import embedded
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
 from spark_compaction.engines.local import LocalEngine
@@ -27,11 +27,11 @@ def _journal(run: Client) -> Journal:
     return embedded(run.connection.session, "the test")
 
 
-def _submit(run: Client, *values: str) -> Request:
-    return accept(_journal(run), Wanted({"email": list(values)}), "tester")
+def _submit(run: Client, *values: str) -> ErasureRequest:
+    return accept(_journal(run), ErasureSpec({"email": list(values)}), "tester")
 
 
-def _purge(run: Client) -> Request:
+def _purge(run: Client) -> ErasureRequest:
     done = erase(_journal(run), LocalEngine(), "tester").requests[-1]
     assert done.state is State.COMPLETED
     return done
@@ -53,7 +53,7 @@ def _visits(run: Client, action: str = "DELETE") -> None:
 def test_people_that_retention_took_away_are_found_and_forgotten(run: Client, action: str) -> None:
     _visits(run, action)
     before = run.sorted("SELECT * FROM visits")
-    told = dry_run(_journal(run), Wanted({"email": [MAIL]})).targets[0]
+    told = dry_run(_journal(run), ErasureSpec({"email": [MAIL]})).targets[0]
     assert (told.keys, told.versions_removed, told.files_rewritten) == (1, 1, 1)
     request = _submit(run, MAIL.upper())
     (target,) = request.targets

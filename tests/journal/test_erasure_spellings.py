@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.requests import Request, State
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import Code, PalimpsestError
 from spark_compaction.erasure.readmission import readmit_subjects
 from tests.support.client import Client
 
 
-def _accept(run: Client, *values: str, kind: str = "who") -> Request:
-    return eraser_of(run.connection.session).accept(Wanted({kind: list(values)}), "me")
+def _accept(run: Client, *values: str, kind: str = "who") -> ErasureRequest:
+    return eraser_of(run.connection.session).accept(ErasureSpec({kind: list(values)}), "me")
 
 
 # What a request names, and whom it names among texts and among numbers.

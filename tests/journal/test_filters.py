@@ -23,7 +23,7 @@ from journal.files.filters.sidecar import (
     read_sidecar,
     write_sidecar,
 )
-from journal.identity.descriptor import Identity, checked, descriptor_of, parse_descriptor
+from journal.identity.descriptor import DescriptorEntry, checked, descriptor_of, parse_descriptor
 from journal.identity.paths import parse_path
 from journal.model.errors import PalimpsestError
 from journal.model.schema import Table
@@ -158,7 +158,7 @@ def test_the_sidecar_goes_with_its_segment(connect: Callable[..., Client]) -> No
 
 
 def test_one_file_can_leave_a_sidecar(tmp_path: Path) -> None:
-    identity = Identity(parse_path("a"), "a")
+    identity = DescriptorEntry(parse_path("a"), "a")
     builder = FilterBuilder((identity,), ("a",))
     builder.add(pa.RecordBatch.from_pydict({"a": ["x", None]}))
     filters = builder.finish()
@@ -171,7 +171,7 @@ def test_one_file_can_leave_a_sidecar(tmp_path: Path) -> None:
 
 
 def test_types_that_cannot_be_hashed_have_no_filter() -> None:
-    builder = FilterBuilder((Identity(parse_path("a"), "a"),), ("a",))
+    builder = FilterBuilder((DescriptorEntry(parse_path("a"), "a"),), ("a",))
     builder.add(pa.RecordBatch.from_pydict({"a": np.array([1.5, 2.5])}))
     assert builder.finish() == {}
 
@@ -201,7 +201,7 @@ def test_descriptors_are_read_as_they_are_written(run: Client) -> None:
 
 
 def test_parts_of_a_sidecar_become_one(tmp_path: Path) -> None:
-    builder = FilterBuilder((Identity(parse_path("a"), "a"),))
+    builder = FilterBuilder((DescriptorEntry(parse_path("a"), "a"),))
     builder.add(pa.RecordBatch.from_pydict({"a": ["x"]}))
     filters = builder.finish()
     write_sidecar(tmp_path, {"one": filters}, "1")

@@ -8,7 +8,7 @@ import pytest
 
 from journal.model.duration import Duration, Unit
 from journal.model.errors import Code, PalimpsestError
-from journal.model.policy import Action, Policy, read_policy
+from journal.model.policy import Policy, RetentionAction, read_policy
 from tests.support.client import Client
 
 NOW = datetime(2024, 3, 31, 12, 30, tzinfo=UTC)
@@ -73,7 +73,7 @@ def test_properties_make_a_policy() -> None:
         }
     )
     assert found.retention == Duration(90, Unit.DAYS)
-    assert found.action is Action.ARCHIVE
+    assert found.action is RetentionAction.ARCHIVE
     assert (found.column, found.versions) == ("ds", 5)
     assert found.schedules == (("compact", "0 3 * * *"),)
     assert found.removes

@@ -17,7 +17,7 @@ from journal.files.filters import text_pages
 from journal.files.filters.bloom import Bloom
 from journal.files.filters.read_back import take_in
 from journal.files.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
-from journal.identity.descriptor import FPP_DEFAULT, Identity
+from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry
 from journal.identity.paths import parse_path
 from tests.journal.test_hashing import WAYS, ways
 
@@ -56,11 +56,13 @@ def _written(folder: Path, kind: str, value: str, version: str, rows: int = 9000
     return path
 
 
-def _identities(kind: str) -> tuple[Identity, ...]:
+def _identities(kind: str) -> tuple[DescriptorEntry, ...]:
     entries = ["v[]" if kind.endswith("]") else "v.a" if kind.startswith("STRUCT") else "v"]
-    found = [Identity(parse_path(e), "v", distinct=50 if "few" in kind else None) for e in entries]
+    found = [
+        DescriptorEntry(parse_path(e), "v", distinct=50 if "few" in kind else None) for e in entries
+    ]
     if kind.startswith("VARCHAR") and "[" not in kind:
-        found.append(Identity(parse_path("v"), "v", lower=True))
+        found.append(DescriptorEntry(parse_path("v"), "v", lower=True))
     return tuple(found)
 
 
@@ -72,7 +74,9 @@ def _rows(path: Path) -> Callable[[Sequence[str]], pa.RecordBatchReader]:
     return rows
 
 
-def _asked_of_duckdb(path: Path, identities: Sequence[Identity], key: Sequence[str]) -> object:
+def _asked_of_duckdb(
+    path: Path, identities: Sequence[DescriptorEntry], key: Sequence[str]
+) -> object:
     with WAYS["numpy"]():
         builder = FilterBuilder(tuple(identities), tuple(key))
         for batch in _rows(path)(builder.columns):
@@ -80,7 +84,9 @@ def _asked_of_duckdb(path: Path, identities: Sequence[Identity], key: Sequence[s
         return builder.finish()
 
 
-def _read_back(path: Path, identities: Sequence[Identity], key: Sequence[str]) -> dict[str, Bloom]:
+def _read_back(
+    path: Path, identities: Sequence[DescriptorEntry], key: Sequence[str]
+) -> dict[str, Bloom]:
     builder = FilterBuilder(tuple(identities), tuple(key))
     take_in(builder, path, builder.columns, _rows(path))
     return builder.finish()
@@ -121,7 +127,10 @@ def test_any_text_is_found_in_its_filter(
     held = pa.table({"v": pa.array(made, pa.string())})  # noqa: F841
     options = "FORMAT parquet, COMPRESSION lz4_raw, PARQUET_VERSION v2, ROW_GROUP_SIZE 2048"
     duckdb.execute(f"COPY held TO '{path}' ({options})")
-    identities = (Identity(parse_path("v"), "v"), Identity(parse_path("v"), "v", lower=True))
+    identities = (
+        DescriptorEntry(parse_path("v"), "v"),
+        DescriptorEntry(parse_path("v"), "v", lower=True),
+    )
     with WAYS[way]():
         found = _read_back(path, identities, ())
     assert found == _asked_of_duckdb(path, identities, ())
@@ -175,9 +184,9 @@ def test_filters_of_earlier_versions_are_read_and_built_alike(tmp_path: Path, ro
     shutil.copy(root / "tests" / "fixtures" / "filters" / "filters.bloom", tmp_path)
     (held,) = read_sidecar(tmp_path).values()
     identities = [
-        Identity(parse_path("email"), "email", lower=True),
-        *(Identity(parse_path(p), p) for p in ("st.mail", "tags{}[]", "tags{keys}")),
-        Identity(parse_path("contacts[].mail"), "mail", fpp=0.0001),
+        DescriptorEntry(parse_path("email"), "email", lower=True),
+        *(DescriptorEntry(parse_path(p), p) for p in ("st.mail", "tags{}[]", "tags{keys}")),
+        DescriptorEntry(parse_path("contacts[].mail"), "mail", fpp=0.0001),
     ]
     assert FPP_DEFAULT == 0.001
     path = tmp_path / "rows.parquet"

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
-from journal.model.plan import Kind
+from journal.model.plan import StatementKind
 from journal.sql import dialects
 from tests.support.engine import Engine
 from tests.support.gateway_engine import GatewayEngine
@@ -45,7 +45,7 @@ def test_invariants(case: Case) -> None:
         plan, _ = plan_of(case)
     except PalimpsestError:
         return
-    assert plan.kind is not Kind.READ or not plan.writes
+    assert plan.kind is not StatementKind.READ or not plan.writes
     for line in _statements(case):
         tree = sqlglot.parse_one(line, read="duckdb")
         assert isinstance(tree, exp.Query), line

@@ -10,7 +10,7 @@ from journal.model.errors import PalimpsestError
 from journal.model.limits import Slo
 from journal.model.schema import Column, Table, TableName
 from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
-from spark_compaction.planner import Piece, Stretch, amplification, due, grouped, stretches
+from spark_compaction.planner import BaseFile, Stretch, amplification, due, grouped, stretches
 
 _NOW = 1_000_000_000
 
@@ -75,8 +75,8 @@ def test_small_segments_are_merged(tier: Tier) -> None:
     assert due(_manifest(*large), Slo(deltas_max=2, amplification_max=None), _NOW) is None
 
 
-def _piece(low: int, high: int, rows: int = 100) -> Piece:
-    return Piece("s", SegmentFile(f"{low}-{high}", rows, rows, 0), 0, low, high)
+def _piece(low: int, high: int, rows: int = 100) -> BaseFile:
+    return BaseFile("s", SegmentFile(f"{low}-{high}", rows, rows, 0), 0, low, high)
 
 
 def test_overlapping_files_are_one_stretch() -> None:

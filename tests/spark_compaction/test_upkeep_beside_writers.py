@@ -24,7 +24,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import gateway
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.verification import verify
 from spark_compaction.erasure.acceptance import accept
@@ -218,7 +218,7 @@ class _History:
                 self.restore(number)
             case ("erase", person) if person not in self.erased:
                 journal = self.run.connection.session.journal
-                accept(journal, Wanted({"who": [person]}), "test")
+                accept(journal, ErasureSpec({"who": [person]}), "test")
                 self.erased.add(person)
                 self.run("CALL system.purge('t')")
 

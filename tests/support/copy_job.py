@@ -11,7 +11,7 @@ from journal.files.parquet_files import checksum
 from journal.model.errors import Code, PalimpsestError
 from journal.model.segment import Segment
 from journal.model.version import Version
-from journal.records.report import Taken, Volume
+from journal.records.report import ReplacedSegment, Volume
 from journal.stores.embedded.journal import Journal
 from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 
@@ -39,7 +39,8 @@ class CopyJob:
             is_empty=not files,
             why="asked for",
             taken=tuple(
-                Taken(s.id, len(s.files), s.counts.total, s.bytes, "asked for") for s in segments
+                ReplacedSegment(s.id, len(s.files), s.counts.total, s.bytes, "asked for")
+                for s in segments
             ),
             inputs=tuple(files),
             folders=(folder,),

@@ -15,8 +15,8 @@ import pytest
 import gateway
 from gateway.procedures.erasers import eraser_of
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.requests import Outcome, Request, State
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.dependents import Dependents
 from journal.records.erasure_rows import load_audit
 from tests.support.client import Client
@@ -76,12 +76,12 @@ class Stage:
     acceptance: ModuleType
     home: str
 
-    def accept(self, dependents: Dependents | None, **more: Any) -> Request:
+    def accept(self, dependents: Dependents | None, **more: Any) -> ErasureRequest:
         """A request about the person."""
-        wanted = Wanted({"email": [MAIL]}, dependents=dependents, **more)
+        wanted = ErasureSpec({"email": [MAIL]}, dependents=dependents, **more)
         return eraser_of(self.run.connection.session).accept(wanted, "me")
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ErasureRequest]:
         """All requests."""
         return requests(eraser_of(self.run.connection.session).journal)
 
@@ -95,7 +95,7 @@ class Stage:
         assert audit.verify(eraser_of(self.run.connection.session).journal).problems == ()
 
 
-def keys_of(request: Request) -> dict[str, int]:
+def keys_of(request: ErasureRequest) -> dict[str, int]:
     """The keys that a request takes, by the tables that were searched for it."""
     return {t.table: t.keys for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED}
 
@@ -118,7 +118,7 @@ def cascade_takes_whatever_referred_to_them_in_any_version(stage: Stage) -> None
     run, expected = stage.run, stage.named(GOING)
     before = others(run)
     eraser = eraser_of(run.connection.session)
-    planned = eraser.dry_run(Wanted({"email": [MAIL]}, dependents=Dependents.CASCADE))
+    planned = eraser.dry_run(ErasureSpec({"email": [MAIL]}, dependents=Dependents.CASCADE))
     assert keys_of(planned) == expected
     assert stage.requests() == []
     request = stage.accept(Dependents.CASCADE)
@@ -175,7 +175,7 @@ def a_table_says_it_and_a_request_otherwise(stage: Stage) -> None:
     assert run.error("ERASE FROM people WHERE id = 1")[0] == "PAL-307"
     assert run.error("ERASE FROM people WHERE id = 1 ON DEPENDENTS FORGET")[0] == "PAL-222"
     run("ALTER TABLE people SET TBLPROPERTIES ('erasure_dependents' = 'cascade')")
-    told = eraser_of(run.connection.session).dry_run(Wanted({"email": [MAIL]}))
+    told = eraser_of(run.connection.session).dry_run(ErasureSpec({"email": [MAIL]}))
     # What refers to visits is left: they say nothing of it.
     assert keys_of(told) == stage.named({n: k for n, k in GOING.items() if n != "stays"})
     assert {t.table: dict(t.dangling) for t in told.targets if t.dangling} == {

@@ -9,8 +9,8 @@ import pytest
 
 import gateway
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
-from journal.erasure.requests import Request
+from journal.erasure.erasure_spec import ErasureSpec
+from journal.erasure.requests import ErasureRequest
 from journal.model.dependents import Dependents
 from tests.support.client import Client
 from tests.support.dependents import keys_of
@@ -128,7 +128,7 @@ def check_any_history(run: Client, seed: int) -> None:
     _change(run, dice, TURNS // 2)
     everything, eraser = _everything(run), eraser_of(run.connection.session)
     going = _going(everything, 3)
-    wanted = Wanted({"person": ["3"]}, dependents=Dependents.CASCADE)
+    wanted = ErasureSpec({"person": ["3"]}, dependents=Dependents.CASCADE)
     planned, done = eraser.dry_run(wanted), eraser.accept(wanted, "me")
     expected = {table: len(keys) for table, keys in going.items() if keys}
     assert _keys(planned) == _keys(done) == expected
@@ -142,5 +142,5 @@ def check_any_history(run: Client, seed: int) -> None:
     assert run.connection.session.executor.sealer.verify().is_clean
 
 
-def _keys(request: Request) -> dict[str, int]:
+def _keys(request: ErasureRequest) -> dict[str, int]:
     return {name.rpartition(".")[2]: count for name, count in keys_of(request).items() if count}

@@ -18,7 +18,7 @@ from typing import Any
 
 import gateway
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.model.dependents import Dependents
 from journal.stores.embedded.journal import Journal
 from spark_compaction.contract import silent
@@ -108,7 +108,7 @@ def main(store: str, step: str, times: str, mail: str, dependents: str = "REPORT
     eraser = eraser_of(connection.session)
     if step in {"accept", "accepted"}:
         _arrange(eraser.journal, step, 1)
-    eraser.accept(Wanted({"email": [mail]}, dependents=Dependents(dependents)), "tester")
+    eraser.accept(ErasureSpec({"email": [mail]}, dependents=Dependents(dependents)), "tester")
     sys.stdout.write("accepted\n")
     sys.stdout.flush()
     if step != "none":

@@ -15,7 +15,7 @@ from typing import Any
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
-from journal.erasure.erasure_spec import Wanted
+from journal.erasure.erasure_spec import ErasureSpec
 
 Step = tuple[Any, ...]
 KEYS, DAYS = 12, 10
@@ -123,7 +123,7 @@ class _History:
         found = self.rows(f"SELECT k FROM t FOR SYSTEM_TIME ALL WHERE k = {key}")
         if found and len(self.erased) < 4:
             self.erased.add(key)
-            wanted = Wanted(subjects={"name": [f"n{key}"]}, reason="asked")
+            wanted = ErasureSpec(subjects={"name": [f"n{key}"]}, reason="asked")
             eraser_of(self.con.session).accept(wanted, "me")
         self.promise("purge", "")
 

@@ -27,7 +27,7 @@ from journal.model.errors import PalimpsestError
 from journal.model.plan import PointRequest, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import Tier
-from rewriter.context import RewriteContext, Sight, TimePoint
+from rewriter.context import RewriteContext, TableScanInfo, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import of_plan
 from rewriter.preview.synthetic_catalog import catalog_of, described
@@ -83,7 +83,7 @@ def plan_of(case: Case) -> tuple[StatementPlan, CatalogSnapshot]:
 
     context = RewriteContext(
         catalog,
-        lambda _: Sight(tiers, pinned=False),
+        lambda _: TableScanInfo(tiers, pinned=False),
         times=at,
         describe=described,
         new_table_id=max(t.id for t in catalog.tables()) + 1,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from gateway.dbapi.connection import Connection
 from gateway.jobs.job_locks import alone_on, one_of
-from gateway.jobs.runs import Request, Run, run_all
+from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.jobs.scheduler import Scheduler
 from journal.model.errors import Code, PalimpsestError
 from tests.support.kept import rows
@@ -44,7 +44,7 @@ def make(con: Connection) -> None:
         )
 
 
-def _told(runs: list[Run]) -> list[tuple[str, str, str]]:
+def _told(runs: list[JobRun]) -> list[tuple[str, str, str]]:
     return sorted((r.kind, r.table.rpartition(".")[2], r.state) for r in runs)
 
 

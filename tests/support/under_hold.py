@@ -17,9 +17,9 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasers import eraser_of
 from journal.erasure import holds
-from journal.erasure.erasure_spec import Wanted, requests
-from journal.erasure.holds import Hold, Scope
-from journal.erasure.requests import Request
+from journal.erasure.erasure_spec import ErasureSpec, requests
+from journal.erasure.holds import Hold, HoldScope
+from journal.erasure.requests import ErasureRequest
 from journal.model.version import to_datetime
 from journal.records import erasure_rows as rows_of
 from spark_compaction.contract import silent
@@ -50,12 +50,14 @@ def make(con: Connection, *, sealed: bool = False) -> None:
         con.execute("OPTIMIZE t")
 
 
-def submit(con: Connection, *people: str) -> Request:
+def submit(con: Connection, *people: str) -> ErasureRequest:
     """A request for some people, accepted and not run."""
-    return eraser_of(con.session).accept(Wanted({"email": list(people or (ADA, BOB))}), "tester")
+    return eraser_of(con.session).accept(
+        ErasureSpec({"email": list(people or (ADA, BOB))}), "tester"
+    )
 
 
-def run(con: Connection) -> list[Request]:
+def run(con: Connection) -> list[ErasureRequest]:
     """Run what waits; the requests as they are then."""
     done = eraser_of(con.session).purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
     assert not done.failures
@@ -330,7 +332,17 @@ def check_hidden_before(con: Connection) -> None:
     table = next(t for t in con.session.journal.state.catalog.tables() if t.name.name == "t")
     moment = to_datetime(con.session.journal.clock.now())
     placed = Hold(
-        *("0123456789ab", Scope.PREDICATE, table.id, "k = 1", None, None, "matter 7", "me", moment)
+        *(
+            "0123456789ab",
+            HoldScope.PREDICATE,
+            table.id,
+            "k = 1",
+            None,
+            None,
+            "matter 7",
+            "me",
+            moment,
+        )
     )
     with journal.exclusive_session() as session:
         holds.place(session, placed)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from journal.identity.descriptor import Identity, filtered_of
+from journal.identity.descriptor import DescriptorEntry, filtered_of
 from journal.model.schema import Table
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _can_be_asked(table: Table, value: Any, column: str | None) -> bool:
     return is_whole and abs(value) < 2**63 and kind in _WHOLE
 
 
-def _identities(table: Table, column: str) -> list[Identity]:
+def _identities(table: Table, column: str) -> list[DescriptorEntry]:
     """By what a column has filters: of its values as they are, rather than LOWER."""
     found = [i for i in filtered_of(table) if i.path.root == column and not i.path.steps]
     return sorted(found, key=lambda i: i.lower)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from journal.files.filters.jit import expect
-from journal.files.filters.sidecar import FilterBuilder, Part
+from journal.files.filters.sidecar import ColumnValues, FilterBuilder
 from journal.files.filters.text_pages import texts
 
 BATCH_ROWS = 30_720
@@ -46,7 +46,9 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.Record
         yield from file.iter_batches(BATCH_ROWS, columns=list(columns), use_threads=False)
 
 
-def _column(file: pq.ParquetFile, path: Path, name: str, kind: pa.DataType) -> Iterator[Part]:
+def _column(
+    file: pq.ParquetFile, path: Path, name: str, kind: pa.DataType
+) -> Iterator[ColumnValues]:
     """The values of one column; of a row group that has a dictionary each once."""
     leaf = _leaf(file.schema, name)
     if leaf is None or not _is_text(kind):
@@ -65,7 +67,7 @@ def _column(file: pq.ParquetFile, path: Path, name: str, kind: pa.DataType) -> I
 
 def _read(
     path: Path, metadata: pq.FileMetaData, group: int, name: str, *, coded: bool
-) -> Iterator[Part]:
+) -> Iterator[ColumnValues]:
     """A row group's values by a reader of its own: of a dictionary each once."""
     names = [name] if coded else None
     with pq.ParquetFile(
@@ -74,10 +76,10 @@ def _read(
         yield from _decoded(file.read_row_group(group, [name], use_threads=False)[name])
 
 
-def _decoded(rows: pa.ChunkedArray) -> Iterator[Part]:
+def _decoded(rows: pa.ChunkedArray) -> Iterator[ColumnValues]:
     for chunk in rows.chunks:
         values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk.drop_null()
-        yield Part(values, len(chunk) - chunk.null_count, chunk.null_count)
+        yield ColumnValues(values, len(chunk) - chunk.null_count, chunk.null_count)
 
 
 def _leaf(schema: pq.ParquetSchema, name: str) -> int | None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from journal.files.filters.bloom import BLOCK_BITS, Bloom, build
 from journal.files.filters.hashing import Hashes, can_hash, combine, folded, hash_into, hash_rows
-from journal.identity.descriptor import FPP_DEFAULT, Identity, filtered_of
+from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry, filtered_of
 from journal.identity.values import values_at
 from journal.local_engine.file_modes import follow
 from journal.model.schema import Table
@@ -41,7 +41,7 @@ Values: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnValues:
     """Values of one column of some rows, none NULL, each at least once; what the rows hold."""
 
     values: pa.Array
@@ -71,7 +71,7 @@ class _Gathered:
 class FilterBuilder:
     """Collects what one file holds, batch by batch, or column by column."""
 
-    identities: tuple[Identity, ...]
+    identities: tuple[DescriptorEntry, ...]
     key: tuple[str, ...] = ()
     rows: int = 0
     _gathered: dict[str, _Gathered] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class FilterBuilder:
         plain = all(not i.path.steps for i in self.identities if i.path.root == column)
         return plain and (column not in self.key or self.key == (column,))
 
-    def take(self, column: str, part: Part) -> None:
+    def take(self, column: str, part: ColumnValues) -> None:
         """Take in some rows of such a column."""
         for identity in self.identities:
             if identity.path.root == column:
@@ -146,13 +146,13 @@ class FilterBuilder:
         return found
 
 
-def asked(values: Values, identity: Identity) -> Hashes | None:
+def asked(values: Values, identity: DescriptorEntry) -> Hashes | None:
     """Hashes of identifiers in the form in which the filters of ``identity`` hold them."""
     formed = _in_form(values, identity)
     return None if formed is None else hash_rows(formed)
 
 
-def _in_form(values: Values, identity: Identity) -> Values | None:
+def _in_form(values: Values, identity: DescriptorEntry) -> Values | None:
     """The values themselves in that form; None if they cannot be hashed."""
     if values.null_count:
         values = values.drop_null()

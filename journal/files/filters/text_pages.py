@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from journal.files.filters.hashing import words_of
 from journal.files.filters.jit import loops
-from journal.files.filters.sidecar import Part
+from journal.files.filters.sidecar import ColumnValues
 
 _LZ4 = pa.Codec("lz4_raw")
 _DEPTH_MAX = 4
@@ -36,7 +36,7 @@ class _Unknown(ValueError):
 
 def texts(
     file: pa.Buffer, chunk: pq.ColumnChunkMetaData, kind: pa.DataType, levels: int
-) -> list[Part] | None:
+) -> list[ColumnValues] | None:
     """The values of a column chunk, page by page, as large text or bytes; None if they cannot be.
 
     ``kind`` is Arrow's type of the column, ``levels`` its highest definition level.
@@ -53,7 +53,9 @@ def texts(
     return pages if rows == chunk.num_values else None
 
 
-def _pages(held: pa.Buffer, bytes_max: int, kind: pa.DataType, levels: int) -> Iterator[Part]:
+def _pages(
+    held: pa.Buffer, bytes_max: int, kind: pa.DataType, levels: int
+) -> Iterator[ColumnValues]:
     position = 0
     while position < held.size:
         header, size = _struct(bytes(held[position : position + _HEADER_MAX]))
@@ -72,7 +74,7 @@ def _pages(held: pa.Buffer, bytes_max: int, kind: pa.DataType, levels: int) -> I
         raise _Unknown
 
 
-def _texts(page: pa.Buffer, rows: int, kind: pa.DataType, levels: int) -> Part:
+def _texts(page: pa.Buffer, rows: int, kind: pa.DataType, levels: int) -> ColumnValues:
     data = np.frombuffer(page, dtype=np.uint8)
     start = 0
     if levels == 1:
@@ -86,7 +88,7 @@ def _texts(page: pa.Buffer, rows: int, kind: pa.DataType, levels: int) -> Part:
     large = pa.large_string() if pa.types.is_string(kind) else pa.large_binary()
     parts = [None, pa.py_buffer(ends), page[start:]]
     count = len(ends) - 1
-    return Part(pa.Array.from_buffers(large, count, parts), count, rows - count)
+    return ColumnValues(pa.Array.from_buffers(large, count, parts), count, rows - count)
 
 
 def _ends(data: np.ndarray, start: int, rows: int) -> tuple[np.ndarray, int]:

@@ -30,7 +30,7 @@ from journal.stores.embedded.commit import CommitRecord
 from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.statement import Statement
 from journal.transactions import conflicts, references
-from journal.transactions.group_commit import Line, Watcher, taken
+from journal.transactions.group_commit import CancelToken, CommitQueue, taken
 from journal.transactions.plain_rows import newest
 from journal.transactions.row_cache import Written, written_rows
 from journal.transactions.state import JournalState, TableState
@@ -70,10 +70,10 @@ class Commits:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._line: Line[Waiting] = Line()
+        self._line: CommitQueue[Waiting] = CommitQueue()
         self._records: list[CommitRecord] = []
 
-    def commit(self, transaction: Transaction, author: Author, watcher: Watcher) -> Version:
+    def commit(self, transaction: Transaction, author: Author, watcher: CancelToken) -> Version:
         """Commit what a transaction wrote; see ``Journal.commit``."""
         if not _is_short(transaction):
             journal = self._journal
@@ -91,7 +91,7 @@ class Commits:
             )
         return waiting.version
 
-    def _serve(self, group: Sequence[Waiting], watcher: Watcher) -> None:
+    def _serve(self, group: Sequence[Waiting], watcher: CancelToken) -> None:
         """Commit a group; whoever asked last for the section may cancel when alone in it."""
         with self._journal.session() as session:
             if len(group) > 1:
@@ -180,7 +180,7 @@ class Commits:
         guard.check_onboarded(self._journal, session, transaction, committed)
 
     def _alone(
-        self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: Watcher
+        self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: CancelToken
     ) -> Version:
         """Commit one transaction, which may have changed the catalog; its version."""
         journal = self._journal

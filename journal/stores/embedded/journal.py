@@ -23,7 +23,7 @@ from journal.local_engine.file_modes import OWNER, FileModes
 from journal.local_engine.session import DuckDBSession
 from journal.model.counters import Counters
 from journal.model.errors import PalimpsestError
-from journal.model.plan import Keyed
+from journal.model.plan import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Head, SegmentFile
 from journal.model.version import HybridClock, Version
@@ -40,9 +40,9 @@ from journal.stores.embedded.removals import Removals
 from journal.stores.embedded.statement import Statement
 from journal.stores.embedded.warehouse import DATABASE_FILE, Warehouse
 from journal.transactions.conflicts import conflict
-from journal.transactions.group_commit import UNWATCHED, Watcher, taken
+from journal.transactions.group_commit import UNWATCHED, CancelToken, taken
 from journal.transactions.plain_rows import Key, Row
-from journal.transactions.row_cache import RecentRows, Written, only_moved, recalled
+from journal.transactions.row_cache import RowCache, Written, only_moved, recalled
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
@@ -72,7 +72,7 @@ class Journal:
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
         self.staged: set[str] = set()
-        self.pins, self.removals, self.recent = Pins(), Removals(), RecentRows()
+        self.pins, self.removals, self.recent = Pins(), Removals(), RowCache()
         self.positions = PositionKeeper(self)
         try:
             with rows_of.reading():
@@ -151,7 +151,7 @@ class Journal:
         return self.recent.seen_by(transaction, table, key)
 
     def recalled(
-        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+        self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if all are in memory."""
         return recalled(self.recent.seen_by, transaction, keyed, parameters)
@@ -206,7 +206,7 @@ class Journal:
                 self.warehouse.remove(file)
 
     def commit(
-        self, transaction: Transaction, author: Author, watcher: Watcher = UNWATCHED
+        self, transaction: Transaction, author: Author, watcher: CancelToken = UNWATCHED
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
 
@@ -251,7 +251,7 @@ class Journal:
         return self.state.version >= version
 
     @contextmanager
-    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> Iterator[Statement]:
+    def direct(self, message: str | None, watcher: CancelToken = UNWATCHED) -> Iterator[Statement]:
         """A statement that runs inside the commit section, for writes that take no time.
 
         Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
@@ -282,7 +282,7 @@ class Journal:
         session: DuckDBSession,
         changes: Mapping[int, Callable[[TableState], TableState]],
         dropped: Iterable[tuple[int, Head]] = (),
-        fenced: suppression_list.Fence | None = None,
+        fenced: suppression_list.SuppressionList | None = None,
     ) -> dict[int, TableState]:
         """Swap several journals at once."""
         committed = self.state

@@ -23,7 +23,7 @@ from journal.stores.hive import plain as plain_tables
 from journal.stores.hive.apache_nested import check_adopted
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import BUCKETED, PARTITIONED
-from journal.stores.hive.plain import ADOPTED, TAKEN, Plain
+from journal.stores.hive.plain import ADOPTED, TAKEN, MetastoreTable
 from journal.stores.hive.section import Alongside
 from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.types import kind_of
@@ -32,7 +32,7 @@ from journal.transactions.transaction_rows import Author
 
 
 @dataclass(frozen=True, slots=True)
-class Adoption:
+class HiveAdoption:
     """What is to be adopted: a name, its key, names of versions; a folder of files, if not a table.
 
     ``folder`` is as the server sees it.
@@ -45,16 +45,18 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class HiveAdoptionPlan:
     """What an adoption will do: the table, where its rows are, their number, and steps to tell."""
 
     table: Table
-    source: Plain
+    source: MetastoreTable
     rows: int
     steps: tuple[str, ...]
 
 
-def planned(journal: HiveJournal, connection: HiveConnection, asked: Adoption) -> Planned:
+def planned(
+    journal: HiveJournal, connection: HiveConnection, asked: HiveAdoption
+) -> HiveAdoptionPlan:
     """Look at the metastore and decide; raises what keeps the table from being adopted."""
     _check_free(journal, connection, asked)
     database = journal.names.schema(asked.name.schema)
@@ -74,7 +76,7 @@ def planned(journal: HiveJournal, connection: HiveConnection, asked: Adoption) -
     return _decided(connection, asked, found)
 
 
-def _check_free(journal: HiveJournal, connection: HiveConnection, asked: Adoption) -> None:
+def _check_free(journal: HiveJournal, connection: HiveConnection, asked: HiveAdoption) -> None:
     if journal.views is None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -107,7 +109,9 @@ def _taken(database: str, name: str) -> PalimpsestError:
     )
 
 
-def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Planned:
+def _decided(
+    connection: HiveConnection, asked: HiveAdoption, found: MetastoreTable
+) -> HiveAdoptionPlan:
     place = found.shown
     if not found.is_readable:
         raise PalimpsestError(
@@ -152,10 +156,10 @@ def _decided(connection: HiveConnection, asked: Adoption, found: Plain) -> Plann
         properties=tuple(properties),
         physical_names=tuple(c.physical for c in columns),
     )
-    return Planned(table, found, rows, _steps(asked, found, rows, table))
+    return HiveAdoptionPlan(table, found, rows, _steps(asked, found, rows, table))
 
 
-def _steps(asked: Adoption, found: Plain, rows: int, table: Table) -> tuple[str, ...]:
+def _steps(asked: HiveAdoption, found: MetastoreTable, rows: int, table: Table) -> tuple[str, ...]:
     name, later = asked.name, dict(table.properties)[TAKEN]
     stay = "its files stay where they are" if found.is_external else "its folder goes by that name"
     return (
@@ -167,7 +171,7 @@ def _steps(asked: Adoption, found: Plain, rows: int, table: Table) -> tuple[str,
     )
 
 
-def _check_parts(columns: Sequence[Column], found: Plain) -> None:
+def _check_parts(columns: Sequence[Column], found: MetastoreTable) -> None:
     """Raise NOT_SUPPORTED for partitions whose names mean other values to other sessions."""
     for column in columns:
         is_part = column.physical in {fold(c) for c in found.partitioned}
@@ -180,7 +184,7 @@ def _check_parts(columns: Sequence[Column], found: Plain) -> None:
             )
 
 
-def _column(name: str, kind: str, place: str, asked: Adoption) -> Column:
+def _column(name: str, kind: str, place: str, asked: HiveAdoption) -> Column:
     found = plain_tables.type_of(kind)
     if found is None:
         raise PalimpsestError(
@@ -198,7 +202,7 @@ def _column(name: str, kind: str, place: str, asked: Adoption) -> Column:
     return Column(name, fold(name), found)
 
 
-def _key(asked: Adoption, found: Plain) -> tuple[str, ...]:
+def _key(asked: HiveAdoption, found: MetastoreTable) -> tuple[str, ...]:
     kinds = {fold(c): kind for c, kind in found.columns}
     unknown = next((k for k in asked.key if fold(k) not in kinds), None)
     nested = next(
@@ -214,7 +218,7 @@ def _key(asked: Adoption, found: Plain) -> tuple[str, ...]:
     return tuple(fold(k) for k in asked.key)
 
 
-def plan_only(journal: HiveJournal, asked: Adoption) -> Planned:
+def plan_only(journal: HiveJournal, asked: HiveAdoption) -> HiveAdoptionPlan:
     """What ``adopt`` would do; of a folder nothing is made that others see."""
     with journal.store.connection() as connection:
         if asked.folder is None:
@@ -230,13 +234,13 @@ def plan_only(journal: HiveJournal, asked: Adoption) -> Planned:
         return _of_folder(replace(plan, table=table), asked)
 
 
-def _of_folder(plan: Planned, asked: Adoption) -> Planned:
+def _of_folder(plan: HiveAdoptionPlan, asked: HiveAdoption) -> HiveAdoptionPlan:
     """The same with other words for what becomes of the files."""
     first = f"the files in {asked.folder} stay where they are, and no row is copied"
     return replace(plan, steps=(first, *_steps(asked, plan.source, plan.rows, plan.table)[1:]))
 
 
-def adopt(journal: HiveJournal, asked: Adoption, author: Author) -> Planned:
+def adopt(journal: HiveJournal, asked: HiveAdoption, author: Author) -> HiveAdoptionPlan:
     """Adopt a table in one commit; if that fails it has its name again."""
     database = journal.names.schema(asked.name.schema)
     bare = layout.plain_name(asked.name.name)
@@ -268,8 +272,8 @@ def adopt(journal: HiveJournal, asked: Adoption, author: Author) -> Planned:
 
 
 def _made(
-    journal: HiveJournal, connection: HiveConnection, asked: Adoption, database: str, bare: str
-) -> Planned:
+    journal: HiveJournal, connection: HiveConnection, asked: HiveAdoption, database: str, bare: str
+) -> HiveAdoptionPlan:
     """Make a table over the folder and decide; the table goes again if it cannot be adopted."""
     _check_free(journal, connection, asked)
     for name in (bare, bare + ADOPTED):
@@ -287,7 +291,7 @@ def _made(
 
 
 def _stand_in(
-    journal: HiveJournal, connection: HiveConnection, name: TableName, source: Plain
+    journal: HiveJournal, connection: HiveConnection, name: TableName, source: MetastoreTable
 ) -> None:
     """Let everybody read the plain table under its name until the commit."""
     assert journal.views is not None
@@ -295,7 +299,7 @@ def _stand_in(
         journal.views.put(connection, name, plain_tables.all_rows(source))
 
 
-def _commit_adoption(journal: HiveJournal, plan: Planned, author: Author) -> None:
+def _commit_adoption(journal: HiveJournal, plan: HiveAdoptionPlan, author: Author) -> None:
     table = replace(plan.table, id=journal.new_table_id())
     changes: list[CatalogChange] = []
     if fold(table.name.schema) not in journal.state.catalog.schemas:

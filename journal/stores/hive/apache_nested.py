@@ -21,7 +21,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.stores.hive.casts import GIVEN
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.refused import refused
 from journal.stores.hive.types import DIALECT, spark_type
 
@@ -51,11 +51,11 @@ def check_nested(table: Table) -> None:
             )
 
 
-def check_adopted(columns: Sequence[Column], engine: Engine) -> None:
+def check_adopted(columns: Sequence[Column], engine: HiveEngine) -> None:
     """Raise NOT_SUPPORTED for nested columns of a table that is there already, where they are no
     texts."""
     found = next((c for c in columns if is_nested(c.type)), None)
-    if engine is Engine.APACHE and found is not None:
+    if engine is HiveEngine.APACHE and found is not None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f'column "{found.name}" is {found.type}: Apache Hive loses members of such values when'
@@ -142,9 +142,9 @@ def given(text: exp.Expr) -> exp.Expr:
     return text.copy()
 
 
-def as_shown(rows: exp.Expr, table: Table, engine: Engine) -> exp.Expr:
+def as_shown(rows: exp.Expr, table: Table, engine: HiveEngine) -> exp.Expr:
     """Rows of a journal, or current ones, with its nested values as everybody has them."""
-    if engine is not Engine.APACHE:
+    if engine is not HiveEngine.APACHE:
         return rows
     assert isinstance(rows, exp.Query)
     kinds = {name: c.type for c in table.stored for name in (c.name, c.physical)}

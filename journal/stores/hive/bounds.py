@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 
 _T = exp.DType
 _YEARS = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9:.]+)?")
@@ -56,9 +56,9 @@ _GAP_TOLD = f"{_YEARS_TOLD}, and Apache Hive no 5 to 14 October 1582"
 _ADVICE = "write NULL or a value within, or keep the column as text"
 
 
-def _bound(kind: exp.DType, engine: Engine) -> tuple[Callable[[str], bool], str] | None:
+def _bound(kind: exp.DType, engine: HiveEngine) -> tuple[Callable[[str], bool], str] | None:
     """Whether a text of a type can be held, and what is said if not; None where all can."""
-    is_apache = engine is Engine.APACHE
+    is_apache = engine is HiveEngine.APACHE
     if kind is _T.INT128:
         return _has_digits, f"a HUGEINT has {_DIGITS_MAX} digits in a Hive store"
     if kind is _T.DATE:
@@ -71,7 +71,9 @@ def _bound(kind: exp.DType, engine: Engine) -> tuple[Callable[[str], bool], str]
 
 
 def check_bounds(
-    columns: Sequence[tuple[str, exp.DType]], rows: Sequence[Sequence[str | None]], engine: Engine
+    columns: Sequence[tuple[str, exp.DType]],
+    rows: Sequence[Sequence[str | None]],
+    engine: HiveEngine,
 ) -> None:
     """Raise OUT_OF_RANGE for the first value, as the text that travels, that is not held."""
     for place, (name, kind) in enumerate(columns):

@@ -1,7 +1,7 @@
 """One statement at a time over a session of HiveServer2: asked, waited for, its columns fetched.
 
 Columns stay columns, as the server sends them, until somebody wants rows. What is wrong with a
-statement is raised as the server says it (``Refused``); what it means is decided above.
+statement is raised as the server says it (``CallRefused``); what it means is decided above.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 """What the text of a value stands for, where nothing but the server's word tells its type."""
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """What the server says that is wrong with a call."""
 
 
-class Cursor:
+class HiveCursor:
     """See the module's head; for one thread at a time."""
 
     def __init__(self, client: Any, session: Any) -> None:
@@ -152,5 +152,5 @@ def _values(column: Any) -> Column:
 def _checked(response: Any) -> Any:
     """A response that says that all went well; raises Refused else."""
     if response.status.statusCode != ttypes.TStatusCode.SUCCESS_STATUS:
-        raise Refused(response.status.errorMessage or str(response.status))
+        raise CallRefused(response.status.errorMessage or str(response.status))
     return response

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written
 
@@ -40,7 +40,7 @@ class Described:
 
 def described(connection: HiveConnection, place: exp.Table) -> Described | None:
     """What there is of a name; None where the metastore has none."""
-    asked = _of_apache if connection.engine is Engine.APACHE else _of_spark
+    asked = _of_apache if connection.engine is HiveEngine.APACHE else _of_spark
     try:
         return asked(connection, written(place))
     except PalimpsestError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Engine(Enum):
+class HiveEngine(Enum):
     """A program, by the name that it gives."""
 
     SPARK = "Spark SQL"
@@ -14,9 +14,9 @@ class Engine(Enum):
     @property
     def dialect(self) -> str:
         """What sqlglot calls its language."""
-        return "hive" if self is Engine.APACHE else "spark"
+        return "hive" if self is HiveEngine.APACHE else "spark"
 
     @staticmethod
-    def named(name: str) -> Engine:
+    def named(name: str) -> HiveEngine:
         """The engine of a name; what is not Apache Hive is taken for one that speaks Spark's."""
-        return Engine.APACHE if name.strip() == Engine.APACHE.value else Engine.SPARK
+        return HiveEngine.APACHE if name.strip() == HiveEngine.APACHE.value else HiveEngine.SPARK

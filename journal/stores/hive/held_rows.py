@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from journal.model.plan import Keyed
+from journal.model.plan import KeyLookup
 from journal.model.schema import Table
 from journal.model.store_session import RowSet
 from journal.transactions.plain_rows import Key, Row, later
@@ -38,7 +38,7 @@ class _Own:
     rows: dict[Key, Row]
 
 
-class HeldRows:
+class RowsByKey:
     """Rows by key, as one transaction or another sees them, without asking the server."""
 
     is_complete = True
@@ -49,7 +49,7 @@ class HeldRows:
         self._lock = threading.Lock()
 
     def recalled(
-        self, transaction: Transaction, keyed: Iterable[Keyed], parameters: Mapping[str, Any]
+        self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if that is known."""
         return recalled(self.seen_by, transaction, keyed, parameters)

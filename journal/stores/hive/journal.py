@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from journal.erasure.guard import load_fence
 from journal.files.scratch import Scratch
-from journal.identity.suppression_list import Fence
+from journal.identity.suppression_list import SuppressionList
 from journal.local_engine.database_file import DuckDBStore
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
@@ -40,7 +40,7 @@ from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
-from journal.stores.hive.held_rows import HeldRows
+from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.leases import Leases
 from journal.stores.hive.object_names import segment_id, staging_name
@@ -49,7 +49,7 @@ from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.hive.views import PublicViews
-from journal.transactions.group_commit import UNWATCHED, Watcher
+from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
@@ -78,7 +78,7 @@ class HiveJournal:
         self.store = store
         self.catalog = catalog
         self.held = HeldSegments()
-        self._held_rows = HeldRows(self)
+        self._held_rows = RowsByKey(self)
         self.presence = Presence(self, presence_s)
         self.buffers = Buffers()
         self.held_rows = held_rows
@@ -114,7 +114,7 @@ class HiveJournal:
         return False
 
     @property
-    def in_memory(self) -> HeldRows:
+    def in_memory(self) -> RowsByKey:
         """Rows of segments that are held here, and those that transactions have not committed."""
         return self._held_rows
 
@@ -252,7 +252,7 @@ class HiveJournal:
         table: Table,
         connection: HiveConnection,
         fields: Fields | None = None,
-        shape: layout.Shape = layout.FLAT,
+        shape: layout.PartitionLayout = layout.FLAT,
     ) -> str:
         """The path of a new partition, whose table is there when this returns."""
         written = fields_of(table) if fields is None else fields
@@ -280,7 +280,7 @@ class HiveJournal:
         self,
         transaction: Transaction,
         author: Author,
-        watcher: Watcher = UNWATCHED,
+        watcher: CancelToken = UNWATCHED,
         alongside: section.Alongside | None = None,
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
@@ -314,7 +314,7 @@ class HiveJournal:
             time.sleep(_CONFIRM_PAUSE_S)
         raise error
 
-    def direct(self, message: str | None, watcher: Watcher = UNWATCHED) -> NoReturn:
+    def direct(self, message: str | None, watcher: CancelToken = UNWATCHED) -> NoReturn:
         """Never called: see ``takes_direct``."""
         raise AssertionError("a Hive store takes no direct writes")
 
@@ -373,7 +373,7 @@ class HiveJournal:
             rows_of.put_state(connection, following)
         self.keep(following, committed.with_tables({}, fence))
 
-    def _load_fence(self, connection: CatalogConnection) -> Fence:
+    def _load_fence(self, connection: CatalogConnection) -> SuppressionList:
         local = self.local.acquire()
         try:
             return records.fence_in(local, connection)

@@ -25,7 +25,7 @@ from journal.model.segment import Fields, Segment, SegmentFile
 from journal.sql.relations import column, ident, union_all, version_type
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.hive.apache_nested import check_nested
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.types import spark_type
 
 PARTITION = "palimpsest_segment"
@@ -53,7 +53,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PartitionLayout:
     """The columns by which a table is partitioned, besides segments, and put into buckets."""
 
     by: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Shape:
     buckets: int = 0
 
 
-FLAT = Shape()
+FLAT = PartitionLayout()
 """How commits lie: one partition each."""
 
 
@@ -133,7 +133,7 @@ def journal_fields(table: Table, fields: Fields) -> Fields:
     return (*fields, (table.format.version_column, ends), (table.format.subsequent_column, ends))
 
 
-def shape_of(table: Table, fields: Fields) -> Shape:
+def shape_of(table: Table, fields: Fields) -> PartitionLayout:
     """How the owner of a table wants it to lie, as far as rows have such columns."""
     properties, there = dict(table.properties), {name for name, _ in fields}
     parting = {name for name, kind in fields if can_part(kind)}
@@ -146,8 +146,8 @@ def shape_of(table: Table, fields: Fields) -> Shape:
     elif found is not None and found.parts is not None and not into:
         into, count = (found.column,), str(found.parts)
     if not into or not set(into) <= there - set(by):
-        return Shape(by)
-    return Shape(by, into, int(count))
+        return PartitionLayout(by)
+    return PartitionLayout(by, into, int(count))
 
 
 def can_part(kind: str) -> bool:
@@ -158,9 +158,9 @@ def can_part(kind: str) -> bool:
     return exp.DataType.build(kind, dialect="duckdb").this not in _NO_PARTS
 
 
-def check_shape(table: Table, engine: Engine) -> None:
+def check_shape(table: Table, engine: HiveEngine) -> None:
     """Raise NOT_SUPPORTED for types and partitions that an engine, or its metastore, lacks."""
-    if engine is Engine.APACHE:
+    if engine is HiveEngine.APACHE:
         check_nested(table)
     found = partitioning_of(table)
     if found is not None and found.strategy == "RANGE":
@@ -180,7 +180,7 @@ def check_shape(table: Table, engine: Engine) -> None:
             )
 
 
-def journal_table(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> str:
+def journal_table(names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT) -> str:
     """The name of the store's table for rows with these columns; the same for the same columns."""
     text = repr(journal_fields(table, fields))
     if shape != FLAT:
@@ -190,7 +190,7 @@ def journal_table(names: Names, table: Table, fields: Fields, shape: Shape = FLA
 
 
 def segment_path(
-    names: Names, table: Table, fields: Fields, segment_id: str, shape: Shape = FLAT
+    names: Names, table: Table, fields: Fields, segment_id: str, shape: PartitionLayout = FLAT
 ) -> str:
     """What stands for a segment's only file: the table and the partition it lies in."""
     return f"{journal_table(names, table, fields, shape)}/{segment_id}"
@@ -211,7 +211,9 @@ def is_adopted(names: Names, path: str) -> bool:
     return path.startswith(names.adopted)
 
 
-def create_journal(names: Names, table: Table, fields: Fields, shape: Shape = FLAT) -> exp.Create:
+def create_journal(
+    names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT
+) -> exp.Create:
     """Makes the table for rows with these columns, unless it is there."""
     target = names.table(journal_table(names, table, fields, shape))
     made = _partitioned(target, dict(journal_fields(table, fields)), shape.by)
@@ -283,7 +285,7 @@ def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:
     return exp.Insert(this=target, expression=rows)
 
 
-def lost_in_folders(fields: Fields, shape: Shape, rows: exp.Query) -> exp.Query | None:
+def lost_in_folders(fields: Fields, shape: PartitionLayout, rows: exp.Query) -> exp.Query | None:
     """A row if a value would not come back from the name of its folder; None if all values do.
 
     A text that is empty comes back as NULL, and one that ends in blanks meets another.

@@ -24,7 +24,7 @@ DURATION_S = 15.0
 _PAUSE_S = (0.01, 0.05)
 
 
-class Held:
+class HeldLeases:
     """Leases that are held together; given back in one go."""
 
     def __init__(self, leases: Leases) -> None:
@@ -108,9 +108,9 @@ class Leases:
             time.sleep(random.uniform(*_PAUSE_S))  # noqa: S311
 
     @contextmanager
-    def holding(self, names: Iterable[str]) -> Iterator[Held]:
+    def holding(self, names: Iterable[str]) -> Iterator[HeldLeases]:
         """Hold leases, and renew them from a thread of their own."""
-        held = Held(self)
+        held = HeldLeases(self)
         try:
             for name in sorted(names):
                 held.take(name)
@@ -122,7 +122,7 @@ class Leases:
     @contextmanager
     def trying(self, name: str) -> Iterator[bool]:
         """Hold a lease if nobody else does, and renew it; it is forgotten afterwards."""
-        held = Held(self)
+        held = HeldLeases(self)
         try:
             if not held.take_if_free(name):
                 yield False
@@ -133,7 +133,7 @@ class Leases:
             held.release(forget=True)
 
     @contextmanager
-    def _renewed(self, held: Held) -> Iterator[None]:
+    def _renewed(self, held: HeldLeases) -> Iterator[None]:
         done = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(held, done), daemon=True)
         keeper.start()
@@ -143,7 +143,7 @@ class Leases:
             done.set()
             keeper.join()
 
-    def _keep(self, held: Held, done: threading.Event) -> None:
+    def _keep(self, held: HeldLeases, done: threading.Event) -> None:
         while not done.wait(self._duration_s / 3):
             try:
                 if not held.renew():

@@ -23,10 +23,10 @@ from journal.model.errors import Code, PalimpsestError
 from journal.records import backups
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import retired as sql_retired
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.partition_pruning import Needed, listed_rows
-from journal.stores.hive.row_count_check import Asked, Difference, Whole
+from journal.stores.hive.row_count_check import RowCountDifference, SizeQuery, Whole
 from journal.stores.hive.segment_check import damaged, gone
 from journal.stores.hive.shown import partitions_text
 from journal.stores.hive.sizes import grouped
@@ -42,12 +42,12 @@ EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PartitionQuery:
     """What is asked beside a query about the segments it reads; ``sizes`` None: partitions."""
 
     wanted: Needed
     beside: tuple[str, ...]
-    sizes: Asked | None = None
+    sizes: SizeQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,18 @@ class Presence:
         self._lock = threading.Lock()
         self._whole = Whole(journal)
 
-    def look(self, connection: HiveConnection, wanted: Needed, tiers: SeenTiers) -> Look | None:
+    def look(
+        self, connection: HiveConnection, wanted: Needed, tiers: SeenTiers
+    ) -> PartitionQuery | None:
         """What a session is to be asked again beside a query; None if nothing is due."""
         due = self._due(connection, wanted)
         if not due:
             return None
-        if connection.engine is Engine.APACHE:
-            return Look(due, tuple(_listing(self._journal.names, due)))
+        if connection.engine is HiveEngine.APACHE:
+            return PartitionQuery(due, tuple(_listing(self._journal.names, due)))
         listed = listed_rows(tiers, due)
         asked = self._whole.questions(connection, grouped(due, listed), listed)
-        return Look(due, asked.texts, asked)
+        return PartitionQuery(due, asked.texts, asked)
 
     def _due(self, connection: HiveConnection, wanted: Needed) -> Needed:
         now = time.monotonic()
@@ -104,7 +106,7 @@ class Presence:
         return due
 
     def check(
-        self, connection: HiveConnection, look: Look, answers: Sequence[Sequence[Row]]
+        self, connection: HiveConnection, look: PartitionQuery, answers: Sequence[Sequence[Row]]
     ) -> None:
         """Raise unless what the session reads is what is listed.
 
@@ -176,7 +178,7 @@ class Presence:
         for table in wanted:
             connection.refresh(self._journal.names.own, table)
 
-    def _differing(self, found: Sequence[Difference]) -> PalimpsestError:
+    def _differing(self, found: Sequence[RowCountDifference]) -> PalimpsestError:
         first = found[0]
         return damaged(self._journal.names, first.path, first.there, first.listed)
 

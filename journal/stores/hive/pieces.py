@@ -15,7 +15,7 @@ from journal.stores.hive.store import HiveConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentGroup:
     """Segments of one tier that lie in one place in the same columns."""
 
     tier: Tier
@@ -47,14 +47,16 @@ class Piece:
 
 def pieces(
     segments: Sequence[Segment], apart: Mapping[str, frozenset[str]] = MappingProxyType({})
-) -> list[Piece]:
+) -> list[SegmentGroup]:
     """Segments by tier, columns and place; and by what ``apart`` says of their paths."""
     groups: dict[tuple[Tier, Fields, str, frozenset[str]], list[Segment]] = {}
     for segment in segments:
         path = segment.files[0].path
         key = (segment.tier, segment.fields, path.partition("/")[0], apart.get(path, frozenset()))
         groups.setdefault(key, []).append(segment)
-    return [Piece(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()]
+    return [
+        SegmentGroup(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()
+    ]
 
 
 Fingerprinted = tuple[exp.Query, Sequence[str]]

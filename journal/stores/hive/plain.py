@@ -22,7 +22,7 @@ from journal.model.version import Version
 from journal.sql.relations import column, ident, version_type, version_value
 from journal.stores.hive import layout
 from journal.stores.hive.described import Described, described
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written
 from journal.stores.hive.types import kind_of, spark_type
@@ -42,7 +42,7 @@ _FORMATS = frozenset({"parquet", "orc"})
 
 
 @dataclass(frozen=True, slots=True)
-class Plain(Described):
+class MetastoreTable(Described):
     """A table of the metastore's; without a database, one of the connection's own."""
 
     database: str
@@ -74,13 +74,13 @@ def table(database: str, name: str) -> exp.Table:
     return exp.table_(ident(name), db=ident(database) if database else None)
 
 
-def find(connection: HiveConnection, database: str, name: str) -> Plain | None:
+def find(connection: HiveConnection, database: str, name: str) -> MetastoreTable | None:
     """What the metastore says of a relation; None where it has none of that name."""
     told = described(connection, table(database, name))
     if told is None:
         return None
     found = {field.name: getattr(told, field.name) for field in fields(told)}
-    return Plain(**found, database=database, name=name)
+    return MetastoreTable(**found, database=database, name=name)
 
 
 def type_of(kind: str) -> str | None:
@@ -107,7 +107,7 @@ class Survey:
     strays: int
 
 
-def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> Survey:
+def survey(connection: HiveConnection, plain: MetastoreTable, key: Sequence[str]) -> Survey:
     """Look at all rows of a table, once: each look opens every file of every partition."""
     empty = exp.or_(*[exp.Is(this=column(k), expression=exp.Null()) for k in key])
     keys = exp.Count(this=exp.Distinct(expressions=[column(k) for k in key]))
@@ -122,7 +122,7 @@ def survey(connection: HiveConnection, plain: Plain, key: Sequence[str]) -> Surv
     return Survey(*(int(n) for n in found))
 
 
-def _is_outside(plain: Plain) -> exp.Expr:
+def _is_outside(plain: MetastoreTable) -> exp.Expr:
     """Whether a row lies in a file outside of its table's folder."""
     path = urlsplit(plain.location).path.rstrip("/") + "/"
     file = exp.Anonymous(this="input_file_name", expressions=[])
@@ -133,7 +133,7 @@ def _is_outside(plain: Plain) -> exp.Expr:
     return exp.Not(this=exp.paren(exp.or_(*inside)))
 
 
-def count(connection: HiveConnection, plain: Plain) -> int:
+def count(connection: HiveConnection, plain: MetastoreTable) -> int:
     """How many rows a table has."""
     query = exp.select(exp.Count(this=exp.Star())).from_(plain.place)
     return int(connection.run(query)[0][0])
@@ -171,7 +171,7 @@ def over_folder(
 
 
 @contextmanager
-def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Plain]:
+def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[MetastoreTable]:
     """A folder of Parquet files as a table of this connection alone, which no metastore lists.
 
     Which of its columns are those of partitions is not told.
@@ -185,7 +185,7 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Plai
     try:
         rows = connection.run(f"DESCRIBE TABLE {written(shown)}")
         columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
-        yield Plain(
+        yield MetastoreTable(
             columns=columns,
             partitioned=(),
             bucketed=(),
@@ -204,7 +204,7 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Plai
 
 
 def _check_looks_into_folders(connection: HiveConnection) -> None:
-    if connection.engine is Engine.APACHE:
+    if connection.engine is HiveEngine.APACHE:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "Apache Hive does not look into a folder for columns and partitions",
@@ -229,7 +229,7 @@ def drop(connection: HiveConnection, target: exp.Table, kind: str = "TABLE") -> 
     connection.execute(exp.Drop(tables=[target], kind=kind, exists=True))
 
 
-def all_rows(plain: Plain) -> exp.Select:
+def all_rows(plain: MetastoreTable) -> exp.Select:
     """What stands under a plain table's name while it is being adopted."""
     return exp.select(*[column(n) for n, _ in plain.columns]).from_(plain.place)
 
@@ -254,7 +254,7 @@ def show_segment(
     )
 
 
-def source_of(connection: HiveConnection, names: layout.Names, path: str) -> Plain | None:
+def source_of(connection: HiveConnection, names: layout.Names, path: str) -> MetastoreTable | None:
     """The plain table behind a segment that was adopted; None if it or its view is gone."""
     told = described(connection, names.table(path.partition("/")[0]))
     if told is None:
@@ -271,7 +271,7 @@ def remove(connection: HiveConnection, names: layout.Names, path: str) -> None:
     """
     plain = source_of(connection, names, path)
     if plain is not None and plain.mark is not None:
-        if plain.is_external and connection.engine is Engine.APACHE:
+        if plain.is_external and connection.engine is HiveEngine.APACHE:
             purged = "SET TBLPROPERTIES ('external.table.purge' = 'true')"
             connection.execute(f"ALTER TABLE {written(plain.place)} {purged}")
         elif plain.is_external:

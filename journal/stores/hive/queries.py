@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.sql.relations import column
-from journal.stores.hive.types import Kind
+from journal.stores.hive.types import HiveType
 
 CATALOG = frozenset({"transactions", "holds", "jobs", "backups"})
 HELD = "held_"
@@ -77,7 +77,7 @@ _JSON = {
 }
 
 
-def as_json(query: Query, kinds: Sequence[Kind]) -> Query:
+def as_json(query: Query, kinds: Sequence[HiveType]) -> Query:
     """A query whose nested columns are JSON text; the same one if it has none."""
     if not any(kind.is_nested for kind in kinds):
         return query
@@ -87,7 +87,7 @@ def as_json(query: Query, kinds: Sequence[Kind]) -> Query:
     return kept
 
 
-def _as_json(ast: exp.Expr, kinds: Sequence[Kind]) -> exp.Query:
+def _as_json(ast: exp.Expr, kinds: Sequence[HiveType]) -> exp.Query:
     assert isinstance(ast, exp.Query)
     outputs: list[exp.Expr] = []
     for index, kind in enumerate(kinds):

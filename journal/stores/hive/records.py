@@ -13,7 +13,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from journal.erasure.guard import load_fence
-from journal.identity.suppression_list import Fence
+from journal.identity.suppression_list import SuppressionList
 from journal.local_engine.session import DuckDBSession
 from journal.records import erasure_rows
 from journal.records import maintenance as duckdb_maintenance
@@ -85,7 +85,7 @@ def keep(local: DuckDBSession, connection: CatalogConnection, before: dict[str, 
     local.text(_CLEAR[_JOBS])
 
 
-def fence_in(local: DuckDBSession, connection: CatalogConnection) -> Fence:
+def fence_in(local: DuckDBSession, connection: CatalogConnection) -> SuppressionList:
     """What may not be written, as the catalog says; ``local`` is a session to read it in."""
     local.begin()
     try:

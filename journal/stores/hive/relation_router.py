@@ -17,7 +17,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.model.store_session import Parameters
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.json import note_json
 from journal.stores.hive.known_types import has_nested
 from journal.stores.hive.nested import note_types
@@ -29,7 +29,7 @@ from journal.stores.hive.text import Template, rendered
 from journal.stores.hive.tiers import SeenTiers
 
 
-class Places:
+class RelationRouter:
     """Those of one statement; ``local`` gives the session of the gateway's own."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Places:
         tiers: SeenTiers,
         local: Callable[[], DuckDBSession],
         supply: Callable[[DuckDBSession], None],
-        engine: Engine,
+        engine: HiveEngine,
     ) -> None:
         self.tiers = tiers
         self._local = local
@@ -78,7 +78,7 @@ class Places:
         It is kept on the query while the journals it reads stay the same.
         """
         # What Apache Hive reads into a text that is compared depends on the text.
-        is_told_apart = self._engine is Engine.APACHE and any(
+        is_told_apart = self._engine is HiveEngine.APACHE and any(
             isinstance(value, str) for value in parameters.values()
         )
         kept = None if is_told_apart else kept_text(query, self.tiers) or self._keep(query)

@@ -31,7 +31,7 @@ _KNOWN_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RowCountDifference:
     """A segment that has other rows than are listed of it; ``listed`` 0: at least one."""
 
     path: str
@@ -40,7 +40,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SizeQuery:
     """What is asked of a session about groups, and the groups whose rows are counted with it."""
 
     groups: tuple[Group, ...]
@@ -57,26 +57,26 @@ class Whole:
         self._known: OrderedDict[Group, Size] = OrderedDict()
         self._count_known = 0
         self._waiting: dict[Group, Mapping[str, int]] = {}
-        self._differing: dict[Group, list[Difference]] = {}
+        self._differing: dict[Group, list[RowCountDifference]] = {}
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def questions(
         self, connection: HiveConnection, groups: Sequence[Group], listed: Mapping[str, int]
-    ) -> Asked:
+    ) -> SizeQuery:
         """What is to be asked about groups, of which so many rows are listed by path."""
         with self._lock:
             new = [g for g in groups if g not in self._known and g.rows <= COUNTED_AT_ONCE]
         texts = [self._question(connection, groups), *(self._counting(connection, g) for g in new)]
-        return Asked(tuple(groups), tuple(new), listed, tuple(texts))
+        return SizeQuery(tuple(groups), tuple(new), listed, tuple(texts))
 
     def differences(
-        self, connection: HiveConnection, asked: Asked, answers: Sequence[Sequence[Row]]
-    ) -> list[Difference] | None:
+        self, connection: HiveConnection, asked: SizeQuery, answers: Sequence[Sequence[Row]]
+    ) -> list[RowCountDifference] | None:
         """Segments whose rows are not those listed; None if the server does not tell sizes."""
         sizes = told(answers[0], asked.groups)
         counts = dict(zip(asked.counted, answers[1:], strict=True))
-        found: list[Difference] = []
+        found: list[RowCountDifference] = []
         for group in asked.groups:
             size = sizes.get(group)
             rows = counts.get(group)
@@ -102,13 +102,13 @@ class Whole:
 
     def _compared(
         self, group: Group, size: Size | None, rows: Iterable[Row], listed: Mapping[str, int]
-    ) -> list[Difference]:
+    ) -> list[RowCountDifference]:
         there = {f"{group.table}/{segment}": int(many) for segment, many in rows}
-        found: list[Difference] = []
+        found: list[RowCountDifference] = []
         for path in group.paths:
             counted, wanted = there.get(path, 0), listed.get(path, 0)
             if counted != wanted and (wanted or not counted):
-                found.append(Difference(path, counted, wanted))
+                found.append(RowCountDifference(path, counted, wanted))
         if not found:
             self._remember(group, size or Size(0, ""))
         return found
@@ -122,7 +122,7 @@ class Whole:
                 gone, _ = self._known.popitem(last=False)
                 self._count_known -= len(gone.segments)
 
-    def _request(self, group: Group, listed: Mapping[str, int]) -> list[Difference]:
+    def _request(self, group: Group, listed: Mapping[str, int]) -> list[RowCountDifference]:
         """Have a group counted soon; what was found the last time."""
         with self._lock:
             self._waiting[group] = {path: listed[path] for path in group.paths if path in listed}
@@ -151,7 +151,7 @@ class Whole:
 
     def _counted_anew(
         self, connection: HiveConnection, group: Group, listed: Mapping[str, int]
-    ) -> list[Difference]:
+    ) -> list[RowCountDifference]:
         connection.refresh(self._journal.names.own, group.table)
         size = told(connection.run(self._question(connection, [group])), [group]).get(group)
         rows = connection.run(self._counting(connection, group))

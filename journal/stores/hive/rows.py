@@ -19,7 +19,7 @@ from journal.model.plan import Query
 from journal.model.store_session import ResultColumn
 from journal.sql.relations import column, ident
 from journal.stores.hive.bounds import check_bounds
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.types import spark_type
 
 _T = exp.DType
@@ -35,7 +35,7 @@ class HeldRelation:
 
     columns: tuple[ResultColumn, ...]
     rows: Sequence[Sequence[str | None]]
-    engine: Engine = Engine.SPARK
+    engine: HiveEngine = HiveEngine.SPARK
 
     def slice(self, start: int, size: int) -> HeldRelation:
         """Some of its rows."""
@@ -43,7 +43,7 @@ class HeldRelation:
 
     def query(self) -> exp.Select:
         """The rows as a query of Spark's, in its own terms; raises NOT_SUPPORTED for a type."""
-        if self.engine is Engine.SPARK:
+        if self.engine is HiveEngine.SPARK:
             # Nested values stay text on Apache Hive, whose types are looked at with their table.
             for found in self.columns:
                 _check_members(found.type)
@@ -59,7 +59,7 @@ class HeldRelation:
         return exp.select(*outputs).from_(source.subquery("held"))
 
 
-def held_relation(session: DuckDBSession, name: str, engine: Engine) -> HeldRelation:
+def held_relation(session: DuckDBSession, name: str, engine: HiveEngine) -> HeldRelation:
     """A relation of the local session, read whole.
 
     Raises OUT_OF_RANGE for a value that a store of this engine would not hold.

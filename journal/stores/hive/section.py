@@ -28,7 +28,7 @@ from journal.stores.hive.appending import Appending
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.claims import CLAIMS_KEPT_US, Claims
-from journal.stores.hive.leases import Held
+from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.statement import HiveStatement
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.state import JournalState, TableState
@@ -44,7 +44,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CatalogWritten:
     """What is true once the catalog's transaction is committed."""
 
     row: StateRow
@@ -79,7 +79,7 @@ def write(
     author: Author,
     statement: HiveStatement,
     alongside: Alongside | None = None,
-) -> Written:
+) -> CatalogWritten:
     """Check, append and commit a transaction's writes; ``statement`` is a stay to work in."""
     with journal.leases.holding(lease_names(transaction)) as held:
         for turn in range(_ROUNDS):
@@ -188,7 +188,7 @@ class _Attempt:
             sets = [r for w in self._writes for t, r in w.rows if t == table_id]
             self._segments[table_id] = self._appending.append(definitions[table_id], sets)
 
-    def commit(self, held: Held) -> Written:
+    def commit(self, held: HeldLeases) -> CatalogWritten:
         """Make it all true in one transaction of the catalog; raises Overtaken."""
         journal = self._journal
         try:
@@ -205,7 +205,7 @@ class _Attempt:
             journal.held.put(path, rows)
         return written
 
-    def _write(self, connection: CatalogConnection, held: Held) -> Written:
+    def _write(self, connection: CatalogConnection, held: HeldLeases) -> CatalogWritten:
         row, committed = self._journal.look_in(connection)
         if row.fence != self._row.fence:
             raise Overtaken
@@ -240,7 +240,7 @@ class _Attempt:
         record = transaction_row(self._writes, self._transaction.message, self._author, catalog)
         rows_of.add_transaction(connection, record)
         rows_of.put_state(connection, following)
-        return Written(following, committed.committed(self.version, catalog, tables))
+        return CatalogWritten(following, committed.committed(self.version, catalog, tables))
 
     def _states(self, committed: JournalState) -> Mapping[int, TableState]:
         """The journals as they are with the new definitions and segments."""

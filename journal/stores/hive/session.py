@@ -26,18 +26,18 @@ from journal.model.segment import Fields
 from journal.model.store_session import Parameters, ResultColumn
 from journal.sql.relations import column, ident
 from journal.stores.hive.cursor import Column
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
 from journal.stores.hive.queries import HELD, as_json, renamed
-from journal.stores.hive.relation_router import Places
+from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.result_names import labels_of
 from journal.stores.hive.store import HiveConnection, HiveStore, Row
 from journal.stores.hive.tiers import SeenTiers
 from journal.stores.hive.type_check import bound, check_zone, kinds_told
-from journal.stores.hive.types import Kind, kind_of, whole_type
+from journal.stores.hive.types import HiveType, kind_of, whole_type
 
 _INCOMING = "incoming_rows"
 _NEAR = "rows_brought_near"
@@ -61,12 +61,12 @@ class HiveSession:
         self._local = local
         self._begins = False
         self._tiers = tiers
-        self._places = Places(tiers, lambda: self.local, supply, store.engine)
+        self._places = RelationRouter(tiers, lambda: self.local, supply, store.engine)
         self._segments = segments
         self._held_rows = held_rows
         self._shown: set[str] = set()
         self._connection: HiveConnection | None = None
-        self._kinds: list[tuple[str, Kind]] | None = None
+        self._kinds: list[tuple[str, HiveType]] | None = None
         self._zone: str | None = None
 
     @property
@@ -83,7 +83,7 @@ class HiveSession:
         if self._connection is None:
             self._connection = self._store.acquire()
         zone = self._zone or "UTC"
-        if self._connection.zone != zone and self._store.engine is Engine.SPARK:
+        if self._connection.zone != zone and self._store.engine is HiveEngine.SPARK:
             self._connection.execute(_set_zone(zone))
             self._connection.zone = zone
         return self._connection
@@ -166,14 +166,14 @@ class HiveSession:
 
     def _ask(self, query: Query, parameters: Parameters, known: Sequence[str]) -> None:
         known = self._bound(query, parameters) or known
-        kept: list[tuple[str, Kind]] | None = query.__dict__.get("_hive_columns")
+        kept: list[tuple[str, HiveType]] | None = query.__dict__.get("_hive_columns")
         if kept is not None:
             self._asked(as_json(query, [kind for _, kind in kept]), parameters)
             self._kinds = kept
             return
         text = self._asked(query, parameters)
         described = self.connection.described()
-        if self._store.engine is Engine.APACHE:
+        if self._store.engine is HiveEngine.APACHE:
             kinds = kinds_told([kind for _, kind in self.connection.types()], known)
         else:
             kinds = self._kinds_found(text)
@@ -208,13 +208,13 @@ class HiveSession:
     def _bound(self, query: Query, parameters: Parameters) -> list[str]:
         """The types of a query's columns as the gateway itself sees them, where the server is lax;
         none where only the server knows."""
-        if self._store.engine is not Engine.APACHE:
+        if self._store.engine is not HiveEngine.APACHE:
             return []
         check_zone(self._zone)
         found = bound(self.local, self._tiers, self._places.is_local, query, parameters)
         return [column.type for column in found or ()]
 
-    def _kinds_found(self, text: str) -> list[Kind]:
+    def _kinds_found(self, text: str) -> list[HiveType]:
         """The types of a result, for which a description is asked only where they need one."""
         told = [whole_type(word, kind) for word, kind in self.connection.types()]
         if "" in told:
@@ -222,7 +222,7 @@ class HiveSession:
         return [kind_of(kind) for kind in told]
 
     def _described(self, text: str) -> list[tuple[str, str]]:
-        if self._store.engine is Engine.APACHE:
+        if self._store.engine is HiveEngine.APACHE:
             self.connection.execute(f"SELECT * FROM ({text}) q LIMIT 0")  # noqa: S608
             names = [name.removeprefix("q.") for name, _ in self.connection.described()]
             return [(n, kind) for n, (_, kind) in zip(names, self.connection.types(), strict=True)]
@@ -380,7 +380,7 @@ def _as_instants(rows: pa.Table, columns: Fields) -> pa.Table:
     return rows
 
 
-def _arrow(kinds: Sequence[tuple[str, Kind]], columns: Sequence[list[Any]]) -> pa.Table:
+def _arrow(kinds: Sequence[tuple[str, HiveType]], columns: Sequence[list[Any]]) -> pa.Table:
     try:
         arrays = [
             pa.array(values, kind.arrow) for (_, kind), values in zip(kinds, columns, strict=True)

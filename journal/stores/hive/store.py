@@ -20,8 +20,15 @@ from TCLIService import ttypes
 from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import Parameters
-from journal.stores.hive.cursor import Column, Cursor, Refused, plain_values, told_type, type_name
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.cursor import (
+    CallRefused,
+    Column,
+    HiveCursor,
+    plain_values,
+    told_type,
+    type_name,
+)
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.errors import cancelled, lost, still, stopped, translate
 from journal.stores.hive.liveness import EVERY_S, Pulse
 from journal.stores.hive.login import Server
@@ -59,28 +66,28 @@ class HiveConnection:
         self._cursor = self._new_cursor()
         self.engine = self._asked_engine()
 
-    def _new_cursor(self) -> Cursor:
-        return Cursor(self._connection.client, self._connection.sessionHandle)
+    def _new_cursor(self) -> HiveCursor:
+        return HiveCursor(self._connection.client, self._connection.sessionHandle)
 
-    def _asked_engine(self) -> Engine:
+    def _asked_engine(self) -> HiveEngine:
         asked = ttypes.TGetInfoReq(
             self._connection.sessionHandle, ttypes.TGetInfoType.CLI_DBMS_NAME
         )
         with self._mapped():
             found = self._connection.client.GetInfo(asked)
-        return Engine.named(found.infoValue.stringValue or "")
+        return HiveEngine.named(found.infoValue.stringValue or "")
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:
         try:
             yield
-        except Refused as error:
+        except CallRefused as error:
             raise self._told(error) from error
         except LOST as error:
             self.is_usable = False
             raise gone(error, self._patience_s) from error
 
-    def _told(self, error: Refused) -> PalimpsestError:
+    def _told(self, error: CallRefused) -> PalimpsestError:
         if self._asked_to_stop.is_set():
             return cancelled()
         said = str(error)
@@ -131,10 +138,10 @@ class HiveConnection:
             try:
                 cursor.execute(sql, waits=True)
                 found.append(list(zip(*cursor.columns(), strict=True)))
-            except Refused as error:
+            except CallRefused as error:
                 return self._told(error)
             finally:
-                with contextlib.suppress(Refused):
+                with contextlib.suppress(CallRefused):
                     cursor.close()
         return found
 
@@ -178,7 +185,7 @@ class HiveConnection:
                 raise cancelled()
             if not self._pulse.is_felt(began):
                 self.is_usable = False
-                with contextlib.suppress(Refused):
+                with contextlib.suppress(CallRefused):
                     self._cursor.cancel()
                 raise still(self._server.answer_timeout_s)
             time.sleep(_PAUSES_S[min(turn, len(_PAUSES_S) - 1)])
@@ -236,7 +243,7 @@ class HiveConnection:
             if error.code is not Code.UNKNOWN_SCHEMA:
                 raise
             return []
-        place = 0 if self.engine is Engine.APACHE else 1
+        place = 0 if self.engine is HiveEngine.APACHE else 1
         return [name for row in rows if fnmatchcase(name := str(row[place]), like)]
 
     def partitions_of(self, database: str, table: str) -> list[str]:
@@ -247,7 +254,7 @@ class HiveConnection:
 
     def refresh(self, database: str, table: str) -> None:
         """Have the session list a table's files anew; Hive itself does so with every query."""
-        if self.engine is Engine.SPARK:
+        if self.engine is HiveEngine.SPARK:
             self.aside(refresh_text(database, table))
 
     def interrupt(self) -> None:
@@ -307,12 +314,12 @@ class HiveStore:
         self.server = server
         self._pulse = pulse_of(server)
         self._idle: list[HiveConnection] = []
-        self._engine: Engine | None = None
+        self._engine: HiveEngine | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> HiveEngine:
         """Which program answers; asked for once."""
         if self._engine is None:
             with self.connection() as connection:

@@ -24,7 +24,7 @@ from journal.sql.lowering.select import prepare_selects
 from journal.stores.hive.apache import in_apache_terms
 from journal.stores.hive.correlation_depth import bring_near
 from journal.stores.hive.elements import settle_places
-from journal.stores.hive.engine import Engine
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
 from journal.stores.hive.totals import add_totals
@@ -33,18 +33,18 @@ from journal.stores.hive.values import spread_values
 
 
 def rendered(
-    ast: exp.Expr, parameters: Parameters | None = None, engine: Engine = Engine.SPARK
+    ast: exp.Expr, parameters: Parameters | None = None, engine: HiveEngine = HiveEngine.SPARK
 ) -> str:
     """The text of a tree, which is left as it is, with the values of its parameters."""
     return _rendered(ast, lambda node: literal((parameters or {})[node.name]), engine)
 
 
 def _rendered(
-    ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr], engine: Engine
+    ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr], engine: HiveEngine
 ) -> str:
     tree = prepare_selects(ast.copy())
     holder = exp.Paren(this=tree)
-    if engine is Engine.SPARK:
+    if engine is HiveEngine.SPARK:
         bring_near(holder)
     settle_places(holder)
     spread_values(holder)
@@ -68,7 +68,7 @@ def _rendered(
         replacement = CALLS.change(node)
         if replacement is not None:
             node.replace(replacement)
-    if engine is Engine.APACHE:
+    if engine is HiveEngine.APACHE:
         in_apache_terms(holder)
     return written(holder.this, engine)
 
@@ -82,10 +82,10 @@ class Template:
 
     pieces: tuple[str, ...]
     names: tuple[str, ...]
-    engine: Engine = Engine.SPARK
+    engine: HiveEngine = HiveEngine.SPARK
 
     @staticmethod
-    def of(ast: exp.Expr, engine: Engine = Engine.SPARK) -> Template | None:
+    def of(ast: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> Template | None:
         """None unless every parameter is compared with a column: elsewhere its value matters."""
         names: list[str] = []
         plain = all(_MARK not in node.name for node in ast.find_all(exp.Literal, exp.Identifier))
@@ -128,7 +128,7 @@ def _is_compared(node: exp.Placeholder) -> bool:
     return isinstance(other, exp.Column)
 
 
-def written(tree: exp.Expr, engine: Engine = Engine.SPARK) -> str:
+def written(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
     """The text of a tree that is in the engine's terms already."""
     level = ErrorLevel.RAISE
     nuls = _stand_in(tree)

@@ -22,7 +22,7 @@ from journal.stores.hive.apache_nested import check_use, is_nested
 from journal.stores.hive.queries import is_cte, renamed
 from journal.stores.hive.refused import refused
 from journal.stores.hive.tiers import SeenTiers
-from journal.stores.hive.types import Kind, kind_of, spark_type
+from journal.stores.hive.types import HiveType, kind_of, spark_type
 
 _PREFIX = "typed_"
 _MOMENTS = {
@@ -125,7 +125,7 @@ def _may_be_read(left: set[exp.DType], right: set[exp.DType]) -> bool:
     )
 
 
-def kinds_told(told: Sequence[str], known: Sequence[str]) -> list[Kind]:
+def kinds_told(told: Sequence[str], known: Sequence[str]) -> list[HiveType]:
     """The types of a result as Apache Hive tells them, which describes no queries.
 
     ``known`` are the canonical types of its columns, or none.
@@ -134,7 +134,7 @@ def kinds_told(told: Sequence[str], known: Sequence[str]) -> list[Kind]:
     return [_kind_told(kind, name) for kind, name in zip(told, ours, strict=True)]
 
 
-def _kind_told(told: str, known: str | None) -> Kind:
+def _kind_told(told: str, known: str | None) -> HiveType:
     """A type as the server tells it, to which nested values are texts, and instants timestamps."""
     if known is not None and is_nested(known):
         return kind_of(spark_type(known).lower())

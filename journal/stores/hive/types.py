@@ -93,7 +93,7 @@ def spark_type(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HiveType:
     """A type of Spark: its canonical name, its Arrow type, and how its values arrive."""
 
     name: str
@@ -128,7 +128,7 @@ _VOID = re.compile(r"(?<=[<:,])void(?=[,>])")
 
 
 @lru_cache(maxsize=4096)
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> HiveType:
     """What a type is, given as Spark describes it."""
     base = text.partition("(")[0].strip().lower()
     found = _KINDS.get(base)
@@ -136,16 +136,16 @@ def kind_of(text: str) -> Kind:
         return found
     if base == "decimal":
         precision, scale = (int(n) for n in text.partition("(")[2].rstrip(")").split(","))
-        return Kind(
+        return HiveType(
             f"DECIMAL({precision},{scale})", pa.decimal128(precision, scale), convert=_decimal
         )
     if base.startswith(("array", "map", "struct")):
         node = exp.DataType.build(_VOID.sub("int", text), dialect=DIALECT)
         decode = _decoder(node)
-        return Kind(
+        return HiveType(
             _name(node), _arrow(node), True, lambda v: decode(json.loads(v, parse_float=Decimal))
         )
-    return Kind("VARCHAR", pa.string(), convert=str)
+    return HiveType("VARCHAR", pa.string(), convert=str)
 
 
 def _decimal(value: Any) -> Decimal:
@@ -170,25 +170,25 @@ def _instant(value: Any) -> datetime.datetime:
 
 
 _KINDS = {
-    "boolean": Kind("BOOLEAN", pa.bool_()),
-    "tinyint": Kind("TINYINT", pa.int8()),
-    "smallint": Kind("SMALLINT", pa.int16()),
-    "int": Kind("INTEGER", pa.int32()),
-    "bigint": Kind("BIGINT", pa.int64()),
-    "float": Kind("FLOAT", pa.float32()),
-    "double": Kind("DOUBLE", pa.float64()),
-    "string": Kind("VARCHAR", pa.string()),
-    "varchar": Kind("VARCHAR", pa.string()),
-    "char": Kind("VARCHAR", pa.string()),
-    "void": Kind("INTEGER", pa.int32()),
-    "binary": Kind("BLOB", pa.binary()),
-    "date": Kind("DATE", pa.date32(), convert=_date),
-    "timestamp_ntz": Kind("TIMESTAMP", pa.timestamp("us"), convert=_naive),
-    "timestamp": Kind("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant),
+    "boolean": HiveType("BOOLEAN", pa.bool_()),
+    "tinyint": HiveType("TINYINT", pa.int8()),
+    "smallint": HiveType("SMALLINT", pa.int16()),
+    "int": HiveType("INTEGER", pa.int32()),
+    "bigint": HiveType("BIGINT", pa.int64()),
+    "float": HiveType("FLOAT", pa.float32()),
+    "double": HiveType("DOUBLE", pa.float64()),
+    "string": HiveType("VARCHAR", pa.string()),
+    "varchar": HiveType("VARCHAR", pa.string()),
+    "char": HiveType("VARCHAR", pa.string()),
+    "void": HiveType("INTEGER", pa.int32()),
+    "binary": HiveType("BLOB", pa.binary()),
+    "date": HiveType("DATE", pa.date32(), convert=_date),
+    "timestamp_ntz": HiveType("TIMESTAMP", pa.timestamp("us"), convert=_naive),
+    "timestamp": HiveType("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant),
 }
 
 
-def _leaf(node: exp.DataType) -> Kind:
+def _leaf(node: exp.DataType) -> HiveType:
     return kind_of(node.sql(dialect=DIALECT).replace(" ", "").lower())
 
 

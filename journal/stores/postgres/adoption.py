@@ -70,7 +70,7 @@ _FUTURE_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Adoption:
+class PostgresAdoption:
     """What is to be adopted: a name, its key where the database does not say, the convention."""
 
     name: TableName
@@ -80,7 +80,7 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PostgresAdoptionPlan:
     """What an adoption will do: the table, the highest version it holds, and steps to tell."""
 
     table: Table
@@ -88,12 +88,14 @@ class Planned:
     steps: tuple[str, ...]
 
 
-def planned(journal: DatabaseJournal, asked: Adoption) -> Planned:
+def planned(journal: DatabaseJournal, asked: PostgresAdoption) -> PostgresAdoptionPlan:
     """Look at the database and decide; raises what keeps the table from being adopted."""
     return _decided(journal, asked, proving=True)
 
 
-def _decided(journal: DatabaseJournal, asked: Adoption, *, proving: bool) -> Planned:
+def _decided(
+    journal: DatabaseJournal, asked: PostgresAdoption, *, proving: bool
+) -> PostgresAdoptionPlan:
     """The same; whether rows have a key that is not declared is found out only if ``proving``."""
     if journal.state.catalog.get(asked.name) is not None:
         raise PalimpsestError(
@@ -118,8 +120,8 @@ def _decided(journal: DatabaseJournal, asked: Adoption, *, proving: bool) -> Pla
 
 
 def _journal(
-    journal: DatabaseJournal, session: PostgresSession, asked: Adoption, found: FoundTable
-) -> Planned:
+    journal: DatabaseJournal, session: PostgresSession, asked: PostgresAdoption, found: FoundTable
+) -> PostgresAdoptionPlan:
     columns = {fold(c.name): c for c in found.columns}
     form = asked.format
     start = columns.get(fold(form.version_column))
@@ -169,7 +171,7 @@ def _journal(
         index = rendered(index_of(table)).sql
         steps.append(f"this index makes look-ups by key fast: {index}")
     highest = _highest(session, _place(schema, name), start.name, kind)
-    return Planned(table, highest, tuple(steps))
+    return PostgresAdoptionPlan(table, highest, tuple(steps))
 
 
 def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Version:
@@ -181,8 +183,8 @@ def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Ve
 
 
 def _plain(
-    session: PostgresSession, asked: Adoption, found: FoundTable, *, proving: bool
-) -> Planned:
+    session: PostgresSession, asked: PostgresAdoption, found: FoundTable, *, proving: bool
+) -> PostgresAdoptionPlan:
     schema, name = spelling(session, found.oid)
     _check_free(session, found, f"{schema}.{name}")
     key = _key(asked.key or found.primary_key, list(found.columns), name)
@@ -241,7 +243,7 @@ def _plain(
             if i not in kept
         ),
     )
-    return Planned(table, 0, steps)
+    return PostgresAdoptionPlan(table, 0, steps)
 
 
 def _check_free(session: PostgresSession, found: FoundTable, place: str) -> None:
@@ -379,7 +381,9 @@ def _no_journal(what: str) -> PalimpsestError:
     )
 
 
-def adopt(journal: DatabaseJournal, asked: Adoption, author: Author) -> Planned:
+def adopt(
+    journal: DatabaseJournal, asked: PostgresAdoption, author: Author
+) -> PostgresAdoptionPlan:
     """Adopt a table in one commit."""
     # Whether a key is one is told when nobody can write any more.
     plan = _decided(journal, asked, proving=False)

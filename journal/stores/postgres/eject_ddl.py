@@ -22,7 +22,7 @@ from journal.stores.postgres import layout, privileges, readers
 from journal.stores.postgres.flat import moved
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.original_definition import owner_before
-from journal.stores.postgres.plain import Clause, Lost, Plain, clauses
+from journal.stores.postgres.plain import Lost, PlainTable, TableClause, clauses
 from journal.stores.postgres.public import create_schema, logical
 from journal.stores.postgres.server import distributed_by
 from journal.stores.postgres.store import PostgresSession
@@ -110,9 +110,9 @@ class Leaving:
         owner = owner_before(table)
         if owner is not None and not is_flat(table):
             sql = f"ALTER TABLE {plain.place} OWNER TO {privileges.quoted(owner)}"
-            self._give(session, Clause(f"its owner {owner}", sql))
+            self._give(session, TableClause(f"its owner {owner}", sql))
 
-    def _give(self, session: PostgresSession, clause: Clause | Lost) -> None:
+    def _give(self, session: PostgresSession, clause: TableClause | Lost) -> None:
         """Give the plain table one thing more; what the server refuses is told."""
         if isinstance(clause, Lost):
             self.tell(str(clause))
@@ -124,15 +124,15 @@ class Leaving:
             self.tell(str(Lost(f"{clause.what}, since {error.message}: {clause.sql}")))
 
 
-def as_plain(session: PostgresSession, table: Table) -> Plain:
+def as_plain(session: PostgresSession, table: Table) -> PlainTable:
     """How a table will be a plain one on this server."""
     known = [c.physical for c in table.columns]
-    return Plain(table, lying_by(table, known) if session.abilities.distributes else ())
+    return PlainTable(table, lying_by(table, known) if session.abilities.distributes else ())
 
 
 def kept_and_lost(
-    session: PostgresSession, plain: Plain, catalog: CatalogSnapshot
-) -> list[Clause | Lost]:
+    session: PostgresSession, plain: PlainTable, catalog: CatalogSnapshot
+) -> list[TableClause | Lost]:
     """What a plain table is given besides its rows, and what it cannot have."""
 
     def number(column: Column, identity: Identity) -> int:

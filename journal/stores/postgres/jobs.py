@@ -28,7 +28,7 @@ _OLDEST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Retired:
+class RetiredTable:
     """A table that no manifest lists since a moment; ``epoch`` was the last one that did.
 
     It is ``in_use`` while a transaction of the server is open that began before.
@@ -66,7 +66,9 @@ def end_alone(session: PostgresSession, name: str) -> None:
     session.text("SELECT pg_advisory_unlock(?, hashtext(?))", [_ALONE, name])
 
 
-def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, size: int) -> None:
+def retire(
+    session: PostgresSession, piece: RetiredTable, job_id: str, kind: str, size: int
+) -> None:
     """Record that a table is not listed any more, in the transaction that makes it so."""
     # Asked by itself: a segment of Greenplum would count its own transactions.
     ((xid,),) = session.text("SELECT (txid_current() % ?::bigint)::text", [_XIDS])
@@ -79,7 +81,7 @@ def retire(session: PostgresSession, piece: Retired, job_id: str, kind: str, siz
     )
 
 
-def retired(session: PostgresSession, table_id: int | None = None) -> list[Retired]:
+def retired(session: PostgresSession, table_id: int | None = None) -> list[RetiredTable]:
     """The retired tables of a journal or of all, oldest first.
 
     Snapshots of other roles are not shown to everybody; those count as ended.
@@ -92,7 +94,7 @@ def retired(session: PostgresSession, table_id: int | None = None) -> list[Retir
     )
     oldest = session.text(_OLDEST) if rows else []
     return [
-        Retired(n, i, e, s, u, b, in_use=_is_seen(oldest, by), job_id=job, job_kind=kind)
+        RetiredTable(n, i, e, s, u, b, in_use=_is_seen(oldest, by), job_id=job, job_kind=kind)
         for n, i, e, s, u, b, job, kind, by in rows
     ]
 

@@ -34,7 +34,7 @@ from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
-from journal.transactions.group_commit import UNWATCHED, Watcher
+from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
@@ -208,7 +208,7 @@ class DatabaseJournal:
         self,
         transaction: Transaction,
         author: Author,
-        watcher: Watcher = UNWATCHED,
+        watcher: CancelToken = UNWATCHED,
         alongside: section.Alongside | None = None,
     ) -> Version | None:
         """Make a transaction's writes durable and visible; None if it wrote nothing.
@@ -244,7 +244,7 @@ class DatabaseJournal:
         guard.check_buffers(self, session, transaction, committed, show)
         guard.check_onboarded(self, session, transaction, committed)
 
-    def conclude(self, session: PostgresSession, written: section.Written) -> None:
+    def conclude(self, session: PostgresSession, written: section.SectionResult) -> None:
         """Commit, and know what became of it even if the connection is cut meanwhile."""
         if written.version is None:
             session.commit()
@@ -282,14 +282,14 @@ class DatabaseJournal:
 
     @contextmanager
     def direct(
-        self, message: str | None, watcher: Watcher = UNWATCHED
+        self, message: str | None, watcher: CancelToken = UNWATCHED
     ) -> Iterator[DatabaseStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
         with self.commit_section() as (session, committed, row):
             transaction = Transaction(committed, False, False, message)
             yield DatabaseStatement(self, session, committed, transaction, row)
 
-    def finish_direct(self, session: PostgresSession, written: section.Written) -> None:
+    def finish_direct(self, session: PostgresSession, written: section.SectionResult) -> None:
         """Commit what a direct statement has appended."""
         self.conclude(session, written)
 

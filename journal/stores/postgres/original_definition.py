@@ -76,7 +76,7 @@ def not_kept_in(session: PostgresSession, oid: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextColumn:
     """A column of texts: its type before, and the CHECK that watches over its length, if one."""
 
     column: str
@@ -84,9 +84,9 @@ class Text:
     check: str | None = None
 
 
-def texts_in(found: FoundTable, name: str) -> list[Text]:
+def texts_in(found: FoundTable, name: str) -> list[TextColumn]:
     """The columns of a table whose texts are of a type that the gateway does not have."""
-    texts: list[Text] = []
+    texts: list[TextColumn] = []
     taken = {fold(c.name) for c in found.constraints}
     for column in found.columns:
         if column.oid not in _TEXT_TYPES:
@@ -97,11 +97,11 @@ def texts_in(found: FoundTable, name: str) -> list[Text]:
             number = 1
             while check in taken:
                 check, number = f"{base}{number}", number + 1
-        texts.append(Text(fold(column.name), column.spelt, check))
+        texts.append(TextColumn(fold(column.name), column.spelt, check))
     return texts
 
 
-def length_checks(texts: Iterable[Text]) -> tuple[Check, ...]:
+def length_checks(texts: Iterable[TextColumn]) -> tuple[Check, ...]:
     """What keeps texts as short as their types did."""
     checks = []
     for text in texts:
@@ -114,7 +114,7 @@ def length_checks(texts: Iterable[Text]) -> tuple[Check, ...]:
 
 
 def remembered(
-    owner: str, indexes: Iterable[Index], texts: Iterable[Text], not_kept: Sequence[str]
+    owner: str, indexes: Iterable[Index], texts: Iterable[TextColumn], not_kept: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
     """Properties that keep what is not part of a definition."""
     lists = {
@@ -125,9 +125,9 @@ def remembered(
     return ((_OWNER, owner), *((name, json.dumps(found)) for name, found in lists.items() if found))
 
 
-def texts_before(table: Table) -> list[Text]:
+def texts_before(table: Table) -> list[TextColumn]:
     """The columns of texts an adopted table had of other types."""
-    return [Text(*found) for found in json.loads(dict(table.properties).get(_TEXTS, "[]"))]
+    return [TextColumn(*found) for found in json.loads(dict(table.properties).get(_TEXTS, "[]"))]
 
 
 def shown_as_before(table: Table) -> set[str]:

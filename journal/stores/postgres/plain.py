@@ -17,7 +17,7 @@ from journal.model.schema import CatalogSnapshot, Column, ForeignKey, Identity, 
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.stores.postgres.original_definition import (
-    Text,
+    TextColumn,
     indexes_before,
     not_kept_from_before,
     same_columns,
@@ -31,7 +31,7 @@ NextNumber = Callable[[Column, Identity], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class TableClause:
     """A statement that gives a plain table something, which ``what`` names."""
 
     what: str
@@ -54,7 +54,7 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainTable:
     """A logical table that is to be plain: as whose ``place``, and its rows lying ``by`` columns.
 
     ``by`` is empty where rows lie nowhere in particular.
@@ -69,7 +69,9 @@ class Plain:
         return ".".join(quoted(part) for part in (self.table.name.schema, self.table.name.name))
 
 
-def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Iterator[Clause | Lost]:
+def clauses(
+    plain: PlainTable, catalog: CatalogSnapshot, number: NextNumber
+) -> Iterator[TableClause | Lost]:
     """What makes a table of a logical table's rows like it, in order."""
     table = plain.table
     texts = {t.column: t for t in texts_before(table)}
@@ -98,7 +100,7 @@ def clauses(plain: Plain, catalog: CatalogSnapshot, number: NextNumber) -> Itera
     yield from map(Lost, not_kept_from_before(table))
 
 
-def _texts(plain: Plain, texts: Mapping[str, Text]) -> Iterator[Clause]:
+def _texts(plain: PlainTable, texts: Mapping[str, TextColumn]) -> Iterator[TableClause]:
     """Types of texts as they were, unless their length has been given up, or their type."""
     checks = {check.name for check in plain.table.checks}
     for column in plain.table.columns:
@@ -109,12 +111,12 @@ def _texts(plain: Plain, texts: Mapping[str, Text]) -> Iterator[Clause]:
         yield _altered(plain, f"the type {text.type} of {column.name}", column, action)
 
 
-def _altered(plain: Plain, what: str, column: Column, action: str) -> Clause:
+def _altered(plain: PlainTable, what: str, column: Column, action: str) -> TableClause:
     start = f"ALTER TABLE {plain.place} ALTER COLUMN {quoted(column.name)}"
-    return Clause(what, f"{start} {action}")
+    return TableClause(what, f"{start} {action}")
 
 
-def _values(plain: Plain, column: Column, number: NextNumber) -> Iterator[Clause | Lost]:
+def _values(plain: PlainTable, column: Column, number: NextNumber) -> Iterator[TableClause | Lost]:
     """Where the values of a column come from that an INSERT leaves out."""
     what = f"numbers for column {column.name}"
     if column.generated is not None:
@@ -133,14 +135,14 @@ def _values(plain: Plain, column: Column, number: NextNumber) -> Iterator[Clause
 
 
 def _key(
-    plain: Plain, what: str, name: str | None, kind: str, columns: tuple[str, ...]
-) -> Clause | Lost:
+    plain: PlainTable, what: str, name: str | None, kind: str, columns: tuple[str, ...]
+) -> TableClause | Lost:
     """A constraint that no segment could watch over where rows are spread by other columns."""
     if not set(plain.by) <= set(columns):
         return Lost(f"{what}, since its rows are spread by other columns")
     named = "" if name is None else f"CONSTRAINT {quoted(name)} "
     listed = _list(plain.table, columns)
-    return Clause(what, f"ALTER TABLE {plain.place} ADD {named}{kind} ({listed})")
+    return TableClause(what, f"ALTER TABLE {plain.place} ADD {named}{kind} ({listed})")
 
 
 def _list(table: Table, columns: tuple[str, ...]) -> str:
@@ -158,7 +160,7 @@ def _named(table: Table, expression: str) -> exp.Expr:
     return found.pop()
 
 
-def _expression(what: str, found: exp.Expr, start: str, written: exp.Expr) -> Clause | Lost:
+def _expression(what: str, found: exp.Expr, start: str, written: exp.Expr) -> TableClause | Lost:
     """A clause that ends in an expression, unless only the gateway can compute it."""
     try:
         text = rendered(written).sql
@@ -166,7 +168,7 @@ def _expression(what: str, found: exp.Expr, start: str, written: exp.Expr) -> Cl
         return Lost(f"{what}: {error.message}: {_shown(found)}")
     if f'"{STORE_SCHEMA}"' in text:
         return Lost(f"{what}, which calls functions of the gateway: {_shown(found)}")
-    return Clause(what, f"{start} {text}")
+    return TableClause(what, f"{start} {text}")
 
 
 def _shown(found: exp.Expr) -> str:
@@ -176,40 +178,42 @@ def _shown(found: exp.Expr) -> str:
     return str(shown.sql(dialect="postgres"))
 
 
-def _reference(plain: Plain, key: ForeignKey, catalog: CatalogSnapshot) -> Clause | Lost:
+def _reference(plain: PlainTable, key: ForeignKey, catalog: CatalogSnapshot) -> TableClause | Lost:
     table, what = plain.table, f'constraint "{key.name}"'
     parent = table if key.parent == table.id else catalog.by_id(key.parent)
     assert parent is not None, "a foreign key has a parent"
     sql = (
         f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(key.name)}"
         f" FOREIGN KEY ({_list(table, key.columns)})"
-        f" REFERENCES {Plain(parent).place} ({_list(parent, key.parent_columns)})"
+        f" REFERENCES {PlainTable(parent).place} ({_list(parent, key.parent_columns)})"
     )
     if parent is table:
-        return Clause(what, sql)
+        return TableClause(what, sql)
     why = f"since {parent.name} is a view while it is in the gateway's care"
     return Lost(f"{what}, {why}; afterwards: {sql}")
 
 
-def _comments(plain: Plain) -> Iterator[Clause]:
+def _comments(plain: PlainTable) -> Iterator[TableClause]:
     table = plain.table
     if table.comment is not None:
-        yield Clause("its comment", f"COMMENT ON TABLE {plain.place} IS {_text(table.comment)}")
+        yield TableClause(
+            "its comment", f"COMMENT ON TABLE {plain.place} IS {_text(table.comment)}"
+        )
     for column in table.columns:
         if column.comment is not None:
             place = f"{plain.place}.{quoted(column.name)}"
             sql = f"COMMENT ON COLUMN {place} IS {_text(column.comment)}"
-            yield Clause(f"the comment of {column.name}", sql)
+            yield TableClause(f"the comment of {column.name}", sql)
 
 
 def _text(value: str) -> str:
     return str(exp.Literal.string(value).sql(dialect="postgres"))
 
 
-def _indexes(plain: Plain) -> Iterator[Clause | Lost]:
+def _indexes(plain: PlainTable) -> Iterator[TableClause | Lost]:
     for index in indexes_before(plain.table):
         if index.fits(same_columns(plain.table)):
             sql = f"CREATE INDEX {quoted(index.name)} ON {plain.place} {index.body}"
-            yield Clause(f"index {index.name}", sql)
+            yield TableClause(f"index {index.name}", sql)
         else:
             yield Lost(f"index {index.name}, whose columns have changed: {index.body}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.identity.suppression_list import Fence
+from journal.identity.suppression_list import SuppressionList
 from journal.model.catalog import apply
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import CatalogSnapshot, Table
@@ -43,7 +43,7 @@ Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SectionResult:
     """What will be true once the section's transaction is committed.
 
     ``version`` is the one that tells whether it was: None where no row of it is written.
@@ -62,7 +62,7 @@ def write(
     clock: HybridClock,
     author: Author,
     alongside: Alongside | None = None,
-) -> Written:
+) -> SectionResult:
     """Check and append a transaction's writes; the caller commits.
 
     ``alongside`` does what else belongs to the commit, before and after what it does to tables.
@@ -113,7 +113,7 @@ def write(
         public.grant_again(session, held, committed.catalog, catalog)
     rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
     rows_of.put_state(session, following)
-    return Written(following, committed.committed(version, catalog, tables), version)
+    return SectionResult(following, committed.committed(version, catalog, tables), version)
 
 
 def _mine(table: Table) -> str:
@@ -329,8 +329,8 @@ def replace_states(
     committed: JournalState,
     row: StateRow,
     states: Mapping[int, TableState],
-    fence: Fence | None = None,
-) -> Written:
+    fence: SuppressionList | None = None,
+) -> SectionResult:
     """List other pieces of journals, and perhaps fence other rows; the caller commits."""
     following = replace(row, generation=row.generation + 1)
     if fence is not None:
@@ -352,7 +352,7 @@ def replace_states(
         if is_flat(table) and table.id in states:
             stale_writes.put_trigger(session, table)
     rows_of.put_state(session, following)
-    return Written(following, after)
+    return SectionResult(following, after)
 
 
 def write_direct(
@@ -364,7 +364,7 @@ def write_direct(
     digest: str,
     message: str | None,
     author: Author,
-) -> Written:
+) -> SectionResult:
     """Record what a direct statement has appended; the caller commits."""
     following = replace(row, generation=row.generation + 1, version=version)
     tables = {
@@ -382,7 +382,9 @@ def write_direct(
     _refresh(session, committed, committed.catalog, tables)
     found = direct_row(version, digest, message, author, committed.catalog, appended)
     rows_of.record_direct(session, added, found, following)
-    return Written(following, committed.committed(version, committed.catalog, tables), version)
+    return SectionResult(
+        following, committed.committed(version, committed.catalog, tables), version
+    )
 
 
 def _counted(committed: JournalState, table_id: int, counts: RowCounts) -> RowCounts:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.identity.suppression_list import ENDS, FOR, P_NOW, P_SECRET, Fence
+from journal.identity.suppression_list import ENDS, FOR, P_NOW, P_SECRET, SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
@@ -32,7 +32,7 @@ _QUOTE = "$fence$"
 _KIND = "SELECT a.amname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE c.oid = ?::regclass"
 
 
-def fence_journal(session: PostgresSession, table: Table, fence: Fence) -> None:
+def fence_journal(session: PostgresSession, table: Table, fence: SuppressionList) -> None:
     """Make the fence of a flat journal say what is suppressed for its table now.
 
     Setting it up waits for writers that are in the middle of a transaction.
@@ -91,7 +91,7 @@ def _check_kind(session: PostgresSession, table: Table, place: str) -> None:
         )
 
 
-def _body(table: Table, fence: Fence, *, by_row: bool) -> str:
+def _body(table: Table, fence: SuppressionList, *, by_row: bool) -> str:
     """The function of the trigger; it reads the list with the rights of who made it."""
     new = _rows(table, "new", None) if by_row else _rows(table, "n", exp.to_table(_NEW))
     raising = (
@@ -111,7 +111,7 @@ def _body(table: Table, fence: Fence, *, by_row: bool) -> str:
     )
 
 
-def _checks(table: Table, fence: Fence, new: exp.Select, raising: str) -> str:
+def _checks(table: Table, fence: SuppressionList, new: exp.Select, raising: str) -> str:
     """Raise for what the rows before had not; which there are depends on the event."""
     old = _rows(table, "o", exp.to_table(_OLD))
     inserted = _text(fence.brought_beside(table, new, _before(table, new)).ast)

@@ -21,11 +21,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure import audit, holds
-from journal.erasure.erasure_spec import Aim, Subjects, Wanted, aims
+from journal.erasure.erasure_spec import ErasureSpec, Subjects, TargetTable, aims
 from journal.erasure.guard import load_fence
 from journal.erasure.holds import Hold
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.local_engine.session import DuckDBSession
@@ -35,7 +35,7 @@ from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.leases import Held
+from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.pieces import pieces
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement
@@ -57,7 +57,7 @@ from spark_compaction.erasure.shared_identifiers import Shared
 class _Sought:
     """One table a request is about."""
 
-    aim: Aim
+    aim: TargetTable
     state: TableState
     keys: pa.Table | None = None
     copied: Copied = field(default_factory=Copied)
@@ -85,7 +85,7 @@ class _Sought:
         return [self.target, *self.copied.unsearched(self.aim.table)]
 
 
-def accept(journal: HiveJournal, wanted: Wanted, by: str) -> Request:
+def accept(journal: HiveJournal, wanted: ErasureSpec, by: str) -> ErasureRequest:
     """Hide who is meant, and record the request. Raises ERASURE when no table could hold them, and
     what the server raises, with nothing changed.
     """
@@ -110,7 +110,7 @@ def show(journal: HiveJournal) -> None:
         journal.views.refresh(state)
 
 
-def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
+def dry_run(journal: HiveJournal, wanted: ErasureSpec) -> ErasureRequest:
     """What accepting would find: keys and versions by table; nothing is written."""
     wanted.check()
     with journal.statement(journal.begin(read_only=True)) as statement:
@@ -122,16 +122,18 @@ def dry_run(journal: HiveJournal, wanted: Wanted) -> Request:
                 sought.target = replace(sought.target, keys=keys, versions_removed=versions)
     now = journal.clock.now()
     targets = shared.remarked(t for s in found for t in s.targets)
-    return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, targets)
+    return ErasureRequest(
+        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, targets
+    )
 
 
-def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
+def cancel(journal: HiveJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     """Let the rows be seen again and written again; possible until they are purged."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         row, committed = journal.look_in(connection)
         following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
         with journal.recording(connection) as session:
-            found = map(Request.of_row, erasure_rows.load_erasures(session))
+            found = map(ErasureRequest.of_row, erasure_rows.load_erasures(session))
             current = next(r for r in found if r.id == request.id)
             done = current.cancelled(journal.clock.now())
             erasure_rows.put_erasure(session, done.to_row())
@@ -156,7 +158,7 @@ def cancel(journal: HiveJournal, request: Request, by: str) -> Request:
     return done
 
 
-def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
+def keys_of(statement: OpenStatement, aim: TargetTable, subjects: Subjects) -> list[pa.Table]:
     """The keys of a table's rows that name somebody, as a statement sees them."""
     assert isinstance(statement, HiveStatement)
     session, state = statement.session, statement.committed.tables[aim.table.id]
@@ -164,14 +166,14 @@ def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.T
     return keys_among(statement, aim, subjects, searched.manifest.segments)
 
 
-def _aims(journal: HiveJournal, wanted: Wanted) -> list[Aim]:
+def _aims(journal: HiveJournal, wanted: ErasureSpec) -> list[TargetTable]:
     _, state = journal.look()
     with journal.reading_session() as session:
         return aims(session, state, wanted)
 
 
 def _search(
-    journal: HiveJournal, statement: HiveStatement, wanted: Wanted, *, tidies: bool
+    journal: HiveJournal, statement: HiveStatement, wanted: ErasureSpec, *, tidies: bool
 ) -> tuple[list[_Sought], Shared]:
     committed = statement.committed
     found = [
@@ -194,7 +196,7 @@ def _search(
     return found, shared
 
 
-def _keys_here(statement: HiveStatement, sought: _Sought, wanted: Wanted) -> list[pa.Table]:
+def _keys_here(statement: HiveStatement, sought: _Sought, wanted: ErasureSpec) -> list[pa.Table]:
     """The keys in the store: in all versions, and in what only backups list."""
     table_id = sought.aim.table.id
     if not wanted.rows:
@@ -225,12 +227,12 @@ def _versions(journal: HiveJournal, session: HiveSession, sought: _Sought) -> in
 
 def _write(
     journal: HiveJournal,
-    turn: Held,
+    turn: HeldLeases,
     found: list[_Sought],
     shared: Shared,
     by: str,
     judged: Collection[str],
-) -> Request:
+) -> ErasureRequest:
     """Name the lists in all manifests; record suppressions, the request and its audit entry."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         turn.check(connection)
@@ -264,7 +266,7 @@ def _recorded(
     shared: Shared,
     by: str,
     now: Version,
-) -> Request:
+) -> ErasureRequest:
     request_id, wanted = uuid.uuid4().hex[:12], shared.wanted
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
@@ -273,7 +275,7 @@ def _recorded(
             held.suppress(entries, sought.aim.table, sought.parts)
     shared.enter(entries)
     targets = shared.remarked(t for s in found for t in s.targets)
-    accepted = Request(
+    accepted = ErasureRequest(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
         expires=expires,
     )

@@ -16,7 +16,7 @@ from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
-from journal.stores.hive.catalog_db.retired import Retired
+from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.store import HiveConnection
@@ -27,7 +27,7 @@ FORSAKEN_US = 24 * 3600 * 1_000_000
 """How old rows must be that no transaction can be about to commit."""
 
 
-Chosen = Callable[[list[Retired]], list[Retired]]
+Chosen = Callable[[list[RetiredPartition]], list[RetiredPartition]]
 """Which retired segments of a table go, of all that are not kept by a backup."""
 
 
@@ -36,7 +36,7 @@ def droppable(
     table_id: int | None = None,
     chosen: Chosen | None = None,
     ignored: frozenset[str] = frozenset(),
-) -> list[Retired]:
+) -> list[RetiredPartition]:
     """The retired segments that may go: those whose grace is over, or those ``chosen``.
 
     What a backup keeps is not among them, unless its name is ``ignored``.
@@ -61,7 +61,7 @@ def reap(
     chosen: Chosen | None = None,
 ) -> list[str]:
     """Drop retired segments that may go, see ``droppable``; their paths."""
-    done: list[Retired] = []
+    done: list[RetiredPartition] = []
     with journal.leases.holding([REAPING]):
         found = droppable(journal, table_id, chosen)
         if found:

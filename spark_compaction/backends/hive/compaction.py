@@ -25,13 +25,13 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment, Tier
 from journal.records.catalog_format import JournalRow
-from journal.records.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work
+from journal.records.report import ESTIMATED, JobReport, ReplacedSegment, Skipped, Volume, Work
 from journal.sql.relations import Reader, column, ident, union_all, version_type
 from journal.sql.row_layout import present_keys
 from journal.stores.hive import layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.pieces import Fingerprinted, Piece, fingerprints, pieces
+from journal.stores.hive.pieces import Fingerprinted, SegmentGroup, fingerprints, pieces
 from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.segment_check import check_there, check_whole, count_rows
 from journal.stores.hive.store import HiveConnection
@@ -39,8 +39,8 @@ from journal.stores.hive.tiers import SeenTiers
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from spark_compaction.backends.hive import cleaning
-from spark_compaction.backends.hive.rewriting import SILENT, Why
-from spark_compaction.contract import Asked
+from spark_compaction.backends.hive.rewriting import SILENT, HiveRetireReason
+from spark_compaction.contract import JobRequest
 
 _REPLANS_MAX = 3
 _MINOR = "it is small, and not the only one"
@@ -59,7 +59,7 @@ class _Replan(Exception):
 @dataclass(slots=True)
 class _Run:
     journal: HiveJournal
-    asked: Asked
+    asked: JobRequest
     connection: HiveConnection
     mode: str
     seconds: dict[str, float] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class _Run:
         return now
 
 
-def compact(journal: HiveJournal, asked: Asked, mode: str = "major") -> JobReport:
+def compact(journal: HiveJournal, asked: JobRequest, mode: str = "major") -> JobReport:
     """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises.
 
     A minor one only merges small segments, a major one works changes into the base.
@@ -153,7 +153,9 @@ def _once(run: _Run) -> JobReport:
     )
 
 
-def _planned(asked: Asked, state: TableState, inputs: Sequence[Segment], mode: str) -> JobReport:
+def _planned(
+    asked: JobRequest, state: TableState, inputs: Sequence[Segment], mode: str
+) -> JobReport:
     work = _work(state, inputs, mode)
     return JobReport.of(work, asked.job_id, "compact", str(asked.table.name), "planned")
 
@@ -161,7 +163,7 @@ def _planned(asked: Asked, state: TableState, inputs: Sequence[Segment], mode: s
 def _work(state: TableState, inputs: Sequence[Segment], mode: str) -> Work:
     """What is taken, and what will be written as far as it is known."""
     taken = tuple(
-        Taken(s.id, 1, s.counts.total, 0, _MINOR if mode == "minor" else _WHY[s.tier])
+        ReplacedSegment(s.id, 1, s.counts.total, 0, _MINOR if mode == "minor" else _WHY[s.tier])
         for s in inputs
     )
     why = "it is not small, or the only small one" if mode == "minor" else "history stays as it is"
@@ -190,17 +192,19 @@ def _merge(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:
 def _stage(run: _Run, inputs: Sequence[Segment]) -> list[Segment]:
     """Write current rows and those that ended to partitions of their own, by their columns."""
     made: list[Segment] = []
-    by_fields: dict[Fields, list[Piece]] = {}
+    by_fields: dict[Fields, list[SegmentGroup]] = {}
     for piece in pieces(inputs):
         by_fields.setdefault(piece.fields, []).append(piece)
     for fields, found in by_fields.items():
         segments = tuple(s for p in found for s in p.segments)
         for tier in (Tier.BASE, Tier.HISTORY):
-            made += _write(run, Piece(tier, fields, segments), _rows_for(run, inputs, found, tier))
+            made += _write(
+                run, SegmentGroup(tier, fields, segments), _rows_for(run, inputs, found, tier)
+            )
     return made
 
 
-def _write(run: _Run, piece: Piece, rows: exp.Query) -> list[Segment]:
+def _write(run: _Run, piece: SegmentGroup, rows: exp.Query) -> list[Segment]:
     """Write rows to a segment of their own; none where there are no rows."""
     journal, connection, table = run.journal, run.connection, run.asked.table
     is_shaped = run.mode != "minor" or piece.is_shaped
@@ -210,7 +214,7 @@ def _write(run: _Run, piece: Piece, rows: exp.Query) -> list[Segment]:
 
 
 def _rows_for(
-    run: _Run, inputs: Sequence[Segment], found: Sequence[Piece], tier: Tier
+    run: _Run, inputs: Sequence[Segment], found: Sequence[SegmentGroup], tier: Tier
 ) -> exp.Select:
     """What base or history shall hold of the rows that were written in some columns."""
     table, names = run.asked.table, run.journal.names
@@ -233,7 +237,9 @@ def _key_names(table: Table) -> list[str]:
     return [f"palimpsest_key_{i}" for i in range(len(table.key))]
 
 
-def _with_keys(names: layout.Names, table: Table, piece: Piece, *, closing: bool) -> exp.Select:
+def _with_keys(
+    names: layout.Names, table: Table, piece: SegmentGroup, *, closing: bool
+) -> exp.Select:
     """Open or closing rows of a piece, and their keys as the table has them now."""
     start, end = table.format.version_column, table.format.subsequent_column
     keys = [
@@ -324,7 +330,9 @@ def _swap(run: _Run, inputs: Sequence[Segment], staged: Sequence[Segment]) -> No
             listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
             rows_of.put_journal(connection, listed, following.generation)
             now = journal.now()
-            Why(run.asked.job_id, now, now + run.asked.grace_us).retire(connection, table, inputs)
+            HiveRetireReason(run.asked.job_id, now, now + run.asked.grace_us).retire(
+                connection, table, inputs
+            )
             rows_of.put_state(connection, following)
         journal.keep(following, committed.with_tables({table.id: state}))
     journal.staged.difference_update(run.made)

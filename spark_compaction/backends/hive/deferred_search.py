@@ -13,7 +13,7 @@ from functools import partial
 from journal.erasure import holds
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import Request, looked_for
+from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.model.schema import Table
@@ -21,12 +21,12 @@ from journal.records import erasure_rows
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.leases import Held
+from journal.stores.hive.leases import HeldLeases
 from spark_compaction.backends.hive import acceptance, masks, offsite_search
 from spark_compaction.backends.hive.key_partitions import KeyPartitions, check_holds
 from spark_compaction.backends.hive.rewriting import staging
 from spark_compaction.erasure import held
-from spark_compaction.erasure.deferred_search import Late, Settled
+from spark_compaction.erasure.deferred_search import Late, SearchedCopy
 from spark_compaction.erasure.held import Split
 
 
@@ -54,13 +54,13 @@ def _forget(journal: HiveJournal) -> None:
     # Beside nobody who accepts a request: what it looks for is there before the request is seen.
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         with journal.recording(connection) as session:
-            wanted = looked_for(map(Request.of_row, erasure_rows.load_erasures(session)))
+            wanted = looked_for(map(ErasureRequest.of_row, erasure_rows.load_erasures(session)))
         for request_id in sql_sought.names(connection) - wanted:
             sql_sought.forget(connection, request_id)
     journal.catalog.scrub()
 
 
-def _hide(journal: HiveJournal, settled: Settled) -> Request:
+def _hide(journal: HiveJournal, settled: SearchedCopy) -> ErasureRequest:
     keys = distinct_keys(settled.keys)
     assert keys is not None
     table_id = settled.target.table_id
@@ -83,12 +83,12 @@ def _hide(journal: HiveJournal, settled: Settled) -> Request:
 
 def _hidden(
     journal: HiveJournal,
-    turn: Held,
+    turn: HeldLeases,
     table: Table,
     split: Split,
-    settled: Settled,
+    settled: SearchedCopy,
     judged: Collection[str],
-) -> Request:
+) -> ErasureRequest:
     """Name the lists of keys in the manifest, with suppressions and the receipt."""
     request = settled.request
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:

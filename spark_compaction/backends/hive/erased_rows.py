@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import Aim, Subjects
+from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.matching import Matcher
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
@@ -15,7 +15,7 @@ from journal.sql.relations import column
 from journal.sql.row_layout import present_keys
 from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.pieces import Piece, pieces
+from journal.stores.hive.pieces import SegmentGroup, pieces
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
 from spark_compaction.backends.hive import rewriting
@@ -26,7 +26,7 @@ _PIECE = "erase_piece"
 
 
 def keys_among(
-    statement: HiveStatement, aim: Aim, subjects: Subjects, segments: Sequence[Segment]
+    statement: HiveStatement, aim: TargetTable, subjects: Subjects, segments: Sequence[Segment]
 ) -> list[pa.Table]:
     """The keys of the rows of some segments that name somebody."""
     session = statement.session
@@ -38,7 +38,7 @@ def keys_among(
     return matcher.keys
 
 
-def rows_with(journal: HiveJournal, table: Table, piece: Piece, kind: str) -> exp.Select:
+def rows_with(journal: HiveJournal, table: Table, piece: SegmentGroup, kind: str) -> exp.Select:
     """The rows of a piece with one of the keys (SEMI), or with none of them (ANTI)."""
     same = [
         exp.EQ(this=value, expression=column(name, "e"))

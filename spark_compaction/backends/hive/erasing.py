@@ -20,7 +20,7 @@ from functools import partial
 from journal.erasure import audit
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import Request, State, Target
+from journal.erasure.requests import ErasureRequest, State, Target
 from journal.files.scratch import sweep_scratch
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
@@ -45,12 +45,12 @@ from spark_compaction.backends.hive import (
     rewriting,
 )
 from spark_compaction.backends.hive.erased_rows import ERASED, count, rows_with
-from spark_compaction.backends.hive.rewriting import Kept, Rows, Staged, Why
+from spark_compaction.backends.hive.rewriting import HiveRetireReason, Kept, Rows, StagedSegments
 from spark_compaction.contract import Progress, silent
 from spark_compaction.erasure import held
 from spark_compaction.erasure.deferred_search import AskAgain
 from spark_compaction.erasure.offsite_search import Away
-from spark_compaction.erasure.purged import Purged, targets_by_mask
+from spark_compaction.erasure.purged import PurgeResult, targets_by_mask
 from spark_compaction.erasure.purging import Purging
 
 
@@ -79,7 +79,7 @@ def erase(
 _WHY = "holds {} rows of the keys"
 
 
-def planned(journal: HiveJournal, table_id: int, found: Sequence[Request]) -> Work:
+def planned(journal: HiveJournal, table_id: int, found: Sequence[ErasureRequest]) -> Work:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing.
 
     Rows in copies elsewhere are not counted.
@@ -164,7 +164,7 @@ def _purge_here(journal: HiveJournal, table: Table, accepted: set[str], away: Aw
                     following = masks.shown(
                         *(journal, connection, row.generation, table.id, following, targets)
                     )
-                done = Purged(now.manifest, following.manifest, staged.work, away)
+                done = PurgeResult(now.manifest, following.manifest, staged.work, away)
                 listed = len(now.manifest.segments)
                 told = {m: replace(t, files_searched=listed) for m, t in targets.items()}
                 done.record(records, told, removed)
@@ -189,16 +189,16 @@ def _swapped(
     generation: int,
     table: Table,
     state: TableState,
-    staged: Staged,
+    staged: StagedSegments,
 ) -> TableState:
     """List the new partitions, let backups follow, and the grace of all that was replaced end."""
     following, now = staged.in_place(state), journal.now()
-    rewriting.swap(connection, generation, table, following, staged, Why("", now, now))
+    rewriting.swap(connection, generation, table, following, staged, HiveRetireReason("", now, now))
     partition_backups.follow(records, connection, table, staged, now)
     return following
 
 
-def _purged(journal: HiveJournal, request: Request, by: str) -> Request:
+def _purged(journal: HiveJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     with journal.exclusive_session() as session:
         moved = request.moved(State.PURGED, journal.clock.now())
         erasure_rows.put_erasure(session, moved.to_row())
@@ -207,7 +207,7 @@ def _purged(journal: HiveJournal, request: Request, by: str) -> Request:
     return moved
 
 
-def _complete(journal: HiveJournal, request: Request, by: str) -> Request:
+def _complete(journal: HiveJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     if request.state is not State.PURGED:
         return request
     left: list[str] = []

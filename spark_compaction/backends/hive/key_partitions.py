@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.erasure import holds
 from journal.erasure.guard import load_fence
 from journal.erasure.holds import Hold
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
@@ -26,7 +26,7 @@ from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.leases import Held
+from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.pieces import pieces
 from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement
 from journal.transactions.state import TableState
@@ -84,7 +84,7 @@ def settle(
     by: str,
     only: Collection[str] | None = None,
     change: HoldChange = unchanged,
-) -> list[Request]:
+) -> list[ErasureRequest]:
     """Place or release a hold, and split the keys of open requests anew, in one commit.
 
     What no hold covers any more is hidden, and may not be written, from that commit on. Gives the
@@ -117,7 +117,7 @@ def check_holds(session: StoreSession, judged: Collection[str]) -> None:
         )
 
 
-def _listed(session: StoreSession, only: Collection[str] | None) -> list[Request]:
+def _listed(session: StoreSession, only: Collection[str] | None) -> list[ErasureRequest]:
     """The open requests that have keys."""
     return [r for r in held.open_requests(session, only) if any(t.lists for t in r.targets)]
 
@@ -137,8 +137,8 @@ def _settled(
     by: str,
     only: Collection[str] | None,
     change: HoldChange,
-    found: Sequence[Request],
-) -> list[Request] | None:
+    found: Sequence[ErasureRequest],
+) -> list[ErasureRequest] | None:
     """Settle once; None if requests or holds have changed meanwhile."""
     names = {f"table:{t.table_id}" for r in found for t in r.targets if t.lists}
     with (
@@ -169,19 +169,19 @@ def _settled(
 class _Judged:
     """The requests and holds that keys were split by, and what came of it."""
 
-    found: Sequence[Request]
+    found: Sequence[ErasureRequest]
     active: Sequence[Hold]
     settled: Sequence[Settling]
 
 
 def _recorded(
     journal: HiveJournal,
-    turn: Held,
+    turn: HeldLeases,
     by: str,
     only: Collection[str] | None,
     change: HoldChange,
     judged: _Judged,
-) -> list[Request] | None:
+) -> list[ErasureRequest] | None:
     """Name the new lists, and record what holds make of requests; None if others were faster."""
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
         turn.check(connection)

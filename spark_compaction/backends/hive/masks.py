@@ -19,7 +19,7 @@ from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection
-from journal.stores.hive.catalog_db.retired import Retired
+from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import write_held
@@ -76,7 +76,7 @@ def shown(
 ) -> TableState:
     """Show the rows of lists again, if they are there still; the lists go."""
     gone, now = list(masks), journal.now()
-    sql_retired.retire(connection, [Retired(m, table_id, now, now, "") for m in gone])
+    sql_retired.retire(connection, [RetiredPartition(m, table_id, now, now, "") for m in gone])
     return _listed(connection, generation, table_id, state, state.manifest.without_keys(gone))
 
 

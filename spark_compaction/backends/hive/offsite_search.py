@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from journal.erasure.erasure_spec import Aim, Wanted
+from journal.erasure.erasure_spec import ErasureSpec, TargetTable
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile
 from journal.records.backups import Backup
@@ -39,7 +39,7 @@ from spark_compaction.erasure.offsite_search import (
 from spark_compaction.programs import backup_transport, copies
 
 
-def search(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+def search(journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec, *, tidies: bool) -> Copied:
     """The keys of whoever is meant in copies of a table's backups."""
     carrier = HiveCarrier(journal, aim.table)
     found = keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
@@ -48,13 +48,15 @@ def search(journal: HiveJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> C
     return found
 
 
-def search_one(journal: HiveJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+def search_one(
+    journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec, backup: Backup
+) -> Copied:
     """The same in one copy; raises what keeps it from being searched."""
     carrier = HiveCarrier(journal, aim.table)
     return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
 
 
-def _look(journal: HiveJournal, aim: Aim, wanted: Wanted) -> Look:
+def _look(journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
     def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
         with journal.statement(journal.begin(read_only=True)) as statement:
             return erased_rows.keys_among(statement, aim, wanted.subjects, segments)

@@ -31,7 +31,7 @@ from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.store import HiveConnection
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.hive.cleaning import REAPING
-from spark_compaction.backends.hive.rewriting import Staged
+from spark_compaction.backends.hive.rewriting import StagedSegments
 
 
 def make(journal: HiveJournal, table: Table, naming: Naming) -> Backup:
@@ -94,7 +94,7 @@ def follow(
     session: DuckDBSession,
     connection: CatalogConnection,
     table: Table,
-    staged: Staged,
+    staged: StagedSegments,
     now_us: int,
 ) -> None:
     """Let backups list what an erasure wrote anew; all else that was replaced goes from now on.
@@ -102,7 +102,7 @@ def follow(
     What only backups list stays as long as what it stands for.
     """
     known = {r.path: r for r in sql_retired.load_retired(connection, table.id)}
-    fresh: list[sql_retired.Retired] = []
+    fresh: list[sql_retired.RetiredPartition] = []
     for segment, old in staged.beside:
         if old not in known:
             raise PalimpsestError(

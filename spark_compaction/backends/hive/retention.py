@@ -34,16 +34,16 @@ from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.leases import Held
-from journal.stores.hive.pieces import Piece, pieces
+from journal.stores.hive.leases import HeldLeases
+from journal.stores.hive.pieces import SegmentGroup, pieces
 from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.statement import HiveStatement
 from journal.stores.hive.tiers import SeenTiers
-from journal.transactions.expiry import ENDED, HELD, Expiry, HeldRows, substituted
+from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold, substituted
 from spark_compaction.backends.hive import cleaning, partition_backups, rewriting
-from spark_compaction.backends.hive.rewriting import Why
-from spark_compaction.contract import Asked
+from spark_compaction.backends.hive.rewriting import HiveRetireReason
+from spark_compaction.contract import JobRequest
 
 _WRITTEN = "written_rows"
 _WHY = "{} of its rows are past their time"
@@ -51,7 +51,9 @@ _READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began."""
 
 
-def retain(journal: HiveJournal, asked: Asked, now: datetime, by: str | None = None) -> JobReport:
+def retain(
+    journal: HiveJournal, asked: JobRequest, now: datetime, by: str | None = None
+) -> JobReport:
     """Apply the table's policy at a moment; raises what the server raises.
 
     What was there before is left as a backup made ``by`` somebody, for as long as the grace lasts.
@@ -91,11 +93,11 @@ def _expiry(
     return Expiry(table, policy, now, 0, conditions(journal, table, holds))
 
 
-def _nothing(asked: Asked, why: str) -> JobReport:
+def _nothing(asked: JobRequest, why: str) -> JobReport:
     return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
 
 
-def _kept_all(asked: Asked, kept: HeldRows) -> JobReport:
+def _kept_all(asked: JobRequest, kept: RowsUnderHold) -> JobReport:
     """Nothing goes: nothing is past its time, or holds keep all that is."""
     told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(0))
     return JobReport(*told_of, details=kept.details)
@@ -122,7 +124,7 @@ def _at(journal: HiveJournal, statement: HiveStatement, found: Expiry) -> Expiry
 
 
 def _planned(
-    journal: HiveJournal, asked: Asked, found: Expiry, statement: HiveStatement
+    journal: HiveJournal, asked: JobRequest, found: Expiry, statement: HiveStatement
 ) -> JobReport:
     """What would be written anew and what would go, counted."""
     work, archived = Work(), 0
@@ -139,11 +141,11 @@ def _planned(
 
 
 def _report(
-    asked: Asked,
+    asked: JobRequest,
     state: str,
     work: Work,
     details: Mapping[str, Any],
-    kept: HeldRows,
+    kept: RowsUnderHold,
     **more: Any,
 ) -> JobReport:
     why = kept.told(work.read.rows - work.written.rows)
@@ -151,11 +153,11 @@ def _report(
     return JobReport.of(work, *told_of, details={**details, **kept.details}, **more)
 
 
-def _kept(statement: HiveStatement, found: Expiry) -> HeldRows:
+def _kept(statement: HiveStatement, found: Expiry) -> RowsUnderHold:
     """The rows past their time that stay because of holds."""
     session = statement.session
     if not statement.committed.tables[found.table.id].manifest.segments:
-        return HeldRows()
+        return RowsUnderHold()
 
     def ask(query: exp.Select) -> list[tuple[Any, ...]]:
         return session.arrow_rows(session.arrow(Query(query, ()), {}))
@@ -163,13 +165,13 @@ def _kept(statement: HiveStatement, found: Expiry) -> HeldRows:
     return found.kept(exp.select("*").from_(_WRITTEN), ask)
 
 
-def _written_rows(journal: HiveJournal, found: Expiry, piece: Piece) -> exp.Query:
+def _written_rows(journal: HiveJournal, found: Expiry, piece: SegmentGroup) -> exp.Query:
     """The rows of a piece in present columns, also those that an erasure hides."""
     source = layout.rows_of(journal.names, piece.paths).subquery()
     return rows_in_layout(found.table, source, piece.fields)
 
 
-def _rows(journal: HiveJournal, found: Expiry, piece: Piece, *, go: bool) -> exp.Select:
+def _rows(journal: HiveJournal, found: Expiry, piece: SegmentGroup, *, go: bool) -> exp.Select:
     """The rows of a piece that go, or those that stay."""
     source = layout.rows_of(journal.names, piece.paths).subquery()
     shown = rows_in_layout(found.table, source, piece.fields).selects
@@ -180,10 +182,10 @@ def _rows(journal: HiveJournal, found: Expiry, piece: Piece, *, go: bool) -> exp
 
 def _once(
     journal: HiveJournal,
-    asked: Asked,
+    asked: JobRequest,
     found: Expiry,
     statement: HiveStatement,
-    held: Held,
+    held: HeldLeases,
     made: list[str],
     by: str | None,
 ) -> JobReport:
@@ -200,7 +202,7 @@ def _once(
     floor = _floor(statement, found)
     following = staged.in_place(state, floor)
     moment = journal.now()
-    why = Why(asked.job_id, moment, moment + asked.grace_us)
+    why = HiveRetireReason(asked.job_id, moment, moment + asked.grace_us)
     made_at = to_datetime(journal.clock.now())
     naming = Naming(f"retain-{asked.job_id}", BackupKind.AUTO, by, made_at)
     with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
@@ -214,7 +216,7 @@ def _once(
             if archived:
                 apart = backups.archived_by(asked.job_id, by, made_at)
                 backups.add(session, apart.backup(table, archived, committed.version))
-                Why(asked.job_id, moment, moment).retire(connection, table, archived)
+                HiveRetireReason(asked.job_id, moment, moment).retire(connection, table, archived)
             session.commit()
         rewriting.swap(connection, row.generation, table, following, staged, why)
         rows_of.put_state(connection, row)
@@ -263,7 +265,7 @@ def _archived(
     return tuple(kept)
 
 
-def _kept_apart(journal: HiveJournal, found: Expiry, piece: Piece) -> exp.Select | None:
+def _kept_apart(journal: HiveJournal, found: Expiry, piece: SegmentGroup) -> exp.Select | None:
     """The rows of a piece that are archived; None if the policy archives none."""
     condition = found.archived("r")
     if condition is None or not found.archives:

@@ -19,23 +19,23 @@ from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version
 from journal.records.catalog_format import JournalRow
-from journal.records.report import UNKNOWN, Skipped, Taken, Volume, Work
+from journal.records.report import UNKNOWN, ReplacedSegment, Skipped, Volume, Work
 from journal.sql.relations import column
 from journal.stores.hive import layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection
-from journal.stores.hive.catalog_db.retired import Retired
+from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import blaming
-from journal.stores.hive.pieces import Fingerprinted, Piece, fingerprints, pieces
+from journal.stores.hive.pieces import Fingerprinted, SegmentGroup, fingerprints, pieces
 from journal.stores.hive.segment_check import check_whole, count_rows
 from journal.stores.hive.session import HiveSession
 from journal.transactions.state import TableState
 
 SILENT = dict.fromkeys(("read.bytes", "written.bytes", "removed.bytes"), UNKNOWN)
 """Spark does not say what partitions take."""
-Rows = Callable[[Piece], exp.Select]
+Rows = Callable[[SegmentGroup], exp.Select]
 """Some rows of a piece, as a session reads them."""
 
 
@@ -65,7 +65,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedSegments:
     """What takes the place of segments, and the rows that went and that are left beside them.
 
     ``beside`` are those that only backups list, each with the path of one it stands for; ``moved``
@@ -92,7 +92,7 @@ class Staged:
         return replace(state, manifest=following)
 
 
-def all_rows(journal: HiveJournal, table: Table, piece: Piece) -> exp.Select:
+def all_rows(journal: HiveJournal, table: Table, piece: SegmentGroup) -> exp.Select:
     """The rows of a piece, as relation ``p``."""
     source = layout.rows_of(journal.names, piece.paths)
     names = [n for n, _ in layout.journal_fields(table, piece.fields)]
@@ -108,7 +108,7 @@ def rewrite(
     made: list[str],
     backups: Kept = Kept(),
     why: str = "holds {} rows that go",
-) -> Staged:
+) -> StagedSegments:
     """Write what holds rows that go anew without them; the paths that are written are in ``made``.
 
     ``rows`` are those that go and those that stay. Rows of ``backups`` go as well. ``why`` tells of
@@ -135,12 +135,12 @@ def rewrite(
             segments += [] if done.made is None else [done.made]
         elif done.made is not None:
             beside.append((done.made, done.piece.paths[0]))
-    return Staged(tuple(segments), tuple(replaced), removed, work, tuple(beside), moved)
+    return StagedSegments(tuple(segments), tuple(replaced), removed, work, tuple(beside), moved)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    piece: Piece
+    piece: SegmentGroup
     made: Segment | None
     removed: int
     going: Mapping[str, int]
@@ -150,7 +150,7 @@ def _rewritten(
     journal: HiveJournal,
     session: HiveSession,
     table: Table,
-    whole: Piece,
+    whole: SegmentGroup,
     rows: tuple[Rows, Rows],
     made: list[str],
 ) -> _Rewritten | None:
@@ -173,10 +173,10 @@ def _rewritten(
     return _Rewritten(piece, piece.written_to(path, counts) if counts.total else None, gone, held)
 
 
-def planned(piece: Piece, going: Mapping[str, int], why: str) -> Work:
+def planned(piece: SegmentGroup, going: Mapping[str, int], why: str) -> Work:
     """What writing those segments of a piece anew comes to that hold rows that go, by their ids."""
     taken = tuple(
-        Taken(s.id, 1, s.counts.total, 0, why.format(going[s.id]))
+        ReplacedSegment(s.id, 1, s.counts.total, 0, why.format(going[s.id]))
         for s in piece.segments
         if s.id in going
     )
@@ -199,7 +199,7 @@ def _compared(
     journal: HiveJournal,
     session: HiveSession,
     table: Table,
-    piece: Piece,
+    piece: SegmentGroup,
     going: exp.Select,
     path: str,
 ) -> int:
@@ -226,7 +226,7 @@ def _compared(
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class HiveRetireReason:
     """Which job replaces segments, when, and until when they stay; microseconds since 1970."""
 
     job_id: str
@@ -238,7 +238,7 @@ class Why:
     ) -> None:
         """Note that no manifest lists these segments any more."""
         found = [
-            Retired(s.files[0].path, table.id, self.until_us, self.now_us, self.job_id)
+            RetiredPartition(s.files[0].path, table.id, self.until_us, self.now_us, self.job_id)
             for s in segments
         ]
         sql_retired.retire(connection, found)
@@ -249,8 +249,8 @@ def swap(
     generation: int,
     table: Table,
     following: TableState,
-    staged: Staged,
-    why: Why,
+    staged: StagedSegments,
+    why: HiveRetireReason,
 ) -> None:
     """List the new partitions; what was replaced stays for a while."""
     listed = JournalRow(table.id, following.manifest, following.last_version, RowCounts())

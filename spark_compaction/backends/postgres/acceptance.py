@@ -20,10 +20,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure import audit, holds
-from journal.erasure.erasure_spec import Aim, Subjects, Wanted, aims
+from journal.erasure.erasure_spec import ErasureSpec, Subjects, TargetTable, aims
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher, distinct_keys, shown_keys
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
@@ -43,11 +43,11 @@ from journal.transactions.protocol import OpenStatement
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.postgres import masks, searched, table_backups
 from spark_compaction.backends.postgres import offsite_search as copied
-from spark_compaction.backends.postgres.erasure_source import DatabaseGround
+from spark_compaction.backends.postgres.erasure_source import DatabaseSource
 from spark_compaction.backends.postgres.key_tables import KeyTables
 from spark_compaction.backends.postgres.segment_swap import WAIT, Changed, publish
 from spark_compaction.erasure import held
-from spark_compaction.erasure.cascade import Followed, Follower, too_fast
+from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, too_fast
 from spark_compaction.erasure.deferred_search import to_keep
 from spark_compaction.erasure.left_behind import left_behind
 from spark_compaction.erasure.offsite_search import NOT_LOOKED_AT, Copied
@@ -64,7 +64,7 @@ class _Sought:
     ``kept`` are the backups alone. What only copies have is looked at once.
     """
 
-    aim: Aim
+    aim: TargetTable
     state: TableState
     kept: tuple[Segment, ...] = ()
     keys: list[pa.Table] = field(default_factory=list)
@@ -89,7 +89,7 @@ class _Sought:
         """Note how much there is to search."""
         self.searched, self.bytes = searched.volume(session, self.table, self.state)
 
-    def take(self, followed: Followed, copies: Copied) -> None:
+    def take(self, followed: CascadedTable, copies: Copied) -> None:
         """Let rows go as well that depend on what goes."""
         if self.aim.why_not is not None:
             self.copied = copies
@@ -104,7 +104,7 @@ class _Sought:
         return distinct_keys([*self.keys, *self.copied.keys])
 
 
-def accept(journal: DatabaseJournal, wanted: Wanted, by: str) -> Request:
+def accept(journal: DatabaseJournal, wanted: ErasureSpec, by: str) -> ErasureRequest:
     """Accept a request; raises ERASURE when no table could hold who is meant."""
     wanted.check()
     for left in reversed(range(_ROUNDS_MAX)):
@@ -115,11 +115,11 @@ def accept(journal: DatabaseJournal, wanted: Wanted, by: str) -> Request:
 
 
 def _accepted(
-    journal: DatabaseJournal, wanted: Wanted, by: str, *, patient: bool
-) -> Request | None:
+    journal: DatabaseJournal, wanted: ErasureSpec, by: str, *, patient: bool
+) -> ErasureRequest | None:
     """Search and accept once; None if the search must begin anew, or better does."""
     found, follower, shared = _search(journal, wanted, tidies=True)
-    made: list[Request] = []
+    made: list[ErasureRequest] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         late = [s for s in found if _is_late(s, committed)]
@@ -146,7 +146,7 @@ def _accepted(
     return made[0] if made else None
 
 
-def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
+def dry_run(journal: DatabaseJournal, wanted: ErasureSpec) -> ErasureRequest:
     """What accepting would find: keys, versions, tables and bytes; nothing is written."""
     wanted.check()
     targets = []
@@ -173,16 +173,20 @@ def dry_run(journal: DatabaseJournal, wanted: Wanted) -> Request:
             targets += [target, *sought.copied.unsearched(sought.table)]
     now = journal.clock.now()
     told = shared.remarked(targets)
-    return Request("dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told)
+    return ErasureRequest(
+        "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told
+    )
 
 
-def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
+def cancel(journal: DatabaseJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     """Let the rows be seen again and written again; possible until they are purged."""
-    done: list[Request] = []
+    done: list[ErasureRequest] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         current = next(
-            r for r in map(Request.of_row, rows_of.load_erasures(session)) if r.id == request.id
+            r
+            for r in map(ErasureRequest.of_row, rows_of.load_erasures(session))
+            if r.id == request.id
         )
         done[:] = [current.cancelled(journal.clock.now())]
         rows_of.put_erasure(session, done[0].to_row())
@@ -202,8 +206,8 @@ def cancel(journal: DatabaseJournal, request: Request, by: str) -> Request:
 
 
 def _search(
-    journal: DatabaseJournal, wanted: Wanted, *, tidies: bool
-) -> tuple[list[_Sought], Follower[DatabaseGround], Shared]:
+    journal: DatabaseJournal, wanted: ErasureSpec, *, tidies: bool
+) -> tuple[list[_Sought], CascadeWalker[DatabaseSource], Shared]:
     """Every table in question, its backups and copies, and what depends on what is found there.
 
     The follower goes on in the commit section, and so does the look at who else holds what.
@@ -230,7 +234,7 @@ def _search(
             if wanted.rows and sought.table.id not in wanted.among:
                 if sought.kept or sought.copied.files:
                     sought.copied.warns = NOT_LOOKED_AT
-    follower = Follower(DatabaseGround(journal, tidies), wanted.dependents, scope)
+    follower = CascadeWalker(DatabaseSource(journal, tidies), wanted.dependents, scope)
     _search_dependents(journal, found, wanted, follower)
     return found, follower, shared
 
@@ -238,8 +242,8 @@ def _search(
 def _search_dependents(
     journal: DatabaseJournal,
     found: list[_Sought],
-    wanted: Wanted,
-    follower: Follower[DatabaseGround],
+    wanted: ErasureSpec,
+    follower: CascadeWalker[DatabaseSource],
 ) -> None:
     """What depends on what was found, while others write; raises ERASURE if it cannot be known."""
     transaction = journal.begin(read_only=True)
@@ -265,7 +269,7 @@ def _follow(
     session: PostgresSession,
     committed: JournalState,
     found: list[_Sought],
-    follower: Follower[DatabaseGround],
+    follower: CascadeWalker[DatabaseSource],
 ) -> bool:
     """Take along what depends on what was found by now; False if the search must begin anew."""
     tables = {s.table.id: s for s in found}
@@ -282,20 +286,20 @@ def _follow(
     return True
 
 
-def _sought(session: PostgresSession, aim: Aim, committed: JournalState) -> _Sought:
+def _sought(session: PostgresSession, aim: TargetTable, committed: JournalState) -> _Sought:
     state = committed.tables[aim.table.id]
     kept = backup_segments.backup_only_segments(session, aim.table, state)
     return _Sought(aim, table_backups.with_backups(session, aim.table, state), kept)
 
 
-def keys_of(statement: OpenStatement, aim: Aim, subjects: Subjects) -> list[pa.Table]:
+def keys_of(statement: OpenStatement, aim: TargetTable, subjects: Subjects) -> list[pa.Table]:
     """The keys of a table's rows that name somebody, as a statement sees them."""
     assert isinstance(statement, DatabaseStatement)
     state = statement.committed.tables[aim.table.id]
     return searched.keys_among(statement.session, aim, state, subjects)
 
 
-def _keys_by_condition(sought: _Sought, wanted: Wanted) -> list[pa.Table]:
+def _keys_by_condition(sought: _Sought, wanted: ErasureSpec) -> list[pa.Table]:
     """The keys of rows that are asked for in another way than by name, those of backups too."""
     table_id = sought.table.id
     rows = [find() for i, find in wanted.rows.items() if i == table_id]
@@ -312,7 +316,7 @@ def _is_late(sought: _Sought, committed: JournalState) -> bool:
 
 
 def _search_late(
-    session: PostgresSession, sought: _Sought, committed: JournalState, wanted: Wanted
+    session: PostgresSession, sought: _Sought, committed: JournalState, wanted: ErasureSpec
 ) -> None:
     """Look at what was written since the search; a condition is looked at anew as a whole."""
     now = committed.tables[sought.table.id]
@@ -347,7 +351,7 @@ def _target(sought: _Sought) -> Target:
 
 
 def _look_for_references(
-    session: PostgresSession, committed: JournalState, found: list[_Sought], wanted: Wanted
+    session: PostgresSession, committed: JournalState, found: list[_Sought], wanted: ErasureSpec
 ) -> None:
     """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
     left = left_behind(session, committed, _seeds(found), wanted.dependents)
@@ -362,7 +366,7 @@ def _write(
     found: list[_Sought],
     shared: Shared,
     by: str,
-) -> tuple[Request, Changed]:
+) -> tuple[ErasureRequest, Changed]:
     """Masks, suppressions, the request and its audit entry."""
     request_id, now, wanted = uuid.uuid4().hex[:12], journal.clock.next(), shared.wanted
     expires = None if wanted.expires_us is None else now + wanted.expires_us
@@ -386,7 +390,7 @@ def _write(
         each += [target, *sought.copied.unsearched(sought.table)]
     shared.enter(entries)
     targets = shared.remarked(each)
-    request = Request(
+    request = ErasureRequest(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
         expires=expires,
     )

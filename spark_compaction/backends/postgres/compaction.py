@@ -26,7 +26,15 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
 from journal.model.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.model.version import Version
-from journal.records.report import ESTIMATED, JobReport, Skipped, Taken, Volume, Work, volume_of
+from journal.records.report import (
+    ESTIMATED,
+    JobReport,
+    ReplacedSegment,
+    Skipped,
+    Volume,
+    Work,
+    volume_of,
+)
 from journal.sql.relations import Reader, column
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed, layout, pieces
@@ -37,7 +45,7 @@ from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
 from spark_compaction.backends.postgres import flat_jobs, rewriting, segment_swap
 from spark_compaction.backends.postgres.spark_filling import Fill, Filling, by_server
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 
 _REPLANS_MAX = 3
 _WHY = {
@@ -52,7 +60,7 @@ _HISTORY_MAX = 8
 
 @dataclass(slots=True)
 class _Run:
-    asked: Asked
+    asked: JobRequest
     seconds: dict[str, float] = field(default_factory=dict)
     replans: int = 0
 
@@ -63,7 +71,7 @@ class _Run:
         return now
 
 
-def compact(journal: DatabaseJournal, asked: Asked, fill: Fill = by_server) -> JobReport:
+def compact(journal: DatabaseJournal, asked: JobRequest, fill: Fill = by_server) -> JobReport:
     """Run a compaction; raises JOB_BUSY, JOB_VERIFICATION, or what the server raises."""
     table = asked.table
     if is_flat(table):
@@ -83,13 +91,13 @@ def compact(journal: DatabaseJournal, asked: Asked, fill: Fill = by_server) -> J
         while True:
             try:
                 return _once(journal, session, run, fill)
-            except segment_swap.Replan as reason:
+            except segment_swap.TableReplan as reason:
                 run.replans += 1
                 if run.replans > _REPLANS_MAX:
                     raise _ever_changing(table, reason) from reason
 
 
-def _ever_changing(table: Table, reason: segment_swap.Replan) -> PalimpsestError:
+def _ever_changing(table: Table, reason: segment_swap.TableReplan) -> PalimpsestError:
     return PalimpsestError(
         Code.JOB_BUSY,
         f"{table.name} changed again and again while it was compacted: {reason}",
@@ -132,7 +140,7 @@ def _skipped(state: TableState) -> tuple[Skipped, ...]:
 
 def _work(session: PostgresSession, table: Table, inputs: Inputs) -> Work:
     """What is taken, and what will be written as far as it is known."""
-    taken: list[Taken] = []
+    taken: list[ReplacedSegment] = []
     counts = RowCounts()
     for head in inputs.heads:
         source = layout.head_table(table.id, head)
@@ -153,7 +161,9 @@ def _work(session: PostgresSession, table: Table, inputs: Inputs) -> Work:
     return Work(tuple(taken), written, (), {**rewriting.ABOUT, "written.files": ESTIMATED})
 
 
-def _taken(session: PostgresSession, source: exp.Table, counts: RowCounts, tier: Tier) -> Taken:
+def _taken(
+    session: PostgresSession, source: exp.Table, counts: RowCounts, tier: Tier
+) -> ReplacedSegment:
     return rewriting.taken(source, counts.total, pieces.size(session, source), _WHY[tier])
 
 
@@ -168,7 +178,7 @@ def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: F
     checks = _verify(session, journal, settled.table, inputs, staged)
     session.commit()
     now = run.timed("verify", now)
-    why = segment_swap.Why(run.asked.job_id, "compact", run.asked.grace_us)
+    why = segment_swap.RetireReason(run.asked.job_id, "compact", run.asked.grace_us)
     segment_swap.swap(journal, settled.table, inputs, staged.segments, staged.head_counts, why)
     run.timed("swap", now)
     reaped = segment_swap.reap(journal, table.id)
@@ -187,7 +197,7 @@ def _once(journal: DatabaseJournal, session: PostgresSession, run: _Run, fill: F
 class _Staged:
     segments: tuple[Segment, ...]
     head_counts: RowCounts
-    taken: tuple[Taken, ...]
+    taken: tuple[ReplacedSegment, ...]
     written: Volume
 
 

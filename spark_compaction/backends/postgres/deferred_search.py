@@ -11,7 +11,7 @@ from functools import partial
 
 from journal.erasure import holds
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import Request, looked_for
+from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.records import erasure_rows as rows_of
@@ -23,7 +23,7 @@ from spark_compaction.backends.postgres import masks, offsite_search, segment_sw
 from spark_compaction.backends.postgres.key_tables import KeyTables
 from spark_compaction.backends.postgres.segment_swap import Changed, publish
 from spark_compaction.erasure import held
-from spark_compaction.erasure.deferred_search import Late, Settled
+from spark_compaction.erasure.deferred_search import Late, SearchedCopy
 
 
 def side(journal: DatabaseJournal) -> Late:
@@ -49,16 +49,16 @@ def forget(journal: DatabaseJournal) -> None:
             return
     # Beside nobody who accepts a request: what it looks for is there before the request is seen.
     with journal.exclusive_session() as session:
-        wanted = looked_for(map(Request.of_row, rows_of.load_erasures(session)))
+        wanted = looked_for(map(ErasureRequest.of_row, rows_of.load_erasures(session)))
         for request_id in postgres_sought.names(session) - wanted:
             postgres_sought.forget(session, request_id)
         session.commit()
 
 
-def _hide(journal: DatabaseJournal, settled: Settled) -> Request:
+def _hide(journal: DatabaseJournal, settled: SearchedCopy) -> ErasureRequest:
     keys = distinct_keys(settled.keys)
     assert keys is not None
-    found: list[Request] = []
+    found: list[ErasureRequest] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         request, target = settled.request, settled.target

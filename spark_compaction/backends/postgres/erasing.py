@@ -23,7 +23,7 @@ from sqlglot import exp
 from journal.erasure import audit
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import Outcome, Request, State, Target
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.files.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -51,7 +51,7 @@ from spark_compaction.contract import Engine, Progress, silent
 from spark_compaction.erasure import held
 from spark_compaction.erasure.deferred_search import AskAgain
 from spark_compaction.erasure.offsite_search import Away
-from spark_compaction.erasure.purged import Purged, targets_by_mask
+from spark_compaction.erasure.purged import PurgeResult, targets_by_mask
 from spark_compaction.erasure.purging import Purging
 
 _ROUNDS_MAX = 5
@@ -85,7 +85,7 @@ def erase(
     ).run(only, by, ask_again, progress)
 
 
-def planned(journal: DatabaseJournal, table_id: int, found: Sequence[Request]) -> Work:
+def planned(journal: DatabaseJournal, table_id: int, found: Sequence[ErasureRequest]) -> Work:
     """What a purge of a table would find for requests that no hold keeps back; changes nothing.
 
     Rows in copies elsewhere are not counted.
@@ -140,7 +140,7 @@ def _purge_here(
         for _ in range(_ROUNDS_MAX):
             try:
                 return _once(journal, session, table, accepted, engine, away)
-            except segment_swap.Replan:
+            except segment_swap.TableReplan:
                 session.rollback()
         raise PalimpsestError(
             Code.JOB_BUSY,
@@ -195,7 +195,9 @@ def _rewrite_adopted(
     started = time.monotonic()
     purged: list[_Swapping] = []
 
-    def stage(session: PostgresSession, now: Table, state: TableState) -> flat_jobs.Rewritten:
+    def stage(
+        session: PostgresSession, now: Table, state: TableState
+    ) -> flat_jobs.RewrittenJournal:
         masks = _masks(journal, table, accepted)
         if not masks:
             raise held.kept_back(table)
@@ -220,8 +222,8 @@ def _masks(journal: DatabaseJournal, table: Table, accepted: set[str]) -> dict[s
     return targets_by_mask(requests(journal), accepted, table.id)
 
 
-def _why(accepted: set[str]) -> segment_swap.Why:
-    return segment_swap.Why(",".join(sorted(accepted)), "purge", 0)
+def _why(accepted: set[str]) -> segment_swap.RetireReason:
+    return segment_swap.RetireReason(",".join(sorted(accepted)), "purge", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +243,8 @@ class _Swapping:
     def record(self, section: PostgresSession, following: TableState) -> TableState:
         """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
-            raise segment_swap.Replan("a request was cancelled, or a hold was placed")
-        done = Purged(self.before.manifest, following.manifest, self.work, self.away)
+            raise segment_swap.TableReplan("a request was cancelled, or a hold was placed")
+        done = PurgeResult(self.before.manifest, following.manifest, self.work, self.away)
         done.record(section, self.masks, self.removed)
         moved = {**self.moved, **self.moved_beside}
         table_backups.follow(
@@ -271,7 +273,7 @@ def _count(
     }
 
 
-def _purged(journal: DatabaseJournal, request: Request, by: str) -> Request:
+def _purged(journal: DatabaseJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     """Record that the rows of a request are in no table that is listed."""
     with journal.fencing_session() as session:
         now = journal.clock.now()
@@ -282,7 +284,7 @@ def _purged(journal: DatabaseJournal, request: Request, by: str) -> Request:
     return moved
 
 
-def complete(journal: DatabaseJournal, request: Request, by: str) -> Request:
+def complete(journal: DatabaseJournal, request: ErasureRequest, by: str) -> ErasureRequest:
     """Drop what the erasure has replaced; COMPLETED once nothing of it is left."""
     left = [
         name

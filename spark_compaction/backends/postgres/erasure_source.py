@@ -25,12 +25,12 @@ from journal.stores.postgres.journal import DatabaseJournal
 from journal.transactions.state import JournalState
 from spark_compaction.backends.postgres import searched, table_backups
 from spark_compaction.backends.postgres.backup_transport import DatabaseCarrier
-from spark_compaction.erasure.cascade import Ask, Lying
+from spark_compaction.erasure.cascade import Ask, SourceRows
 from spark_compaction.erasure.offsite_search import Copied, keys_in_copies
 
 
 @dataclass(slots=True)
-class DatabaseGround:
+class DatabaseSource:
     """The ground of one request; what a killed copy has left is finished if it ``tidies``."""
 
     journal: DatabaseJournal
@@ -42,7 +42,9 @@ class DatabaseGround:
         return self.copies.setdefault(table.id, Copied())
 
     @contextmanager
-    def here(self, session: StoreSession, state: JournalState, table: Table) -> Iterator[Lying]:
+    def here(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Iterator[SourceRows]:
         """Tables that are live or of backups; the last head grows, and so does what others write.
 
         They stay: the session's transaction reads them, or nobody may replace them.
@@ -61,7 +63,7 @@ class DatabaseGround:
                 if (name not in skipped if name else heads)
             ]
 
-        yield Lying({name for name, _, _ in sources if name}, rows)
+        yield SourceRows({name for name, _, _ in sources if name}, rows)
 
     def in_copies(self, table: Table, ask: Ask, *, counted: bool) -> list[pa.Table]:
         """What every copy elsewhere answers; raises ERASURE if one cannot be searched."""

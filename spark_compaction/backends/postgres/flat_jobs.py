@@ -31,14 +31,14 @@ from journal.stores.postgres.pieces import hashed
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.postgres import rewriting, segment_swap
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 
 _ROUNDS_MAX = 5
 _WHY = "superseded versions move to history"
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenJournal:
     """What takes the place of a journal and of segments; ``seen`` tells if the journal changed."""
 
     journal: exp.Table
@@ -49,7 +49,7 @@ class Rewritten:
     written: Volume
 
 
-def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
+def compact(journal: DatabaseJournal, asked: JobRequest) -> JobReport:
     """Move what has ended out of an adopted journal; raises JOB_BUSY, JOB_VERIFICATION."""
     table, name = asked.table, str(asked.table.name)
     with journal.statement(journal.begin(read_only=True)) as statement:
@@ -67,10 +67,10 @@ def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
         work = Work((taken,), written, (), rewriting.ABOUT)
         return JobReport.of(work, asked.job_id, "compact", name, "planned", details=details)
 
-    def stage(session: PostgresSession, now: Table, state: TableState) -> Rewritten:
+    def stage(session: PostgresSession, now: Table, state: TableState) -> RewrittenJournal:
         return _without_history(session, now, state, statement.committed.version)
 
-    why = segment_swap.Why(asked.job_id, "compact", asked.grace_us)
+    why = segment_swap.RetireReason(asked.job_id, "compact", asked.grace_us)
     done = rewrite(journal, table, stage, why)
     segment_swap.reap(journal, table.id)
     # As it was when it was swapped: somebody may have written to it since it was looked at.
@@ -78,16 +78,16 @@ def compact(journal: DatabaseJournal, asked: Asked) -> JobReport:
     return JobReport.of(work, asked.job_id, "compact", name, "done", details=details)
 
 
-Stage = Callable[[PostgresSession, Table, TableState], Rewritten]
+Stage = Callable[[PostgresSession, Table, TableState], RewrittenJournal]
 
 
 def rewrite(
     journal: DatabaseJournal,
     table: Table,
     stage: Stage,
-    why: segment_swap.Why,
+    why: segment_swap.RetireReason,
     alongside: segment_swap.Alongside | None = None,
-) -> Rewritten:
+) -> RewrittenJournal:
     """Stage and swap until nobody wrote in between; raises JOB_BUSY if somebody always does."""
     with segment_swap.turn(journal, table) as session:
         segment_swap.remove_litter(session, table.id)
@@ -102,7 +102,7 @@ def rewrite(
             try:
                 _swap(journal, table, state, staged, why, alongside)
                 return staged
-            except segment_swap.Replan:
+            except segment_swap.TableReplan:
                 session.begin()
                 made = [staged.journal, *(layout.segment_table(s) for s in staged.made)]
                 layout.drop_tables(session, made)
@@ -118,8 +118,8 @@ def _swap(
     journal: DatabaseJournal,
     table: Table,
     planned: TableState,
-    staged: Rewritten,
-    why: segment_swap.Why,
+    staged: RewrittenJournal,
+    why: segment_swap.RetireReason,
     alongside: segment_swap.Alongside | None,
 ) -> None:
     def change(session: PostgresSession, committed: JournalState) -> segment_swap.Changed:
@@ -128,15 +128,15 @@ def _swap(
         place = session.rendered(flat.journal_table(table)).sql
         session.text(f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE")
         if state.manifest != planned.manifest:
-            raise segment_swap.Replan("the manifest is another")
+            raise segment_swap.TableReplan("the manifest is another")
         if hashed(session, flat.everything(table)) != staged.seen:
-            raise segment_swap.Replan("rows were written meanwhile")
+            raise segment_swap.TableReplan("rows were written meanwhile")
         since, epoch = journal.clock.now(), state.manifest.epoch
         name = pieces.new_name(table.id, len(staged.made) + 1)
         size = pieces.size(session, flat.journal_table(table))
         exchanging.exchange(session, table, staged.journal, name)
         for gone in (name, *(s.id for s in staged.gone)):
-            retired = jobs.Retired(gone, table.id, epoch, since, since + why.grace_us)
+            retired = jobs.RetiredTable(gone, table.id, epoch, since, since + why.grace_us)
             jobs.retire(session, retired, why.job_id, why.kind, size)
         kept = tuple(s for s in state.manifest.segments if s not in set(staged.gone))
         manifest = replace(
@@ -155,7 +155,7 @@ def _swap(
 
 def _without_history(
     session: PostgresSession, table: Table, state: TableState, version: Version
-) -> Rewritten:
+) -> RewrittenJournal:
     table = _with_all_columns(table, state)
     tiers = flat.rows_of_tiers(table)
     target = _new_journal(session, table, flat.latest(table))
@@ -192,7 +192,7 @@ def without_keys(
     state: TableState,
     erased: exp.Table,
     version: Version,
-) -> Rewritten:
+) -> RewrittenJournal:
     """Stage a journal and its segments without the rows of some keys."""
     target = _new_journal(session, table, flat.without(table, erased))
     made, gone = [], []
@@ -275,7 +275,7 @@ def _rewritten(
     target: exp.Table,
     gone: tuple[Segment, ...],
     made: tuple[Segment, ...],
-) -> Rewritten:
+) -> RewrittenJournal:
     seen = hashed(session, flat.everything(table))
     old = [flat.journal_table(table), *(layout.segment_table(s) for s in gone)]
     new = [target, *(layout.segment_table(s) for s in made)]
@@ -290,4 +290,4 @@ def _rewritten(
         left + sum(s.counts.total for s in made),
         sum(pieces.size(session, t) for t in new),
     )
-    return Rewritten(target, gone, made, seen, read, written)
+    return RewrittenJournal(target, gone, made, seen, read, written)

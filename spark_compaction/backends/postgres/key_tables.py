@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from journal.erasure import holds
 from journal.erasure.guard import load_fence
-from journal.erasure.requests import Request
+from journal.erasure.requests import ErasureRequest
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.sql.relations import union_all
@@ -80,13 +80,13 @@ def settle(
     by: str,
     only: Collection[str] | None = None,
     change: HoldChange = unchanged,
-) -> list[Request]:
+) -> list[ErasureRequest]:
     """Place or release a hold, and split the keys of open requests anew, in one commit.
 
     What no hold covers any more is hidden, and may not be written, from that commit on. Gives the
     requests that changed.
     """
-    moved: list[Request] = []
+    moved: list[ErasureRequest] = []
 
     def settled_in(session: PostgresSession, committed: JournalState) -> Changed:
         change(session)

@@ -59,7 +59,7 @@ def unmasked(
     table_id, masks = state.layouts[-1].id, list(masks)
     now = journal.clock.now()
     for mask in masks:
-        retired = jobs.Retired(mask, table_id, state.manifest.epoch, now, now)
+        retired = jobs.RetiredTable(mask, table_id, state.manifest.epoch, now, now)
         jobs.retire(session, retired, "", "purge", 0)
     bare = state.manifest.without_keys(masks)
     return replace(state, manifest=replace(bare, epoch=state.manifest.epoch + 1))

@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import Aim, Wanted
+from journal.erasure.erasure_spec import ErasureSpec, TargetTable
 from journal.erasure.matching import Matcher
 from journal.files.scratch import scratch
 from journal.model.plan import Query
@@ -38,19 +38,23 @@ from spark_compaction.erasure.offsite_search import (
 from spark_compaction.programs import copies
 
 
-def search(journal: DatabaseJournal, aim: Aim, wanted: Wanted, *, tidies: bool) -> Copied:
+def search(
+    journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, *, tidies: bool
+) -> Copied:
     """The keys of whoever is meant in copies of a table's backups."""
     carrier = DatabaseCarrier(journal, aim.table)
     return keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
 
 
-def search_one(journal: DatabaseJournal, aim: Aim, wanted: Wanted, backup: Backup) -> Copied:
+def search_one(
+    journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, backup: Backup
+) -> Copied:
     """The same in one copy; raises what keeps it from being searched."""
     carrier = DatabaseCarrier(journal, aim.table)
     return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
 
 
-def _look(journal: DatabaseJournal, aim: Aim, wanted: Wanted) -> Look:
+def _look(journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
     def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
         # In a transaction of its own: an earlier snapshot would not show what was loaded.
         with journal.reading_session() as session:

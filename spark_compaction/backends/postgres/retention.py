@@ -25,7 +25,7 @@ from journal.erasure.holds import active, are_as_judged, conditions, whole_table
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.policy import Action, policy_of
+from journal.model.policy import RetentionAction, policy_of
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Segment, Tier
 from journal.model.version import Version, from_datetime, to_datetime
@@ -38,13 +38,13 @@ from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import as_committed, backup_segments, jobs, layout, pieces
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
-from journal.transactions.expiry import ENDED, HELD, Expiry, HeldRows, substituted
+from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold, substituted
 from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.orphaned_rows import told as told_left
 from journal.transactions.state import TableState
 from spark_compaction.backends.postgres import rewriting, segment_swap, table_backups
 from spark_compaction.backends.postgres.searched import tables_of
-from spark_compaction.contract import Asked
+from spark_compaction.contract import JobRequest
 
 _ROUNDS_MAX = 5
 _WHY = "{} of its rows are past their time"
@@ -53,7 +53,7 @@ _READ_US = 3600 * 1_000_000
 
 
 def retain(
-    journal: DatabaseJournal, asked: Asked, now: datetime, by: str | None = None
+    journal: DatabaseJournal, asked: JobRequest, now: datetime, by: str | None = None
 ) -> JobReport:
     """Apply the table's policy at a moment.
 
@@ -72,7 +72,7 @@ def retain(
         for _ in range(_ROUNDS_MAX):
             try:
                 return _once(journal, session, asked, now, by)
-            except segment_swap.Replan:
+            except segment_swap.TableReplan:
                 session.rollback()
     raise PalimpsestError(
         Code.JOB_BUSY,
@@ -106,17 +106,17 @@ def _refuse_adopted(table: Table) -> None:
         )
 
 
-def _nothing(asked: Asked, why: str) -> JobReport:
+def _nothing(asked: JobRequest, why: str) -> JobReport:
     return JobReport(asked.job_id, "retain", str(asked.table.name), "nothing", why)
 
 
-def _kept_all(asked: Asked, kept: HeldRows) -> JobReport:
+def _kept_all(asked: JobRequest, kept: RowsUnderHold) -> JobReport:
     """Nothing goes: nothing is past its time, or holds keep all that is."""
     told_of = (asked.job_id, "retain", str(asked.table.name), "nothing", kept.told(0))
     return JobReport(*told_of, details=kept.details)
 
 
-def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport:
+def _planned(journal: DatabaseJournal, asked: JobRequest, found: Expiry) -> JobReport:
     """What would be written anew and what would go, counted."""
     transaction = journal.begin(read_only=True)
     try:
@@ -140,12 +140,12 @@ def _planned(journal: DatabaseJournal, asked: Asked, found: Expiry) -> JobReport
 
 
 def _report(
-    asked: Asked,
+    asked: JobRequest,
     state: str,
     work: Work,
     details: Mapping[str, Any],
     left: Mapping[str, int],
-    kept: HeldRows,
+    kept: RowsUnderHold,
     **more: Any,
 ) -> JobReport:
     why = kept.told(work.read.rows - work.written.rows)
@@ -187,7 +187,7 @@ def _written(table: Table, state: TableState) -> list[exp.Query]:
     return [rows_in_layout(table, source, fields) for source, fields in tables_of(table, state)]
 
 
-def _kept(session: PostgresSession, found: Expiry, state: TableState) -> HeldRows:
+def _kept(session: PostgresSession, found: Expiry, state: TableState) -> RowsUnderHold:
     """The rows past their time that stay because of holds."""
 
     def ask(query: exp.Select) -> list[tuple[Any, ...]]:
@@ -199,7 +199,7 @@ def _kept(session: PostgresSession, found: Expiry, state: TableState) -> HeldRow
 def _once(
     journal: DatabaseJournal,
     session: PostgresSession,
-    asked: Asked,
+    asked: JobRequest,
     now: datetime,
     by: str | None,
 ) -> JobReport:
@@ -236,9 +236,9 @@ def _once(
 
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
-            raise segment_swap.Replan("a row that goes was ended meanwhile")
+            raise segment_swap.TableReplan("a row that goes was ended meanwhile")
         if not are_as_judged(journal, section, found.table, found.holding):
-            raise segment_swap.Replan("a legal hold was placed or released meanwhile")
+            raise segment_swap.TableReplan("a legal hold was placed or released meanwhile")
         if found.policy.dependents is Dependents.REFUSE:
             # In the section this is the state that is committed.
             left_by_date(section, journal.state, found)
@@ -253,7 +253,7 @@ def _once(
         manifest = following.manifest
         return replace(following, manifest=replace(manifest, floor=max(manifest.floor, floor)))
 
-    why = segment_swap.Why(asked.job_id, "retain", asked.grace_us)
+    why = segment_swap.RetireReason(asked.job_id, "retain", asked.grace_us)
     segment_swap.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts, why, alongside),
         planned_as=table,
@@ -279,7 +279,7 @@ def _rows(found: Expiry, source: exp.Table, fields: Fields, *, go: bool) -> exp.
 def _archived(found: Expiry, source: exp.Table, fields: Fields) -> exp.Query | None:
     """The rows of a table that the policy keeps elsewhere when they go; None if it keeps none."""
     condition = found.archived("r")
-    if condition is None or found.policy.action is not Action.ARCHIVE:
+    if condition is None or found.policy.action is not RetentionAction.ARCHIVE:
         return None
     shown = rows_in_layout(found.table, source, fields).selects
     rows = pieces.all_rows(found.table, source, fields)

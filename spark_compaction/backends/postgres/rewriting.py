@@ -16,7 +16,7 @@ from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, RowCounts, Segment, Tier
 from journal.model.version import Version
-from journal.records.report import ESTIMATED, Skipped, Taken, Volume, Work
+from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, Work
 from journal.stores.postgres import as_committed, backup_segments, layout, pieces
 from journal.stores.postgres.partitions import create_sealed
 from journal.stores.postgres.pieces import Inputs, hashed
@@ -49,7 +49,7 @@ def by_server(session: PostgresSession, copying: Copying) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenPieces:
     """Tables that take the place of others; ``head_counts`` are of the heads among the inputs.
 
     ``moved`` tells what became of each table, by its name; None: nothing is left of it.
@@ -63,7 +63,7 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RewrittenTable:
     """What a table was written anew as; ``made`` is None if no row is left."""
 
     made: Segment | None
@@ -107,9 +107,9 @@ def planned(
     return work
 
 
-def taken(source: exp.Table, rows: int, size: int, why: str) -> Taken:
+def taken(source: exp.Table, rows: int, size: int, why: str) -> ReplacedSegment:
     """A table that a job replaces."""
-    return Taken(source.name, 1, rows, size, why)
+    return ReplacedSegment(source.name, 1, rows, size, why)
 
 
 def left_alone(source: exp.Table) -> Work:
@@ -126,7 +126,7 @@ def rewrite(
     version: Version,
     why: str,
     copy: Copy = by_server,
-) -> Rewritten:
+) -> RewrittenPieces:
     """Write what holds rows that go anew without them; the last head, which may grow, is left.
 
     ``why`` tells of a piece, for the report, how many rows go.
@@ -149,7 +149,7 @@ def rewrite(
     heads = tuple(p for p in touched if isinstance(p, Head))
     segments = tuple(p for p in touched if isinstance(p, Segment))
     made = tuple(s for s in moved.values() if s is not None)
-    return Rewritten(Inputs(heads, segments), made, head_counts, work, moved)
+    return RewrittenPieces(Inputs(heads, segments), made, head_counts, work, moved)
 
 
 def rewrite_piece(
@@ -162,7 +162,7 @@ def rewrite_piece(
     version: Version,
     why: str = "holds {} rows that go",
     copy: Copy = by_server,
-) -> Piece | None:
+) -> RewrittenTable | None:
     """Write one table anew without the rows that go; None if it holds none of them.
 
     ``number`` tells its name from those of others that the same job makes. Raises FOREIGN_WRITE if
@@ -185,14 +185,14 @@ def rewrite_piece(
     read = (taken(source, gone[0] + left, size, why.format(gone[0])),)
     if not left:
         layout.drop_rows(session, target)
-        return Piece(None, Work(read))
+        return RewrittenTable(None, Work(read))
     layout.finish_rows(session, table, target, piece.fields)
     session.text(f"ANALYZE {session.rendered(target).sql}")
     tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
     counts = layout.count_rows(session, table, target)
     _, checksum = as_committed.fingerprint(session, table, target, piece.fields)
     made = Segment(target.name, tier, (), piece.fields, counts, 0, version, checksum)
-    return Piece(made, Work(read, Volume(1, left, pieces.size(session, target))))
+    return RewrittenTable(made, Work(read, Volume(1, left, pieces.size(session, target))))
 
 
 def _left(

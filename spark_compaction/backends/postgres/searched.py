@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import Aim, Subjects
+from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.matching import Matcher
 from journal.model.plan import Query
 from journal.model.schema import Table
@@ -54,7 +54,7 @@ def volume(session: PostgresSession, table: Table, state: TableState) -> tuple[i
 
 
 def keys_among(
-    session: PostgresSession, aim: Aim, state: TableState, subjects: Subjects
+    session: PostgresSession, aim: TargetTable, state: TableState, subjects: Subjects
 ) -> list[pa.Table]:
     """The keys of a table's rows in which somebody is named."""
     matcher = Matcher(session, aim.table, aim.identities, subjects)

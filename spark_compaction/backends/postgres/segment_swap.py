@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.identity.suppression_list import Fence
+from journal.identity.suppression_list import SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
@@ -37,12 +37,12 @@ _PAUSE_S = 0.25
 WAIT = "SET LOCAL lock_timeout = '300ms'"
 
 
-class Replan(Exception):
+class TableReplan(Exception):
     """What was planned on is no longer what is live; the message says which part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledTable:
     """A table whose heads but the last one stay as they are."""
 
     table: Table
@@ -52,7 +52,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class RetireReason:
     """The run that replaces something, and how long what it replaces stays."""
 
     job_id: str
@@ -94,7 +94,7 @@ class Changed:
     """Manifests that become what everybody reads, and perhaps what may not be written."""
 
     states: Mapping[int, TableState]
-    fence: Fence | None = None
+    fence: SuppressionList | None = None
 
 
 def publish(
@@ -131,7 +131,7 @@ def definition(state: JournalState, table_id: int) -> Table:
     return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
 
 
-def settle(journal: DatabaseJournal, table: Table) -> Settled:
+def settle(journal: DatabaseJournal, table: Table) -> SettledTable:
     """Have appends go to a fresh head, unless the last one is empty."""
 
     settled: list[tuple[Table, TableState]] = []
@@ -151,7 +151,7 @@ def settle(journal: DatabaseJournal, table: Table) -> Settled:
 
     committed = publish(journal, change)
     is_dropped = committed.catalog.by_id(table.id) is None
-    return Settled(*settled[-1], committed.version, is_dropped)
+    return SettledTable(*settled[-1], committed.version, is_dropped)
 
 
 Alongside = Callable[[PostgresSession, TableState], TableState]
@@ -163,7 +163,7 @@ def swap(
     inputs: Inputs,
     segments: tuple[Segment, ...],
     head_counts: RowCounts,
-    why: Why,
+    why: RetireReason,
     alongside: Alongside | None = None,
     *,
     planned_as: Table | None = None,
@@ -178,12 +178,12 @@ def swap(
         now = definition(committed, table.id)
         state = committed.tables[now.id]
         if not inputs.are_in(state):
-            raise Replan("the manifest does not list any more what was planned on")
+            raise TableReplan("the manifest does not list any more what was planned on")
         if planned_as is not None and committed.catalog.by_id(table.id) != planned_as:
-            raise Replan("the table's definition was changed meanwhile")
+            raise TableReplan("the table's definition was changed meanwhile")
         since = journal.clock.now()
         for piece in inputs.tables(now):
-            retired = rows_of.Retired(
+            retired = rows_of.RetiredTable(
                 piece.name, now.id, state.manifest.epoch, since, since + why.grace_us
             )
             rows_of.retire(session, retired, why.job_id, why.kind, size(session, piece))
@@ -195,7 +195,7 @@ def swap(
     publish(journal, change)
 
 
-Chosen = Callable[[list[rows_of.Retired]], list[rows_of.Retired]]
+Chosen = Callable[[list[rows_of.RetiredTable]], list[rows_of.RetiredTable]]
 """Which of the retired tables of a journal go, oldest first."""
 
 
@@ -204,7 +204,7 @@ def retired(
     table_id: int | None = None,
     chosen: Chosen | None = None,
     ignored: frozenset[str] = frozenset(),
-) -> list[rows_of.Retired]:
+) -> list[rows_of.RetiredTable]:
     """The retired tables whose grace has ended, or those ``chosen``, less those of backups.
 
     Of a journal, or of all. Backups of names that are ``ignored`` keep none.

@@ -93,7 +93,7 @@ def _refuse_taken(session: StoreSession, table: Table, name: str) -> None:
         raise backups.taken(str(table.name), name)
 
 
-def _listed(journal: DatabaseJournal, settled: segment_swap.Settled, naming: Naming) -> Backup:
+def _listed(journal: DatabaseJournal, settled: segment_swap.SettledTable, naming: Naming) -> Backup:
     with journal.reading_session() as session:
         session.begin()
         as_committed.check_heads(session, settled.table)
@@ -103,7 +103,7 @@ def _listed(journal: DatabaseJournal, settled: segment_swap.Settled, naming: Nam
 
 
 def left_by(
-    session: PostgresSession, settled: segment_swap.Settled, naming: Naming
+    session: PostgresSession, settled: segment_swap.SettledTable, naming: Naming
 ) -> Callable[[PostgresSession], None]:
     """What records, in the transaction of a job that removes rows, what was there before."""
     state = settled.state
@@ -170,7 +170,7 @@ def _copied(journal: DatabaseJournal, table: Table, naming: Naming) -> Backup:
                     advice="run it again",
                 )
             since = journal.clock.now()
-            retired = rows_of.Retired(target.name, table.id, 0, since, since)
+            retired = rows_of.RetiredTable(target.name, table.id, 0, since, since)
             rows_of.retire(section, retired, "", BackupKind.NAMED.value, size)
             backups.add(section, backup)
             section.commit()
@@ -211,7 +211,7 @@ def keep_archived(journal: DatabaseJournal, session: PostgresSession, backup: Ba
     """Record archived rows, in the swap's transaction; they stay until the record goes."""
     since = journal.clock.now()
     for segment in backup.segments:
-        retired = rows_of.Retired(segment.id, backup.table_id, 0, since, since)
+        retired = rows_of.RetiredTable(segment.id, backup.table_id, 0, since, since)
         rows_of.retire(session, retired, "", BackupKind.ARCHIVE.value, segment.bytes)
     backups.add(session, backup)
 
@@ -244,7 +244,7 @@ def with_backups(session: StoreSession, table: Table, state: TableState) -> Tabl
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgedBackups:
     """What became of tables that only backups list."""
 
     moved: Mapping[str, Segment | None]
@@ -259,7 +259,7 @@ def purge(
     version: Version,
     why: str,
     copy: rewriting.Copy = rewriting.by_server,
-) -> Purged:
+) -> PurgedBackups:
     """Write what backups list besides live tables anew without the rows of some keys."""
     moved: dict[str, Segment | None] = {}
     work = Work()
@@ -277,7 +277,7 @@ def purge(
             continue
         moved[piece.id] = done.made
         work += done.work
-    return Purged(moved, work)
+    return PurgedBackups(moved, work)
 
 
 def follow(
@@ -295,7 +295,7 @@ def follow(
     known = {r.name: r for r in rows_of.retired(session, table.id)}
     for name, made in made_beside.items():
         if name not in known:
-            raise segment_swap.Replan(f"{name} was dropped meanwhile")
+            raise segment_swap.TableReplan(f"{name} was dropped meanwhile")
         if made is not None:
             size = pieces.size(session, layout.segment_table(made))
             old = replace(known[name], name=made.id)

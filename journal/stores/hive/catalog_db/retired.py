@@ -28,7 +28,7 @@ _ADDED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Retired:
+class RetiredPartition:
     """A segment that was replaced: until when it stays, since when, and by which job."""
 
     path: str
@@ -46,7 +46,7 @@ def ensure(connection: Connection) -> None:
             connection.execute(sa.DDL(statement))  # type: ignore[no-untyped-call]
 
 
-def retire(connection: Connection, found: Iterable[Retired]) -> None:
+def retire(connection: Connection, found: Iterable[RetiredPartition]) -> None:
     """Note that no manifest lists these segments any more."""
     rows = [
         {
@@ -62,13 +62,13 @@ def retire(connection: Connection, found: Iterable[Retired]) -> None:
         connection.execute(sa.insert(RETIRED), rows)
 
 
-def load_retired(connection: Connection, table_id: int | None = None) -> list[Retired]:
+def load_retired(connection: Connection, table_id: int | None = None) -> list[RetiredPartition]:
     """The retired segments of a table or of all, those first that were replaced first."""
     wanted = sa.select(RETIRED).order_by(RETIRED.c.since_us, RETIRED.c.path)
     if table_id is not None:
         wanted = wanted.where(RETIRED.c.table_id == table_id)
     return [
-        Retired(r.path, r.table_id, r.until_us, r.since_us, r.job_id)
+        RetiredPartition(r.path, r.table_id, r.until_us, r.since_us, r.job_id)
         for r in connection.execute(wanted)
     ]
 
