@@ -304,7 +304,7 @@ _JOBS = (
     "OPTIMIZE t",
     "CALL system.backup('t', name => 'kept{turn}')",
     "CALL system.verify('t')",
-    "ERASE FROM t WHERE b = 'gone'",
+    "ERASE FROM t WHERE b = 'gone' SCOPE KEY",
 )
 
 

@@ -74,7 +74,8 @@ def test_a_database_or_catalog_that_is_not_there(server: ThriftServer, tmp_path:
     assert raised.value.code == "PAL-521"
     with pytest.raises(gateway.Error) as raised:
         gateway.connect(server.url("p_", tmp_path / "missing" / "catalog.db"))
-    assert raised.value.code == "PAL-520"
+    assert raised.value.code == "PAL-507"
+    assert str(tmp_path / "missing") in str(raised.value)
 
 
 def test_an_auth_that_is_not_the_servers(server: ThriftServer, tmp_path: Path) -> None:

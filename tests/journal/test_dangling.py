@@ -72,11 +72,10 @@ def test_plan_and_receipt_count_them_by_foreign_key(run: Client) -> None:
 
 def test_what_dangles_already_and_what_goes_too_is_not_counted_again(run: Client) -> None:
     ((*_, why),) = run("ERASE FROM p WHERE id = 3")
-    assert why == "rows that refer to what goes: 1 of main.c (c_who_fkey)"
-    ((*_, why),) = run("ERASE FROM p WHERE id = 3")
-    assert why == ""
-    ((*_, why),) = run("ERASE FROM s WHERE TRUE")
-    assert why == ""
+    assert why.endswith("; rows that refer to what goes: 1 of main.c (c_who_fkey)")
+    for again in ("ERASE FROM p WHERE id = 3", "ERASE FROM s WHERE TRUE"):
+        ((*_, why),) = run(again)
+        assert "refer to what goes" not in why
 
 
 def test_retention_by_date_counts_them_in_plan_and_report(run: Client) -> None:
