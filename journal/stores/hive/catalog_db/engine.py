@@ -42,8 +42,6 @@ class CatalogDatabase:
         self._is_sqlite = self._url.get_backend_name() == "sqlite"
         if self._is_sqlite and self._url.database in {None, "", ":memory:"}:
             raise _bad_url("a catalog in memory would be lost with the process")
-        if self._is_sqlite:
-            _make_private(str(self._url.database))
         self._engine = self._made()
 
     @property
@@ -71,11 +69,16 @@ class CatalogDatabase:
                 advice="install it, or give ?catalog=sqlite:///file",
             ) from error
         if self._is_sqlite:
+            sa.event.listen(engine, "do_connect", self._make_file)
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
         elif self._url.get_driver_name() in _LIBPQ:
             sa.event.listen(engine, "do_connect", _connect_to_postgres)
         return engine
+
+    def _make_file(self, *_: object) -> None:
+        """Make the file when it is first needed, and not for a store that cannot be reached."""
+        _make_private(str(self._url.database))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
