@@ -286,7 +286,7 @@ def test_a_run_that_was_killed_is_simply_run_again(
 
     for place, name in (
         (erasing.rewriting, "rewrite"),
-        (erasing.replacing, "swap"),
+        (erasing.segment_swap, "swap"),
         (erasing, "_purged"),
         (erasing, "complete"),
     ):

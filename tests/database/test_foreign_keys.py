@@ -121,6 +121,6 @@ def test_erasures_count_or_refuse_what_would_be_left(family: Connection) -> None
     assert _state(family, "ERASE FROM p WHERE a = 2 ON DEPENDENTS REFUSE") == "23503"
     assert family.execute("SELECT count(*) FROM p").fetchall() == [(2,)]
     ((*_, why),) = family.execute("ERASE FROM p WHERE a = 2").fetchall()
-    assert why == "rows that refer to what goes: 2 of public.c (c_x_fkey)"
+    assert why.endswith("; rows that refer to what goes: 2 of public.c (c_x_fkey)")
     assert family.execute("ERASE FROM p WHERE a = 1 ON DEPENDENTS REFUSE").fetchall()
     assert family.execute("SELECT count(*) FROM p").fetchall() == [(0,)]

@@ -84,7 +84,7 @@ def main() -> None:
     run = Client(root)
     engine: Any = _DyingOnSpark(root) if step in SPARK_STEPS else _Dying(step)
     if step == "after swap":
-        runner.retired.reap = die
+        runner.retired_files.reap = die
     if step == "in reap":
         Warehouse.remove_files = _die_amid  # type: ignore[method-assign]
     run_job(
