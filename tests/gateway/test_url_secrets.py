@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,12 @@ MISTAKES = (
     "palimpsest+hive://me@127.0.0.1:1/a?catalog=postgresql://me:{}@127.0.0.1:1/a",
 )
 SECRET = "HUSHHUSH"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A Hive URL without a catalog keeps one in the folder where the gateway runs."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("character", ["", "@", "/", "%", "?", "[", "#", ":", " "])
