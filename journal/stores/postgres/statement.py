@@ -27,12 +27,16 @@ from journal.stores.postgres.appending import append_direct, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
+from journal.transactions import conflicts
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 
 if TYPE_CHECKING:
     from journal.stores.postgres.journal import DatabaseJournal
+
+_ROUNDS_MAX = 3
+"""The journal is locked, so the second fits, but for statements that choose rows by chance."""
 
 
 class DatabaseStatement:
@@ -136,14 +140,17 @@ class DatabaseStatement:
         """Append a query's rows to the table's head; how many they were.
 
         If others have given one of the keys a version above the statement's, it gets another.
+        Raises VERSION_AHEAD for one that lies too far ahead; SERIALIZATION when the statement
+        finds other keys each time.
         """
         clock, given = self._journal.clock, dict(parameters)
-        while True:
+        for _ in range(_ROUNDS_MAX):
             found, above = append_direct(self.session, self.committed, table, query, given)
             if above is None:
                 return found
             classic_writers.pass_by(self.session, table, clock, above, query, given)
             given[P_VERSION] = self._version = clock.next()
+        raise conflicts.conflict(table)
 
     def commit_direct(
         self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
