@@ -96,4 +96,5 @@ def test_a_catalog_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
     catalog = CatalogDatabase(f"sqlite:///{tmp_path}/missing/catalog.db")
     with pytest.raises(PalimpsestError) as failed, catalog.writing():
         pass
-    assert failed.value.code is Code.STORE_UNREACHABLE
+    assert failed.value.code is Code.FILE_ACCESS
+    assert "missing/catalog.db" in str(failed.value)
