@@ -10,10 +10,10 @@ WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java postgres demo shell test test-all check lint types contracts tidy fmt bench docs docs-check clean
+.PHONY: help setup java postgres demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml requirements-dev.txt .ci/bootstrap
 	@.ci/bootstrap
@@ -32,8 +32,11 @@ demo: $(READY) java ## A year of real flights: load, change, look back
 shell: $(READY) ## A SQL shell on the warehouse in ./warehouse
 	@$(BIN)/palimpsest shell palimpsest:///warehouse
 
-test: $(READY) java postgres ## The tests (all but those marked slow)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(ARGS)
+test: $(READY) java postgres ## The tests: the embedded store, one pass on each other store, the docs
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not stores" $(ARGS)
+
+test-stores: $(READY) java postgres ## The rest of the tests on PostgreSQL and Hive
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "stores and not slow" $(ARGS)
 
 test-all: $(READY) java postgres ## Every test, the slow ones too
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 $(ARGS)
