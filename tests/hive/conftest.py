@@ -10,7 +10,7 @@ import pytest
 
 from gateway.dbapi.connection import Connection
 from journal.stores.hive.login import Server
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support import apache_hive
 from tests.support.connections import opening
 from tests.support.thrift_server import ThriftServer, shared
@@ -52,9 +52,9 @@ def con(connect: Callable[..., Connection]) -> Connection:
 
 
 @pytest.fixture
-def connection(server: ThriftServer) -> Iterator[HiveConnection]:
+def connection(server: ThriftServer) -> Iterator[ThriftConnection]:
     """A session of the server."""
-    found = HiveConnection(
+    found = ThriftConnection(
         Server(server.host, server.port, "tester", "default", "NOSASL", connect_timeout_s=120)
     )
     yield found

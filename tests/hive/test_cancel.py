@@ -13,7 +13,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.login import Server
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 
@@ -32,14 +32,14 @@ def relay(server: ThriftServer) -> Iterator[Relay]:
     found.close()
 
 
-def _connection(server: ThriftServer, port: int | None = None, **options: int) -> HiveConnection:
+def _connection(server: ThriftServer, port: int | None = None, **options: int) -> ThriftConnection:
     where = server.port if port is None else port
-    return HiveConnection(
+    return ThriftConnection(
         Server(server.host, where, "tester", "default", "NOSASL", connect_timeout_s=120, **options)
     )
 
 
-def _ends(connection: HiveConnection, sql: str, code: Code) -> None:
+def _ends(connection: ThriftConnection, sql: str, code: Code) -> None:
     with pytest.raises(PalimpsestError) as raised:
         connection.execute(sql)
     assert raised.value.code is code

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateway.opening.hive_servers import server_of
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 
 def test_settings_reach_the_session(server: ThriftServer, tmp_path: Path) -> None:
     name = "spark.sql.shuffle.partitions"
     url = server.new_store(tmp_path, **{f"conf.{name}": "3"})
-    connection = HiveConnection(server_of(url))
+    connection = ThriftConnection(server_of(url))
     try:
         assert connection.run(f"SET {name}") == [(name, "3")]
         ours = "spark.sql.sources.parallelPartitionDiscovery.parallelism"

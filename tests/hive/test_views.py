@@ -9,7 +9,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.hive.login import Server
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(900)
@@ -22,14 +22,16 @@ def con(url: str) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def outside(server: ThriftServer) -> Iterator[HiveConnection]:
+def outside(server: ThriftServer) -> Iterator[ThriftConnection]:
     """Somebody who knows nothing of the gateway."""
-    found = HiveConnection(Server(server.host, server.port, "other", "default", "NOSASL"))
+    found = ThriftConnection(Server(server.host, server.port, "other", "default", "NOSASL"))
     yield found
     found.close()
 
 
-def test_views_follow_what_is_committed(con: Connection, outside: HiveConnection, url: str) -> None:
+def test_views_follow_what_is_committed(
+    con: Connection, outside: ThriftConnection, url: str
+) -> None:
     hr = f"{url.partition('prefix=')[2].partition('&')[0]}hr"
     con.execute("CREATE SCHEMA hr")
     con.execute("CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name VARCHAR)")

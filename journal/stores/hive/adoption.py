@@ -21,11 +21,11 @@ from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as plain_tables
 from journal.stores.hive.apache_nested import check_adopted
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import BUCKETED, PARTITIONED
 from journal.stores.hive.plain import ADOPTED, TAKEN, MetastoreTable
 from journal.stores.hive.section import Alongside
-from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.types import kind_of
 from journal.transactions.transaction import StatementWrites
 from journal.transactions.transaction_rows import Author

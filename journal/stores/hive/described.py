@@ -10,8 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written
 
 _FORMATS = ("orc", "parquet")

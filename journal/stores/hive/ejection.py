@@ -21,12 +21,12 @@ from journal.stores.hive import plain as plain_tables
 from journal.stores.hive.adoption import commit, show
 from journal.stores.hive.apache_nested import as_shown
 from journal.stores.hive.catalog_db.engine import CatalogConnection
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import PARTITIONED
 from journal.stores.hive.plain import EJECTED, HISTORY, TAKEN
 from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.segment_check import check_whole
-from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions import conflicts
 from journal.transactions.state import JournalState, TableState

@@ -11,7 +11,7 @@ from sqlglot import exp
 from journal.model.segment import Fields, RowCounts, Segment, Tier
 from journal.sql.relations import column, ident, union_all
 from journal.stores.hive import layout
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.connection import HiveConnection
 
 
 @dataclass(frozen=True, slots=True)

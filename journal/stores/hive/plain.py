@@ -21,9 +21,9 @@ from journal.model.schema import Table
 from journal.model.version import Version
 from journal.sql.relations import column, ident, version_type, version_value
 from journal.stores.hive import layout
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.described import Described, described
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.store import HiveConnection
 from journal.stores.hive.text import written
 from journal.stores.hive.types import kind_of, spark_type
 

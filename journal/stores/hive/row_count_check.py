@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
+from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.sizes import Group, Size, count, question, told
-from journal.stores.hive.store import HiveConnection, Row
 
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal

@@ -14,8 +14,8 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.stores.hive import layout
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.missing_tables import blaming, lacking
-from journal.stores.hive.store import HiveConnection
 
 
 def counted(

@@ -25,6 +25,7 @@ from journal.model.schema import fold
 from journal.model.segment import Fields
 from journal.model.store_session import Parameters, ResultColumn
 from journal.sql.relations import column, ident
+from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.cursor import Column
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_segments import HeldSegments
@@ -34,7 +35,7 @@ from journal.stores.hive.partition_pruning import Needed
 from journal.stores.hive.queries import HELD, as_json, renamed
 from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.result_names import labels_of
-from journal.stores.hive.store import HiveConnection, HiveStore, Row
+from journal.stores.hive.store import HiveStore
 from journal.stores.hive.tiers import SeenTiers
 from journal.stores.hive.type_check import bound, check_zone, kinds_told
 from journal.stores.hive.types import HiveType, kind_of, whole_type

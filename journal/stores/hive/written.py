@@ -7,9 +7,9 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.model.segment import Fields
 from journal.stores.hive import layout
+from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import append
-from journal.stores.hive.store import HiveConnection
 
 
 def write(
