@@ -22,7 +22,6 @@ from bench.contenders import Gateway, fresh_gateway
 from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Report, quartiles
 from bench.options import Options
-from journal.files.filters import jit
 
 WITHOUT = "without filters"
 IDENTITY = "visitor"
@@ -55,7 +54,6 @@ def measure(
 ) -> Report:
     """Import and compact rows of each shape: ``CREATE TABLE`` by its name, and what it takes."""
     report = Report("filters in whole jobs", count)
-    report.facts["loops of this process"] = "compiled" if jit.load() else "none"
     for case, create in creates.items():
         source = options.work / "filtered_jobs.parquet"
         duckdb.execute(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -20,7 +19,6 @@ from bench.filter_steps import Steps, watched
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
 from gateway.procedures.procedures import embedded
-from journal.files.filters import jit
 from journal.identity.descriptor import PROPERTY
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
@@ -29,14 +27,14 @@ from journal.model.segment import SIDECAR
 from journal.stores.embedded.warehouse import Warehouse
 
 WITHOUT = "without filters"
-NUMPY = "in numpy"
 _ROWS, _QUICK_ROWS = 1_000_000, 250_000
 _WIDE, _LINE, _NARROW = "26 columns", "11 columns", "3 columns"
 _VARIED = "11 columns, lengths differ"
 _TIMES = 3
 """How many times the texts of a log line stand in a wide row, besides the line itself."""
 _IDENTITY = {_VARIED: "account"}
-_AT_MOST = 1.03
+_AT_MOST = {_WIDE: 1.05, _LINE: 1.15, _VARIED: 1.15}
+"""Rows of a log are wide: the promise is theirs. What rows of 3 columns pay is only shown."""
 
 
 def measure(options: Options) -> Report:
@@ -44,13 +42,6 @@ def measure(options: Options) -> Report:
     began = time.perf_counter()
     count = _QUICK_ROWS if options.quick else _ROWS
     report = Report("building filters", count)
-    loading = time.process_time()
-    is_compiled = jit.load()
-    report.facts["loops of this process"] = (
-        f"compiled, loaded in {time.process_time() - loading:.2f} s of processor time"
-        if is_compiled
-        else "none: numba is not installed"
-    )
     for case in (_WIDE, _LINE, _VARIED, _NARROW):
         with fresh_gateway(options.work / "filters") as ours:
             _compare(report, ours, case, options)
@@ -73,7 +64,7 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
     found = journal.state.catalog.by_id(1)
     assert found is not None
     with_filters = _described(found, _IDENTITY.get(case, "visitor"))
-    tables = {OURS: with_filters, NUMPY: with_filters, WITHOUT: _described(found, None)}
+    tables = {OURS: with_filters, WITHOUT: _described(found, None)}
     ours.run(
         f"INSERT INTO visits SELECT {_COLUMNS[case]} FROM ({visits.rows(report.rows, report.rows)})"
     )
@@ -88,7 +79,7 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
         def write(name: str) -> float:
             nonlocal sizes
             began = time.process_time(), time.perf_counter()
-            with jit.left_to_numpy() if name == NUMPY else nullcontext(), watched() as steps:
+            with watched() as steps:
                 written = warehouse.write_segment(session, tables[name], rows, {})
             cpu, wall = time.process_time() - began[0], time.perf_counter() - began[1]
             writes[name].append(_Write(cpu, wall, steps))
@@ -106,20 +97,17 @@ def _compare(report: Report, ours: Gateway, case: str, options: Options) -> None
 
 def _tell(report: Report, case: str, writes: dict[str, list[_Write]]) -> None:
     """Judge what the filters of a case took beside writing without them."""
-    for name in (OURS, NUMPY):
-        pairs = list(zip(writes[name], writes[WITHOUT], strict=True))
-        cpu = [1 + a.steps.filters_cpu / b.cpu for a, b in pairs]
-        wall = [1 + (a.steps.finishing - b.steps.finishing) / b.wall for a, b in pairs]
-        if name == OURS and case != _NARROW:
-            # Rows of a log are wide: the promise is theirs. What narrow ones pay is only told.
-            report.judge(case, Promise(WITHOUT, _AT_MOST), cpu)
-            report.judge(f"{case}, by the clock", Promise(WITHOUT, _AT_MOST), wall)
-        each = median(a.steps.filters_cpu for a in writes[name]) * 1e9 / report.rows
-        report.facts[f"{case}, {name}"] = (
-            f"{median(cpu) - 1:.1%} of processor time, {median(wall) - 1:.1%} of time that passes,"
-            f" {each:.0f} ns a row"
-        )
     pairs = list(zip(writes[OURS], writes[WITHOUT], strict=True))
+    cpu = [1 + a.steps.filters_cpu / b.cpu for a, b in pairs]
+    wall = [1 + (a.steps.finishing - b.steps.finishing) / b.wall for a, b in pairs]
+    if case in _AT_MOST:
+        report.judge(case, Promise(WITHOUT, _AT_MOST[case]), cpu)
+        report.judge(f"{case}, by the clock", Promise(WITHOUT, _AT_MOST[case]), wall)
+    each = median(a.steps.filters_cpu for a in writes[OURS]) * 1e9 / report.rows
+    report.facts[case] = (
+        f"{median(cpu) - 1:.1%} of processor time, {median(wall) - 1:.1%} of time that passes,"
+        f" {each:.0f} ns a row"
+    )
     report.facts[f"{case}: difference of whole writes"] = (
         f"{median(a.cpu / b.cpu for a, b in pairs) - 1:+.1%} of processor time,"
         f" {median(a.wall / b.wall for a, b in pairs) - 1:+.1%} of time that passes"

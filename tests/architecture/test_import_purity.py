@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DRIVERS = ("duckdb", "numba", "psycopg", "pyhive", "pyspark", "sqlalchemy", "pandas", "thrift")
+DRIVERS = ("duckdb", "psycopg", "pyhive", "pyspark", "sqlalchemy", "pandas", "thrift")
 FRONT_ENDS = ("click", "rich", "prompt_toolkit", "pygments")
 
 

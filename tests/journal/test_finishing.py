@@ -13,7 +13,6 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal.files.filters import jit
 from journal.files.filters.sidecar import FilterBuilder, read_sidecar
 from journal.files.parquet_files import checksum
 from journal.local_engine.session import DuckDBSession
@@ -47,8 +46,8 @@ def onboarded(run: Client) -> Client:
 
 
 def _written(run: Client, rows: str) -> tuple[tuple[SegmentFile, ...], dict[str, Any]]:
-    """The files of a new segment, and what their filters are when one thread builds each in turn,
-    in numpy, out of what DuckDB says is in the file."""
+    """The files of a new segment, and what their filters are when one thread builds each in turn
+    out of what DuckDB says is in the file."""
     journal = run.connection.session.journal
     table = journal.state.catalog.by_id(1)
     assert table is not None
@@ -56,14 +55,13 @@ def _written(run: Client, rows: str) -> tuple[tuple[SegmentFile, ...], dict[str,
     with journal.reading_session() as session:
         files = journal.warehouse.write_segment(session, table, query, {})
         expected = {}
-        with jit.left_to_numpy():
-            for file in files:
-                builder = FilterBuilder.of(table)
-                assert builder is not None
-                fresh = builder.fresh(file)
-                for batch in _all_rows(session, journal.root / file.path):
-                    fresh.add(batch)
-                expected[Path(file.path).name] = fresh.finish()
+        for file in files:
+            builder = FilterBuilder.of(table)
+            assert builder is not None
+            fresh = builder.fresh(file)
+            for batch in _all_rows(session, journal.root / file.path):
+                fresh.add(batch)
+            expected[Path(file.path).name] = fresh.finish()
     return files, expected
 
 

@@ -1,4 +1,4 @@
-"""Filters are the same whichever way the values of a new file are read back."""
+"""Filters are the same whether Arrow or DuckDB reads the values of a new file back."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from journal.files.filters import text_pages
 from journal.files.filters.bloom import Bloom
 from journal.files.filters.read_back import take_in
 from journal.files.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry
 from journal.identity.paths import parse_path
-from tests.journal.test_hashing import WAYS, ways
 
 PLAIN = {
     "VARCHAR": "nullif('name ' || i, 'name 7')",
@@ -77,11 +74,10 @@ def _rows(path: Path) -> Callable[[Sequence[str]], pa.RecordBatchReader]:
 def _asked_of_duckdb(
     path: Path, identities: Sequence[DescriptorEntry], key: Sequence[str]
 ) -> object:
-    with WAYS["numpy"]():
-        builder = FilterBuilder(tuple(identities), tuple(key))
-        for batch in _rows(path)(builder.columns):
-            builder.add(batch)
-        return builder.finish()
+    builder = FilterBuilder(tuple(identities), tuple(key))
+    for batch in _rows(path)(builder.columns):
+        builder.add(batch)
+    return builder.finish()
 
 
 def _read_back(
@@ -99,9 +95,7 @@ def test_filters_are_the_same(tmp_path: Path, kind: str, version: str) -> None:
     identities = _identities(kind)
     for key in (("k",), ("k", "a.b"), ("v",), ()):
         expected = _asked_of_duckdb(path, identities, key)
-        for way in WAYS.values():
-            with way():
-                assert _read_back(path, identities, key) == expected
+        assert _read_back(path, identities, key) == expected
 
 
 @pytest.fixture
@@ -112,11 +106,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TEXTS = st.one_of(st.none(), st.text(max_size=60), st.sampled_from(["", "x", "same " * 9, "\0\0"]))
 
 
-@ways
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS, min_size=1, max_size=30), st.integers(1, 400), st.integers(0, 3))
 def test_any_text_is_found_in_its_filter(
-    way: str, scratch: Path, values: list[str | None], times: int, unlike: int
+    scratch: Path, values: list[str | None], times: int, unlike: int
 ) -> None:
     path = scratch / "rows.parquet"
     # Unlike each other they get no dictionary; their lengths vary, or not.
@@ -131,52 +124,12 @@ def test_any_text_is_found_in_its_filter(
         DescriptorEntry(parse_path("v"), "v"),
         DescriptorEntry(parse_path("v"), "v", lower=True),
     )
-    with WAYS[way]():
-        found = _read_back(path, identities, ())
+    found = _read_back(path, identities, ())
     assert found == _asked_of_duckdb(path, identities, ())
     for identity in identities:
         hashes = asked(pa.array(made, pa.string()), identity)
         assert hashes is not None
         assert found[identity.id].may_hold(hashes).all()
-
-
-def _pages(path: Path, column: str) -> list[object]:
-    with pq.ParquetFile(path) as file:
-        leaf = file.schema_arrow.names.index(column)
-        whole = pa.py_buffer(path.read_bytes())
-        groups = range(file.metadata.num_row_groups)
-        chunks = [file.metadata.row_group(g).column(leaf) for g in groups]
-        return [text_pages.texts(whole, chunk, pa.string(), 1) for chunk in chunks]
-
-
-def test_text_is_taken_from_its_pages(tmp_path: Path) -> None:
-    """Else all the rest would be right, and slow."""
-    same = _written(tmp_path, "VARCHAR", "md5(i || '')", "v2")
-    with WAYS["numpy"]():
-        assert None not in _pages(same, "v")
-    varied = _written(tmp_path, "VARCHAR", "nullif('name ' || i, 'name 7')", "v2")
-    with WAYS["numpy"]():
-        assert None in _pages(varied, "v")
-    with WAYS["compiled"]():
-        assert None not in _pages(varied, "v")
-
-
-@ways
-def test_pages_that_do_not_add_up_are_not_read(tmp_path: Path, way: str) -> None:
-    path = _written(tmp_path, "VARCHAR", "'name ' || i", "v2", 3000)
-    with pq.ParquetFile(path) as file:
-        chunk = file.metadata.row_group(0).column(0)
-    whole = bytearray(path.read_bytes())
-    with WAYS[way]():
-        honest = text_pages.texts(pa.py_buffer(bytes(whole)), chunk, pa.string(), 1)
-        for at in range(4, chunk.total_compressed_size + 4, 7):
-            damaged = bytearray(whole)
-            damaged[at] ^= 0x55
-            found = text_pages.texts(pa.py_buffer(bytes(damaged)), chunk, pa.string(), 1)
-            if found is not None and honest is not None:
-                assert [len(p.values) for p in found] == [len(p.values) for p in honest]
-        assert text_pages.texts(pa.py_buffer(bytes(whole[:900])), chunk, pa.string(), 1) is None
-        assert text_pages.texts(pa.py_buffer(bytes(whole)), chunk, pa.string(), 2) is None
 
 
 def test_filters_of_earlier_versions_are_read_and_built_alike(tmp_path: Path, root: Path) -> None:
@@ -197,6 +150,4 @@ def test_filters_of_earlier_versions_are_read_and_built_alike(tmp_path: Path, ro
         f" MAP {{'k' || i: [i, i + 1]}} AS tags FROM range(200) r(i)) TO '{path}'"
     )
     assert KEY in held
-    for way in WAYS.values():
-        with way():
-            assert _read_back(path, identities, ("id", "part")) == held
+    assert _read_back(path, identities, ("id", "part")) == held

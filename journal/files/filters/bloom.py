@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from journal.files.filters.hashing import Hashes
-from journal.files.filters.jit import loops
 
 BLOCK_BITS = 512
 _BLOCKS_MAX = 1 << 26
@@ -20,7 +19,7 @@ _WORD = (1 << 64) - 1
 _COUNTED_MAX = 1 << 15
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
-SPREAD = np.uint64(0xD6E8FEB86659FD93)
+_SPREAD = np.uint64(0xD6E8FEB86659FD93)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Bloom:
     def may_hold_one(self, value: int) -> bool:
         """The same for one hash: quicker than an array of one."""
         first = ((value >> 32) * self.blocks >> 32) * BLOCK_BITS
-        spread = ((value ^ (value >> 29)) * int(SPREAD) & _WORD) >> 1
+        spread = ((value ^ (value >> 29)) * int(_SPREAD) & _WORD) >> 1
         for _ in range(self.probes):
             place = first + spread % BLOCK_BITS
             if not self.bits[place >> 3] >> (place & 7) & 1:
@@ -63,45 +62,30 @@ def build(hashes: Hashes, fpp: float, distinct: int | None = None) -> Bloom:
 
     ``hashes`` may be sorted where they are, and are of no use afterwards.
     """
-    kernels = loops(len(hashes))
     count = max(1, distinct if distinct is not None else different(hashes))
     probes, blocks = size(count, fpp)
-    if kernels is None:
-        # Bits are set block after block then, out of the cache; the loops need no order for that.
-        hashes.sort()
-        bits = bits_of(hashes, blocks, probes)
-    else:
-        bits = np.zeros(blocks * BLOCK_BITS // 64, dtype="<u8")
-        kernels.set_bits(hashes, blocks, probes, bits)
-    return Bloom(blocks, probes, count, bits.tobytes())
+    # Bits are set block after block then, out of the cache.
+    hashes.sort()
+    return Bloom(blocks, probes, count, _bits_of(hashes, blocks, probes).tobytes())
 
 
 def different(hashes: Hashes) -> int:
     """How many different ones there are; of many, as nearly as a thousandth.
 
-    So many are not sorted for that: each sets one of as many bits, and how many bits stay clear
-    says how many hashes met one that was set.
+    So many are not sorted for that: each sets one of as many bits, by its last bits, and how many
+    bits stay clear says how many hashes met one that was set.
     """
     if len(hashes) <= _COUNTED_MAX:
         hashes.sort()
         return len(hashes) and 1 + int(np.count_nonzero(hashes[1:] != hashes[:-1]))
     room = 1 << (len(hashes) - 1).bit_length()
-    kernels = loops(len(hashes))
-    if kernels is None:
-        found = marked(hashes, room)
-    else:
-        found = kernels.count_marks(hashes, np.zeros(room // 64, dtype="<u8"))
+    marks = np.zeros(room, dtype=bool)
+    marks[(hashes & np.uint64(room - 1)).view(np.int64)] = True
+    found = int(np.count_nonzero(marks))
     return min(len(hashes), round(room * math.log(room / max(1, room - found))))
 
 
-def marked(hashes: Hashes, room: int) -> int:
-    """How many of so many bits hashes set, each one by its last bits."""
-    marks = np.zeros(room, dtype=bool)
-    marks[(hashes & np.uint64(room - 1)).view(np.int64)] = True
-    return int(np.count_nonzero(marks))
-
-
-def bits_of(hashes: Hashes, blocks: int, probes: int) -> np.ndarray:
+def _bits_of(hashes: Hashes, blocks: int, probes: int) -> np.ndarray:
     """The bits of a filter of so many blocks, eight to a byte."""
     marked = np.zeros(blocks * BLOCK_BITS, dtype=bool)
     for first in range(0, len(hashes), _CHUNK):
@@ -126,7 +110,7 @@ def size(distinct: int, fpp: float) -> tuple[int, int]:
 def _places(hashes: Hashes, blocks: int) -> tuple[Hashes, Hashes]:
     """The first bit of each hash's block, and fresh bits that say which ones to set in it."""
     block = (hashes >> np.uint64(32)) * np.uint64(blocks) >> np.uint64(32)
-    return block << np.uint64(9), (hashes ^ (hashes >> np.uint64(29))) * SPREAD
+    return block << np.uint64(9), (hashes ^ (hashes >> np.uint64(29))) * _SPREAD
 
 
 def _place(start: Hashes, spread: Hashes, probe: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 Filters hold them, and files hold filters, so a value has the same hash for ever: whole numbers by
 value (the width of their type does not matter), text and bytes by their bytes. Values are hashed
-here and nowhere else, in numpy or by loops that give the same. Pure: Arrow arrays in.
+here and nowhere else. Pure: Arrow arrays in.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from journal.files.filters.jit import loops
-
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
 _WORD = 8
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
 
 Hashes = np.ndarray
 """An array of uint64."""
@@ -48,7 +46,7 @@ def hash_into(values: pa.Array | pa.ChunkedArray, out: Hashes) -> None:
 
 def combine(first: Hashes, second: Hashes) -> Hashes:
     """The hashes of pairs: of a key of several columns."""
-    return _mixed(first * GOLDEN + second)
+    return _mixed(first * _GOLDEN + second)
 
 
 def _is_whole(kind: pa.DataType) -> bool:
@@ -64,16 +62,7 @@ def _hash_whole(values: pa.Array, out: Hashes) -> None:
         values = values.cast(pa.int32())
     numbers = values.to_numpy(zero_copy_only=False)
     wide = numbers if numbers.dtype == np.uint64 else numbers.astype(np.int64).view(np.uint64)
-    kernels = loops(len(wide))
-    if kernels is None:
-        out[:] = hash_numbers(wide)
-    else:
-        kernels.hash_whole(wide, out)
-
-
-def hash_numbers(numbers: np.ndarray) -> Hashes:
-    """The hashes of whole numbers of 64 bits."""
-    return _mixed(numbers * GOLDEN + GOLDEN)
+    out[:] = _mixed(wide * _GOLDEN + _GOLDEN)
 
 
 def _hash_text(values: pa.Array, out: Hashes) -> None:
@@ -86,42 +75,34 @@ def _hash_text(values: pa.Array, out: Hashes) -> None:
     ends = ends[values.offset : values.offset + len(values) + 1]
     stored = values.buffers()[2]
     data = np.empty(0, dtype=np.uint8) if stored is None else np.frombuffer(stored, dtype=np.uint8)
-    kernels = loops(len(values))
-    if kernels is None or len(data) < _WORD:
-        _by_numpy(data, ends, out)
-    else:
-        kernels.hash_text(words_of(data), ends, out)
-
-
-def _by_numpy(data: np.ndarray, ends: np.ndarray, out: Hashes) -> None:
     # The word of a last value may reach out of the buffer: such are copied to where there is room.
     inside = int(np.searchsorted(ends[1:], len(data) - _WORD, side="right"))
     for first in range(0, inside, _CHUNK):
         behind = min(first + _CHUNK, inside)
-        out[first:behind] = hash_words(words_of(data), ends[first : behind + 1])
+        out[first:behind] = _hash_words(_words_of(data), ends[first : behind + 1])
     if inside < len(ends) - 1:
         begin, end = int(ends[inside]), int(ends[-1])
         room = np.zeros(end - begin + _WORD, dtype=np.uint8)
         room[: end - begin] = data[begin:end]
-        out[inside:] = hash_words(words_of(room), ends[inside:] - begin)
+        out[inside:] = _hash_words(_words_of(room), ends[inside:] - begin)
 
 
 def _is_large(kind: pa.DataType) -> bool:
     return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
-def words_of(data: np.ndarray) -> np.ndarray:
+def _words_of(data: np.ndarray) -> np.ndarray:
     """The eight bytes that begin at each byte, as one number; at least eight there are."""
     return np.ndarray((len(data) - _WORD + 1,), dtype="<u8", buffer=data, strides=(1,))
 
 
-def hash_words(words: np.ndarray, ends: np.ndarray) -> Hashes:
+def _hash_words(words: np.ndarray, ends: np.ndarray) -> Hashes:
     """Eight bytes of every value at a time; the end of a value is masked off.
 
     ``words`` begin at each byte, ``ends`` say where values begin and end; there is a value.
     """
     left = np.diff(ends)
-    hashes = left.astype(np.uint64) * GOLDEN
+    hashes = left.astype(np.uint64) * _GOLDEN
     if left.min() == left.max():
         return _mixed(_of_one_length(hashes, words[int(ends[0]) :], int(left[0])))
     return _mixed(_of_lengths(hashes, words, ends[:-1], left))
@@ -158,18 +139,18 @@ def _of_lengths(hashes: Hashes, words: np.ndarray, place: np.ndarray, left: np.n
 def _with_word(hashes: Hashes, word: np.ndarray) -> Hashes:
     """The hashes with one more word taken in; they are changed in place."""
     hashes ^= word
-    hashes *= MIX_1
+    hashes *= _MIX_1
     hashes ^= hashes >> np.uint64(32)
-    hashes *= GOLDEN
+    hashes *= _GOLDEN
     return hashes
 
 
 def _mixed(value: Hashes) -> Hashes:
     """The hashes with their bits spread; they are changed in place."""
     value ^= value >> np.uint64(30)
-    value *= MIX_1
+    value *= _MIX_1
     value ^= value >> np.uint64(27)
-    value *= MIX_2
+    value *= _MIX_2
     value ^= value >> np.uint64(31)
     return value
 

@@ -40,22 +40,12 @@ FileFilters = Mapping[str, Bloom]
 Values: TypeAlias = pa.Array | pa.ChunkedArray
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnValues:
-    """Values of one column of some rows, none NULL, each at least once; what the rows hold."""
-
-    values: pa.Array
-    present: int
-    nulls: int
-
-
 @dataclass(slots=True)
 class _Gathered:
-    """Hashes of one column in one place, for new memory costs time; how many rows they are of."""
+    """Hashes of one column in one place, for new memory costs time."""
 
     room: Hashes
     count: int = 0
-    present: int = 0
 
     def more(self, count: int) -> Hashes:
         """Where the hashes of so many further values belong."""
@@ -69,7 +59,7 @@ class _Gathered:
 
 @dataclass(slots=True)
 class FilterBuilder:
-    """Collects what one file holds, batch by batch, or column by column."""
+    """Collects what one file holds, batch by batch."""
 
     identities: tuple[DescriptorEntry, ...]
     key: tuple[str, ...] = ()
@@ -105,29 +95,12 @@ class FilterBuilder:
                 self._refused.add(KEY)
             else:
                 self._room(KEY).more(len(hashes))[:] = hashes
-                self._room(KEY).present += len(hashes)
 
-    def takes_alone(self, column: str) -> bool:
-        """Whether the values of a column may come by themselves, in any order."""
-        plain = all(not i.path.steps for i in self.identities if i.path.root == column)
-        return plain and (column not in self.key or self.key == (column,))
-
-    def take(self, column: str, part: ColumnValues) -> None:
-        """Take in some rows of such a column."""
-        for identity in self.identities:
-            if identity.path.root == column:
-                self._take(identity.id, _in_form(part.values, identity), part.present)
-        if self.key == (column,):
-            is_key = not part.nulls and can_hash(part.values.type)
-            self._take(KEY, part.values if is_key else None, part.present)
-
-    def _take(self, name: str, values: Values | None, present: int | None = None) -> None:
+    def _take(self, name: str, values: Values | None) -> None:
         if values is None:
             self._refused.add(name)
-            return
-        held = self._room(name)
-        hash_into(values, held.more(len(values)))
-        held.present += len(values) if present is None else present
+        else:
+            hash_into(values, self._room(name).more(len(values)))
 
     def _room(self, name: str) -> _Gathered:
         if name not in self._gathered:
@@ -141,7 +114,7 @@ class FilterBuilder:
         for name, held in self._gathered.items():
             if name not in self._refused:
                 fpp, distinct = sizes.get(name, (FPP_DEFAULT, None))
-                count = None if distinct is None else min(distinct, max(1, held.present))
+                count = None if distinct is None else min(distinct, max(1, held.count))
                 found[name] = build(held.room[: held.count], fpp, count)
         return found
 
