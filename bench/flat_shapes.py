@@ -16,35 +16,34 @@ import time
 from typing import Any
 
 import psycopg
-from sqlglot import exp
 
-from journal.model.schema import Column, JournalFormat, Table, TableName
-from journal.model.version import VersionType
-from journal.sql.relations import column
-from journal.sql.relations_flat import FlatReader, FlatShape
-from journal.stores.postgres.text import rendered
 from tests.support.postgres import Cluster
 
-_SHAPES = ("window", "distinct-on", "anti-join", "lateral")
+_ROWS = "SELECT o.k, o.name FROM {} WHERE o.subsequent_version_number IS NULL"
+_NEWEST = "version_number DESC NULLS LAST, subsequent_version_number NULLS FIRST"
+_SHAPES = {
+    "window": _ROWS.format(
+        f"(SELECT *, row_number() OVER (PARTITION BY k ORDER BY {_NEWEST}) AS place"
+        " FROM public.t_journal) o"
+    )
+    + " AND o.place = 1",
+    "distinct-on": _ROWS.format(
+        f"(SELECT DISTINCT ON (k) * FROM public.t_journal ORDER BY k, {_NEWEST}) o"
+    ),
+    "anti-join": _ROWS.format("public.t_journal o")
+    + " AND NOT EXISTS (SELECT 1 FROM public.t_journal n"
+    " WHERE n.k = o.k AND n.version_number > o.version_number)",
+    "lateral": _ROWS.format(
+        "(SELECT DISTINCT k FROM public.t_journal) keys CROSS JOIN LATERAL"
+        f" (SELECT * FROM public.t_journal j WHERE j.k = keys.k ORDER BY {_NEWEST} LIMIT 1) o"
+    ),
+}
 _INDEXES = {
     "none": "",
     "(k, version_number)": "CREATE INDEX ON public.t_journal (k, version_number)",
     "(k, version_number DESC)": "CREATE INDEX ON public.t_journal (k, version_number DESC)",
 }
 _LOOKUPS = 10
-TABLE = Table(
-    id=1,
-    name=TableName("public", "t"),
-    columns=(Column("k", "k", "INTEGER"), Column("name", "name", "VARCHAR")),
-    key=("k",),
-    format=JournalFormat(version_type=VersionType.BIGINT),
-)
-
-
-def _view(shape: FlatShape) -> str:
-    rows = FlatReader(TABLE, shape).current([(column(n), n) for n in ("k", "name")])
-    made = exp.Create(this=exp.to_table("shown"), kind="VIEW", replace=True, expression=rows)
-    return rendered(made).sql
 
 
 def _best(connection: psycopg.Connection[Any], queries: list[str], rounds: int) -> float:
@@ -66,11 +65,11 @@ def measure(connection: psycopg.Connection[Any], keys: int, rounds: int) -> dict
         if statement:
             connection.execute(statement)
         connection.execute("VACUUM ANALYZE public.t_journal")
-        for name in _SHAPES:
+        for name, rows in _SHAPES.items():
             if name == "lateral" and not statement:
                 # A scan for each key.
                 continue
-            connection.execute(_view(FlatShape(name)))
+            connection.execute(f"CREATE OR REPLACE VIEW shown AS {rows}")
             point = _best(connection, lookups[: _LOOKUPS if statement else 3], rounds)
             times = {"scan_ms": _best(connection, scan, rounds), "look-up_ms": point}
             found.setdefault(index, {})[name] = times

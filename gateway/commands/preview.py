@@ -22,7 +22,6 @@ from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
 from gateway.shell.splitting import SplitStatement, split
 from journal.model.schema import CatalogSnapshot
-from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import (
     Assumptions,
@@ -54,14 +53,7 @@ from rewriter.syntax.parsing import DIALECTS, parse
     type=click.Choice(["tiered", "flat"]),
     default="tiered",
     show_default=True,
-    help="Without a store: ours, or one classic journal table.",
-)
-@click.option(
-    "--shape",
-    type=click.Choice([s.value for s in FlatShape]),
-    default="window",
-    show_default=True,
-    help="How the current rows of a flat journal are found.",
+    help="Without a store: ours, or classic journal tables that PostgreSQL has adopted.",
 )
 @click.option(
     "--uncompacted",
@@ -85,7 +77,6 @@ def command(
     schema: Path | None,
     keys: tuple[str, ...],
     layout: str,
-    shape: str,
     uncompacted: bool,
     output: str,
     dialect: str,
@@ -119,7 +110,7 @@ def command(
             with failing(piece, as_json=as_json), mapping():
                 parsed = parse_one(piece.text, dialect)
                 catalog, notes = keyed_catalog(wanted, parsed, described)
-                assumed = Assumptions(catalog, uncompacted, layout, FlatShape(shape), notes)
+                assumed = Assumptions(catalog, uncompacted, layout == "flat", notes)
                 _show(without_store(parsed, assumed, dialect, output), as_json)
         return
     access = Access(warehouse, dialect)

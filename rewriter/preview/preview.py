@@ -8,7 +8,7 @@ the names their client gave them. Pure: nothing runs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -21,18 +21,17 @@ from journal.model.plan import (
     P_VERSION,
     USER_PARAMETER,
     RelationShape,
-    StatementKind,
     StatementPlan,
 )
 from journal.model.schema import CatalogSnapshot, Table, View
 from journal.model.segment import Tier
-from journal.sql.relations_flat import FlatShape
+from journal.model.version import VersionType
+from journal.sql.relations_flat import FLAT, is_flat
 from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview.flat import FlatRewrite
-from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, described, plain_sight
+from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, described
 from rewriter.rewriter import rewrite_statement
-from rewriter.statement import SessionStatement, SqlStatement
+from rewriter.statement import SessionStatement
 from rewriter.syntax.parsing import DIALECTS, Parsed, parse
 
 
@@ -69,12 +68,14 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What a preview without a store supposes: the tables, and what their journals hold."""
+    """What a preview without a store supposes: the tables, and what their journals hold.
+
+    ``flat`` says that they are journals of the classic convention which a database has adopted.
+    """
 
     catalog: CatalogSnapshot
     uncompacted: bool = False
-    layout: str = "tiered"
-    shape: FlatShape = FlatShape.WINDOW
+    flat: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -107,53 +108,37 @@ def without_store(
     if isinstance(parsed.statement, SessionStatement):
         step = PreviewStep("nothing is rewritten: the statement concerns the session alone")
         return Preview(parsed.text, dialect, "SESSION", "session", (step,))
-    if assumed.layout == "flat":
-        return _flat(parsed, assumed, read, dialect)
-    tiers = {Tier.BASE, Tier.DELTA, Tier.HEAD} if assumed.uncompacted else {Tier.BASE}
+    is_uncompacted = assumed.uncompacted and not assumed.flat
+    tiers = {Tier.BASE, Tier.DELTA, Tier.HEAD} if is_uncompacted else {Tier.BASE}
     sight = TableScanInfo(frozenset(tiers), pinned=False)
     ids = [t.id for t in assumed.catalog.tables()]
+    catalog = _adopted(assumed.catalog) if assumed.flat else assumed.catalog
     context = RewriteContext(
-        assumed.catalog,
+        catalog,
         lambda _: sight,
         dialect=read,
         describe=described,
         new_table_id=max(ids, default=0) + 1,
     )
     plan = rewrite_statement(parsed.statement, context)
-    found = of_plan(plan, parsed, assumed.catalog, dialect)
-    return _noted(found, assumed.notes)
+    for table in filter(None, map(catalog.by_id, sorted(_ids(plan)))):
+        if is_flat(table) and table.hidden_key:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{table.name} has no key, without which a flat journal cannot be read",
+                advice=f"declare a PRIMARY KEY, or give --key {table.name.name}=column",
+            )
+    found = of_plan(plan, parsed, catalog, dialect)
+    return replace(found, notes=(*found.notes, *assumed.notes))
 
 
-def _flat(parsed: Parsed, assumed: Assumptions, read: str, dialect: str) -> Preview:
-    if not isinstance(parsed.statement, SqlStatement):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "the statement is not supported over a flat journal",
-            advice="use --layout tiered",
-        )
-    context = RewriteContext(assumed.catalog, plain_sight, dialect=read)
-    rewriting = FlatRewrite(context, assumed.shape)
-    kind, tag, ast = rewriting.rewrite(parsed.statement.ast.copy())
-    action = "result" if kind is StatementKind.READ else "append to the journal"
-    notes = [*assumed.notes]
-    if tag == "INSERT":
-        notes.append("A flat journal does not notice a key that is there already.")
-    return Preview(
-        parsed.text,
-        dialect,
-        tag,
-        kind.value,
-        (PreviewStep(action, to_sql(ast, dialect)),),
-        tuple(_named_parameters([ast])),
-        tuple(sorted(str(n) for n in rewriting.reads)),
-        tuple(sorted(str(n) for n in rewriting.writes)),
-        tuple(dict.fromkeys(rewriting.shapes)),
-        notes=tuple(notes),
-    )
-
-
-def _noted(preview: Preview, notes: tuple[str, ...]) -> Preview:
-    return replace(preview, notes=(*preview.notes, *notes))
+def _adopted(catalog: CatalogSnapshot) -> CatalogSnapshot:
+    """The catalog as if all its tables stood over adopted journals."""
+    for table in catalog.tables():
+        kind = "bigint" if table.format.version_type is VersionType.BIGINT else "timestamptz"
+        properties = (*table.properties, (FLAT, kind))
+        catalog = catalog.with_relation(replace(table, properties=properties))
+    return catalog
 
 
 def parse_one(sql: str, dialect: str) -> Parsed:
@@ -263,11 +248,7 @@ def _asts(plan: StatementPlan) -> list[exp.Expr]:
 
 
 def _parameters(plan: StatementPlan) -> Iterator[tuple[str, str]]:
-    return _named_parameters(_asts(plan))
-
-
-def _named_parameters(asts: Sequence[exp.Expr]) -> Iterator[tuple[str, str]]:
-    found = dict.fromkeys(p.name for ast in asts for p in ast.find_all(exp.Placeholder))
+    found = dict.fromkeys(p.name for ast in _asts(plan) for p in ast.find_all(exp.Placeholder))
     for name in sorted(found, key=lambda n: (not n.startswith(USER_PARAMETER), n)):
         if name.startswith(USER_PARAMETER):
             yield _shown_name(name), "the client's"
@@ -305,7 +286,8 @@ def _relations(plan: StatementPlan, tables: Mapping[int, Table]) -> Iterator[tup
         tier = name.rpartition("_")[2]
         if table is not None:
             shown = f"{schema}.{name}" if schema else name
-            yield shown, f"{_TIERS.get(tier, tier)} of {table.journal_name}"
+            tiers = _FLAT_TIERS if is_flat(table) else _TIERS
+            yield shown, f"{tiers.get(tier) or _TIERS.get(tier, tier)} of {table.journal_name}"
 
 
 _TIERS = {
@@ -315,4 +297,8 @@ _TIERS = {
     "head": "head: changes not sealed yet",
     "buffer": "this transaction's own rows",
     "placed": "sealed rows, less those that have ended by their positions",
+}
+_FLAT_TIERS = {
+    "base": "base: the latest row of each key that is no tombstone,",
+    "history": "history: the rows before, with the versions that ended them,",
 }

@@ -11,6 +11,11 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.procedures.adopting import adopt, eject
+from gateway.shell.previewing import preview_on
+from rewriter.limits import DEFAULT_LIMITS
+from rewriter.preview.preview import Assumptions, parse_one, without_store
+from rewriter.preview.synthetic_catalog import catalog_of
+from rewriter.syntax.parsing import parse
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
@@ -254,3 +259,33 @@ def test_texts_of_a_length_stay_so(con: Connection, admin: Any) -> None:
     ]
     checks = "SELECT conname FROM pg_constraint WHERE conrelid = 'plain'::regclass"
     assert admin.execute(checks).fetchall() == [("plain_pkey",)]
+
+
+DESCRIBED = """CREATE TABLE hr.depts (deptno INTEGER, department_name VARCHAR NOT NULL,
+  PRIMARY KEY (deptno))"""
+
+
+@pytest.mark.parametrize("journal", ["timestamptz"], indirect=True)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM hr.depts WHERE deptno = 1",
+        "SELECT count(*), max(department_name) FROM hr.depts",
+        "INSERT INTO hr.depts VALUES (7, 'Law')",
+        "INSERT INTO hr.depts VALUES (7, 'Law') ON CONFLICT DO NOTHING",
+        "UPDATE hr.depts SET department_name = upper(department_name) WHERE deptno > 1",
+        "UPDATE hr.depts SET deptno = deptno + 10 RETURNING deptno",
+        "DELETE FROM hr.depts WHERE deptno = 2",
+        "MERGE INTO hr.depts d USING (SELECT 1 AS k) s ON d.deptno = s.k WHEN MATCHED THEN DELETE",
+        "TRUNCATE hr.depts",
+    ],
+)
+def test_a_preview_without_a_store_shows_the_plan_over_an_adopted_journal(
+    con: Connection, journal: str, sql: str
+) -> None:
+    adopt(con.session, "hr.depts", (), CLASSIC, run=True)
+    described = catalog_of(parse(DESCRIBED, "postgres", DEFAULT_LIMITS), "postgres")
+    supposed = Assumptions(described, flat=True)
+    parsed = parse_one(sql, con.session.dialect)
+    without = without_store(parsed, supposed, con.session.dialect, "postgres")
+    assert without == preview_on(con, sql, "postgres")

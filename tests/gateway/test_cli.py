@@ -250,7 +250,7 @@ def test_preview_of_a_warehouse_and_without_one(warehouse: str, tmp_path: Path) 
     text = done("preview", "SELECT * FROM d", "--schema", str(schema), "--uncompacted")
     assert "anti-join" in text
     text = done("preview", "DELETE FROM d WHERE id = 1", "--key", "d=id", "--layout", "flat")
-    assert 'INSERT INTO "main"."d_journal"' in text
+    assert "append to main.d_journal" in text
     failed = call("preview", "SELECT * FROM e", "--schema", str(schema))
     assert failed.exit_code == 1
     assert "^" in failed.stderr

@@ -7,7 +7,6 @@ import sqlglot
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
-from journal.sql.relations_flat import FlatShape
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import (
     Assumptions,
@@ -29,11 +28,11 @@ def previewed(sql: str, *, to: str = "duckdb", uncompacted: bool = False) -> Pre
     return without_store(parse_one(sql, "duckdb"), assumed, "duckdb", to)
 
 
-def keyed(sql: str, keys: dict[str, list[str]], layout: str = "tiered") -> Preview:
+def keyed(sql: str, keys: dict[str, list[str]]) -> Preview:
     """The preview of a statement over tables of which only keys are known."""
     parsed = parse_one(sql, "duckdb")
     catalog, notes = keyed_catalog(keys, parsed, CatalogSnapshot.empty())
-    return without_store(parsed, Assumptions(catalog, layout=layout, notes=notes))
+    return without_store(parsed, Assumptions(catalog, notes=notes))
 
 
 def test_a_query_names_what_it_reads_and_why() -> None:
@@ -132,30 +131,30 @@ def test_unknown_tables_are_refused_as_ever() -> None:
     assert "hr.depts" in caught.value.advice
 
 
-@pytest.mark.parametrize("shape", list(FlatShape))
-def test_flat_shapes_push_only_key_conditions_below(shape: FlatShape) -> None:
-    parsed = parse_one("SELECT * FROM hr.depts WHERE deptno = 3 AND name = 'x'", "duckdb")
-    catalog = catalog_of(parse(SCHEMA, "duckdb", DEFAULT_LIMITS), "duckdb")
-    found = without_store(parsed, Assumptions(catalog, layout="flat", shape=shape))
-    (used,) = found.shapes
-    assert used.shape == shape.value
-    assert "conditions on the key go below it" in used.reason
-    assert found.sql.count("'x'") == 1
-    assert found.sql.count('"deptno" = 3') >= 1
+def flat(sql: str, schema: str = SCHEMA) -> Preview:
+    """The preview of a statement over adopted journals of the classic convention."""
+    catalog = catalog_of(parse(schema, "duckdb", DEFAULT_LIMITS), "duckdb")
+    return without_store(parse_one(sql, "duckdb"), Assumptions(catalog, flat=True))
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "MERGE INTO hr.depts d USING hr.depts s ON d.deptno = s.deptno WHEN MATCHED THEN DELETE",
-        "INSERT INTO hr.depts VALUES (1, 'a', 2) ON CONFLICT DO NOTHING",
-        "DELETE FROM hr.depts RETURNING *",
-        "SELECT * FROM hr.depts FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01'",
-        "CREATE TABLE t (a INTEGER PRIMARY KEY)",
-    ],
-)
-def test_flat_refuses_what_it_does_not_cover(sql: str) -> None:
-    catalog = catalog_of(parse(SCHEMA, "duckdb", DEFAULT_LIMITS), "duckdb")
-    with pytest.raises(PalimpsestError) as caught:
-        without_store(parse_one(sql, "duckdb"), Assumptions(catalog, layout="flat"))
+def test_flat_says_what_stands_for_an_adopted_journal() -> None:
+    found = flat("DELETE FROM hr.depts WHERE deptno = 3")
+    assert "append to hr.depts_journal" in [step.action for step in found.steps]
+    assert found.relations == (
+        (
+            "_palimpsest.t1_base",
+            "base: the latest row of each key that is no tombstone, of hr.depts_journal",
+        ),
+    )
+
+
+def test_flat_refuses_what_an_adopted_journal_refuses() -> None:
+    with pytest.raises(PalimpsestError, match="adopted journal") as caught:
+        flat("ALTER TABLE hr.depts RENAME TO divisions")
+    assert caught.value.code is Code.NOT_SUPPORTED
+
+
+def test_flat_needs_a_key() -> None:
+    with pytest.raises(PalimpsestError, match="has no key") as caught:
+        flat("SELECT * FROM t", "CREATE TABLE t (a INTEGER)")
     assert caught.value.code is Code.NOT_SUPPORTED

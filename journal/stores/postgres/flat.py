@@ -21,7 +21,7 @@ from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import Parameters
 from journal.model.version import Version
 from journal.sql.relations import Output, column, ident, union_all, version_type, version_value
-from journal.sql.relations_flat import FLAT, FlatReader, FlatShape
+from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.sql.sql import cast, data_type
 from journal.stores.postgres.masks import segment_table, unmasked
@@ -71,7 +71,7 @@ def moved(manifest: Manifest) -> tuple[Segment, ...]:
 def latest(table: Table) -> exp.Select:
     """The rows of the journal, in all columns it has, that are current."""
     names = [*table.key, table.format.version_column]
-    newest = FlatReader(table, FlatShape.DISTINCT_ON).current([(column(n), n) for n in names])
+    newest = current_rows(table, [(column(n), n) for n in names])
     same = [exp.EQ(this=column(n, "j"), expression=column(n, "l")) for n in names]
     is_open = exp.Is(this=column(table.format.subsequent_column, "j"), expression=exp.Null())
     rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
@@ -194,13 +194,10 @@ def _outputs(table: Table, coming: Container[str], end: exp.Expr) -> list[Output
 
 
 def _base(table: Table, coming: Container[str]) -> exp.Select:
-    """The latest row of each key, unless that is a tombstone.
-
-    DISTINCT ON is the fastest shape with and without an index; see ``bench.flat_shapes``.
-    """
+    """The latest row of each key, unless that is a tombstone."""
     nothing = cast(exp.Null(), version_type(table))
     there = replace(table, columns=tuple(c for c in table.columns if c.physical not in coming))
-    return FlatReader(there, FlatShape.DISTINCT_ON).current(_outputs(table, coming, nothing))
+    return current_rows(there, _outputs(table, coming, nothing))
 
 
 def _history(table: Table, coming: Container[str]) -> exp.Select:
