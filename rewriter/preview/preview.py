@@ -221,6 +221,8 @@ def _change(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str:
             return f"table {table.name} ({key}) with its journal {table.journal_name}"
         case planned.DropRelation(name) if catalog.is_own(name):
             return f"drop {name}"
+        case planned.DropRelation(name) if isinstance(catalog.get(name), View):
+            return f"drop view {name}"
         case planned.DropRelation(name):
             return f"drop {name}; its journal stays"
         case planned.PutSchema(schema):

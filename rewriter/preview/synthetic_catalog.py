@@ -36,7 +36,7 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
     """The catalog that CREATE statements make; schemas need not be created."""
     catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
     for number, parsed in enumerate(statements, 1):
-        if isinstance(parsed.statement, SqlStatement):
+        if isinstance(parsed.statement, SqlStatement) and not _makes_schema(parsed.statement.ast):
             for node in parsed.statement.ast.find_all(exp.Table):
                 if node.db and fold(node.db) not in catalog.schemas:
                     catalog = catalog.with_schema(node.db)
@@ -56,6 +56,10 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
             if isinstance(step, planned.Change):
                 catalog = apply(catalog, step.change)
     return catalog
+
+
+def _makes_schema(ast: exp.Expr) -> bool:
+    return isinstance(ast, exp.Create) and ast.kind == "SCHEMA"
 
 
 def keyed_catalog(
