@@ -1,0 +1,74 @@
+-- Old rows show the default of a new column; none is written.
+-- stores: embedded, postgresql, hive
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR DEFAULT 'none');
+INSERT INTO main.t (k, a) VALUES (1, 1), (2, 2), (3, 3);
+DELETE FROM main.t WHERE k = 3;
+-- statement
+ALTER TABLE main.t ADD COLUMN c INTEGER DEFAULT 7;
+-- plan: embedded
+-- 1. check: PAL-211 (42P16) if it returns a row:
+SELECT 1 AS found
+FROM (
+  SELECT CAST(NULL AS INT) AS "k", CAST(NULL AS INT) AS "a", CAST(NULL AS TEXT) AS "b", CAST(NULL AS INT) AS "c"
+  WHERE FALSE
+) AS t
+UNION ALL
+SELECT 1 AS found
+FROM (
+  SELECT ANY_VALUE(CAST('none' AS TEXT)) AS found
+  FROM (SELECT 1 AS one) AS d
+  HAVING COUNT(*) < 0 AND NOT ANY_VALUE(CAST('none' AS TEXT)) IS NULL
+) AS v
+UNION ALL
+SELECT 1 AS found
+FROM (
+  SELECT ANY_VALUE(CAST(7 AS INT)) AS found
+  FROM (SELECT 1 AS one) AS d
+  HAVING COUNT(*) < 0 AND NOT ANY_VALUE(CAST(7 AS INT)) IS NULL
+) AS v;
+-- 2. change the catalog: table main.t (key k) with its journal main.t_journal
+-- plan: postgresql
+-- 1. check: PAL-211 (42P16) if it returns a row:
+SELECT 1 AS "found"
+FROM (
+  SELECT CAST(NULL AS INT) AS "k", CAST(NULL AS INT) AS "a", CAST(NULL AS TEXT) AS "b", CAST(NULL AS INT) AS "c"
+  WHERE FALSE
+) AS "t"
+UNION ALL
+SELECT 1 AS "found"
+FROM (
+  SELECT "_palimpsest".any_value(CAST('none' AS TEXT)) AS "found"
+  FROM (SELECT 1 AS "one") AS "d"
+  HAVING COUNT(*) < 0 AND NOT "_palimpsest".any_value(CAST('none' AS TEXT)) IS NULL
+) AS "v"
+UNION ALL
+SELECT 1 AS "found"
+FROM (
+  SELECT "_palimpsest".any_value(CAST(7 AS INT)) AS "found"
+  FROM (SELECT 1 AS "one") AS "d"
+  HAVING COUNT(*) < 0 AND NOT "_palimpsest".any_value(CAST(7 AS INT)) IS NULL
+) AS "v";
+-- 2. change the catalog: table main.t (key k) with its journal main.t_journal
+-- plan: hive
+-- 1. check: PAL-211 (42P16) if it returns a row:
+SELECT 1 AS `found`
+FROM (
+  SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `a`, CAST(NULL AS STRING) AS `b`, CAST(NULL AS INT) AS `c`
+  WHERE FALSE
+) AS `t`
+UNION ALL
+SELECT 1 AS `found`
+FROM (
+  SELECT ANY_VALUE(CAST('none' AS STRING)) AS `found`
+  FROM (SELECT 1 AS `one`) AS `d`
+  HAVING COUNT(*) < 0 AND NOT ANY_VALUE(CAST('none' AS STRING)) IS NULL
+) AS `v`
+UNION ALL
+SELECT 1 AS `found`
+FROM (
+  SELECT ANY_VALUE(CAST(7 AS INT)) AS `found`
+  FROM (SELECT 1 AS `one`) AS `d`
+  HAVING COUNT(*) < 0 AND NOT ANY_VALUE(CAST(7 AS INT)) IS NULL
+) AS `v`;
+-- 2. change the catalog: table main.t (key k) with its journal main.t_journal

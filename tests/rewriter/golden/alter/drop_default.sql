@@ -1,0 +1,12 @@
+-- No default any more.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR DEFAULT 'none');
+INSERT INTO main.t (k, a) VALUES (1, 1), (2, 2), (3, 3);
+DELETE FROM main.t WHERE k = 3;
+-- statement
+ALTER TABLE main.t ALTER COLUMN b DROP DEFAULT;
+-- plan: embedded
+-- 1. check: PAL-211 (42P16) if it returns a row:
+SELECT 1 AS found
+FROM (SELECT CAST(NULL AS INT) AS "k", CAST(NULL AS INT) AS "a", CAST(NULL AS TEXT) AS "b" WHERE FALSE) AS t;
+-- 2. change the catalog: table main.t (key k) with its journal main.t_journal

@@ -1,0 +1,121 @@
+-- An UPDATE from the past.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+CREATE TABLE main.loose (a INTEGER);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, NULL);
+INSERT INTO main.loose VALUES (1), (1), (2);
+-- mark m
+UPDATE main.t SET a = a + 1 WHERE k < 3;
+DELETE FROM main.t WHERE k = 3;
+DELETE FROM main.loose WHERE a = 2;
+-- statement
+UPDATE main.t SET a = (SELECT p.a FROM main.t/*@m*/ AS p WHERE p.k = t.k);
+-- plan: embedded
+-- 1. keep as "p_changed"
+SELECT
+  t."k" AS _palimpsest_o0,
+  t."a" AS _palimpsest_o1,
+  t."b" AS _palimpsest_o2,
+  t."_palimpsest_version" AS _palimpsest_ov,
+  CAST((
+    SELECT p.a
+    FROM (
+      SELECT o."k", o."a", o."b"
+      FROM _palimpsest.t1_base AS o
+      ANTI JOIN (
+        SELECT "k", "version_number", "subsequent_version_number"
+        FROM (
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_delta
+          UNION ALL
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_head
+        ) AS x
+        WHERE
+          "subsequent_version_number" > "version_number"
+          AND "subsequent_version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+      ) AS c
+        ON (c."k" = o."k" AND c."version_number" = o."version_number")
+        AND c."subsequent_version_number" > c."version_number"
+      WHERE o."subsequent_version_number" IS NULL AND o."version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+      UNION ALL
+      SELECT o."k", o."a", o."b"
+      FROM _palimpsest.t1_delta AS o
+      ANTI JOIN (
+        SELECT "k", "version_number", "subsequent_version_number"
+        FROM (
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_delta
+          UNION ALL
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_head
+        ) AS x
+        WHERE
+          "subsequent_version_number" > "version_number"
+          AND "subsequent_version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+      ) AS c
+        ON (c."k" = o."k" AND c."version_number" = o."version_number")
+        AND c."subsequent_version_number" > c."version_number"
+      WHERE o."subsequent_version_number" IS NULL AND o."version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+      UNION ALL
+      SELECT o."k", o."a", o."b"
+      FROM _palimpsest.t1_head AS o
+      ANTI JOIN (
+        SELECT "k", "version_number", "subsequent_version_number"
+        FROM (
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_delta
+          UNION ALL
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_head
+        ) AS x
+        WHERE
+          "subsequent_version_number" > "version_number"
+          AND "subsequent_version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+      ) AS c
+        ON (c."k" = o."k" AND c."version_number" = o."version_number")
+        AND c."subsequent_version_number" > c."version_number"
+      WHERE o."subsequent_version_number" IS NULL AND o."version_number" <= MAKE_TIMESTAMPTZ($p_time_0)
+    ) AS p
+    WHERE p.k = t.k
+  ) AS INT) AS _palimpsest_n1
+FROM (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t";
+-- 2. append to main.t_journal
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  s."_palimpsest_ov" AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+UNION ALL
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_n1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s;

@@ -1,0 +1,14 @@
+-- Options of the journal.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR DEFAULT 'none');
+INSERT INTO main.t (k, a) VALUES (1, 1), (2, 2), (3, 3);
+DELETE FROM main.t WHERE k = 3;
+-- statement
+CREATE TABLE main.u (x INTEGER PRIMARY KEY) WITH (journal_suffix = '_history', journal_version_type = 'BIGINT');
+-- oracle
+CREATE TABLE main.u (x INTEGER PRIMARY KEY);
+-- plan: embedded
+-- 1. check: PAL-211 (42P16) if it returns a row:
+SELECT 1 AS found
+FROM (SELECT CAST(NULL AS INT) AS "x" WHERE FALSE) AS t;
+-- 2. change the catalog: table main.u (key x) with its journal main.u_history

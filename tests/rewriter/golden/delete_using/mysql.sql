@@ -1,0 +1,85 @@
+-- MySQL's DELETE of a join.
+-- client: mysql
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+CREATE TABLE main.u (k INTEGER PRIMARY KEY, t INTEGER, n INTEGER);
+INSERT INTO main.u VALUES (1, 1, 100), (2, 1, 200), (3, 9, 300);
+-- statement
+DELETE t FROM main.t AS t JOIN main.u AS u ON u.t = t.k;
+-- oracle
+DELETE FROM main.t USING main.u AS u WHERE u.t = t.k;
+-- plan: embedded
+-- 1. keep as "p_changed"
+SELECT
+  t."k" AS _palimpsest_o0,
+  t."a" AS _palimpsest_o1,
+  t."b" AS _palimpsest_o2,
+  t."_palimpsest_version" AS _palimpsest_ov
+FROM (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
+JOIN (
+  SELECT o."k", o."t", o."n"
+  FROM (
+    SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t2_base
+    UNION ALL
+    SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t2_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t2_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t2_delta
+    UNION ALL
+    SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t2_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS u ON u.t = t.k
+QUALIFY ROW_NUMBER() OVER (PARTITION BY t."k") = 1;
+-- 2. append to main.t_journal
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  s."_palimpsest_ov" AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+UNION ALL
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s;

@@ -1,0 +1,9 @@
+-- A table goes; its journal stays for UNDROP.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR DEFAULT 'none');
+INSERT INTO main.t (k, a) VALUES (1, 1), (2, 2), (3, 3);
+DELETE FROM main.t WHERE k = 3;
+-- statement
+DROP TABLE main.t;
+-- plan: embedded
+-- 1. change the catalog: drop main.t; its journal stays

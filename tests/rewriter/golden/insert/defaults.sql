@@ -1,0 +1,334 @@
+-- DEFAULT as a value.
+-- stores: embedded, hive
+-- setup
+CREATE TABLE main.t (
+  k INTEGER PRIMARY KEY, a INTEGER NOT NULL CHECK (a > 0), b VARCHAR DEFAULT 'none', c INTEGER UNIQUE
+);
+INSERT INTO main.t VALUES (1, 10, 'x', 100), (2, 20, 'y', 200), (3, 30, 'x', NULL);
+-- statement
+INSERT INTO main.t VALUES (5, 50, DEFAULT, 500);
+-- plan: embedded, optimistic
+-- 1. keep as "p_changed"
+SELECT
+  r."_palimpsest_c0" AS _palimpsest_n0,
+  r."_palimpsest_c1" AS _palimpsest_n1,
+  r."_palimpsest_c2" AS _palimpsest_n2,
+  r."_palimpsest_c3" AS _palimpsest_n3
+FROM (
+  SELECT
+    CAST(5 AS INT) AS _palimpsest_c0,
+    CAST(50 AS INT) AS _palimpsest_c1,
+    CAST('none' AS TEXT) AS _palimpsest_c2,
+    CAST(500 AS INT) AS _palimpsest_c3
+) AS r;
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' WHEN s."_palimpsest_n1" IS NULL THEN 'a' END AS found
+FROM p_changed AS s
+WHERE s."_palimpsest_n0" IS NULL OR s."_palimpsest_n1" IS NULL
+LIMIT 1;
+-- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_check1" of main.t: "a" > 0
+SELECT 1 AS found
+FROM p_changed AS s
+WHERE NOT (s."_palimpsest_n1" > 0)
+LIMIT 1;
+-- 4. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
+SELECT shown
+FROM (
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
+  FROM p_changed AS s
+  WHERE NOT s."_palimpsest_n0" IS NULL
+  GROUP BY s."_palimpsest_n0"
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
+  FROM p_changed AS s
+  JOIN (
+    SELECT o."k", o."a", o."b", o."c", o."version_number"
+    FROM (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_base
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      WHERE "subsequent_version_number" IS NULL
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+      WHERE "subsequent_version_number" IS NULL
+    ) AS o
+    ANTI JOIN (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+    ) AS c
+      ON (c."k" = o."k" AND c."version_number" = o."version_number")
+      AND c."subsequent_version_number" > c."version_number"
+  ) AS c ON c."k" = s."_palimpsest_n0"
+  WHERE NOT s."_palimpsest_n0" IS NULL
+) AS g
+LIMIT 1;
+-- 5. check: PAL-301 (23505) if it returns a row: duplicate key (c) = (..) violates "t_c_key" of main.t
+SELECT shown
+FROM (
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n3" AS TEXT)) AS shown
+  FROM p_changed AS s
+  WHERE NOT s."_palimpsest_n3" IS NULL
+  GROUP BY s."_palimpsest_n3"
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n3" AS TEXT)) AS shown
+  FROM p_changed AS s
+  JOIN (
+    SELECT o."k", o."a", o."b", o."c", o."version_number"
+    FROM (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_base
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      WHERE "subsequent_version_number" IS NULL
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+      WHERE "subsequent_version_number" IS NULL
+    ) AS o
+    ANTI JOIN (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+    ) AS c
+      ON (c."k" = o."k" AND c."version_number" = o."version_number")
+      AND c."subsequent_version_number" > c."version_number"
+  ) AS c ON c."c" = s."_palimpsest_n3"
+  WHERE NOT s."_palimpsest_n3" IS NULL
+) AS g
+LIMIT 1;
+-- 6. append to main.t_journal
+SELECT
+  s."_palimpsest_n0" AS "k",
+  s."_palimpsest_n1" AS "a",
+  s."_palimpsest_n2" AS "b",
+  s."_palimpsest_n3" AS "c",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s;
+-- plan: embedded, after a failure
+-- 1. keep as "p_changed"
+SELECT
+  r."_palimpsest_c0" AS _palimpsest_n0,
+  r."_palimpsest_c1" AS _palimpsest_n1,
+  r."_palimpsest_c2" AS _palimpsest_n2,
+  r."_palimpsest_c3" AS _palimpsest_n3
+FROM (
+  SELECT *
+  FROM (VALUES
+    (CAST(5 AS INT), CAST(50 AS INT), CAST('none' AS TEXT), CAST(500 AS INT))) AS v(_palimpsest_c0, _palimpsest_c1,
+      _palimpsest_c2, _palimpsest_c3)
+) AS r;
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' WHEN s."_palimpsest_n1" IS NULL THEN 'a' END AS found
+FROM p_changed AS s
+WHERE s."_palimpsest_n0" IS NULL OR s."_palimpsest_n1" IS NULL
+LIMIT 1;
+-- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_check1" of main.t: "a" > 0
+SELECT 1 AS found
+FROM p_changed AS s
+WHERE NOT (s."_palimpsest_n1" > 0)
+LIMIT 1;
+-- 4. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
+SELECT shown
+FROM (
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
+  FROM p_changed AS s
+  WHERE NOT s."_palimpsest_n0" IS NULL
+  GROUP BY s."_palimpsest_n0"
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
+  FROM p_changed AS s
+  JOIN (
+    SELECT o."k", o."a", o."b", o."c", o."version_number"
+    FROM (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_base
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      WHERE "subsequent_version_number" IS NULL
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+      WHERE "subsequent_version_number" IS NULL
+    ) AS o
+    ANTI JOIN (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+    ) AS c
+      ON (c."k" = o."k" AND c."version_number" = o."version_number")
+      AND c."subsequent_version_number" > c."version_number"
+  ) AS c ON c."k" = s."_palimpsest_n0"
+  WHERE NOT s."_palimpsest_n0" IS NULL
+) AS g
+LIMIT 1;
+-- 5. check: PAL-301 (23505) if it returns a row: duplicate key (c) = (..) violates "t_c_key" of main.t
+SELECT shown
+FROM (
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n3" AS TEXT)) AS shown
+  FROM p_changed AS s
+  WHERE NOT s."_palimpsest_n3" IS NULL
+  GROUP BY s."_palimpsest_n3"
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n3" AS TEXT)) AS shown
+  FROM p_changed AS s
+  JOIN (
+    SELECT o."k", o."a", o."b", o."c", o."version_number"
+    FROM (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_base
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      WHERE "subsequent_version_number" IS NULL
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+      WHERE "subsequent_version_number" IS NULL
+    ) AS o
+    ANTI JOIN (
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      UNION ALL
+      SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+    ) AS c
+      ON (c."k" = o."k" AND c."version_number" = o."version_number")
+      AND c."subsequent_version_number" > c."version_number"
+  ) AS c ON c."c" = s."_palimpsest_n3"
+  WHERE NOT s."_palimpsest_n3" IS NULL
+) AS g
+LIMIT 1;
+-- 6. append to main.t_journal
+SELECT
+  s."_palimpsest_n0" AS "k",
+  s."_palimpsest_n1" AS "a",
+  s."_palimpsest_n2" AS "b",
+  s."_palimpsest_n3" AS "c",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s;
+-- plan: hive
+-- 1. keep as "p_changed"
+SELECT
+  `r`.`_palimpsest_c0` AS `_palimpsest_n0`,
+  `r`.`_palimpsest_c1` AS `_palimpsest_n1`,
+  `r`.`_palimpsest_c2` AS `_palimpsest_n2`,
+  `r`.`_palimpsest_c3` AS `_palimpsest_n3`
+FROM (
+  SELECT *
+  FROM VALUES
+    (CAST(5 AS INT), CAST(50 AS INT), CAST('none' AS STRING), CAST(500 AS INT)) AS `v`(`_palimpsest_c0`,
+      `_palimpsest_c1`, `_palimpsest_c2`, `_palimpsest_c3`)
+) AS `r`;
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN `s`.`_palimpsest_n0` IS NULL THEN 'k' WHEN `s`.`_palimpsest_n1` IS NULL THEN 'a' END AS `found`
+FROM `p_changed` AS `s`
+WHERE `s`.`_palimpsest_n0` IS NULL OR `s`.`_palimpsest_n1` IS NULL
+LIMIT 1;
+-- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_check1" of main.t: "a" > 0
+SELECT 1 AS `found`
+FROM `p_changed` AS `s`
+WHERE NOT (`s`.`_palimpsest_n1` > 0)
+LIMIT 1;
+-- 4. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
+SELECT `shown`
+FROM (
+  SELECT CONCAT_WS(', ', CAST(`s`.`_palimpsest_n0` AS STRING)) AS `shown`
+  FROM `p_changed` AS `s`
+  WHERE NOT `s`.`_palimpsest_n0` IS NULL
+  GROUP BY `s`.`_palimpsest_n0`
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(`s`.`_palimpsest_n0` AS STRING)) AS `shown`
+  FROM `p_changed` AS `s`
+  JOIN (
+    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`c`, `o`.`version_number`
+    FROM (
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_base`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      WHERE `subsequent_version_number` IS NULL
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+      WHERE `subsequent_version_number` IS NULL
+    ) AS `o`
+    ANTI JOIN (
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+    ) AS `c`
+      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+      AND `c`.`subsequent_version_number` > `c`.`version_number`
+  ) AS `c` ON `c`.`k` = `s`.`_palimpsest_n0`
+  WHERE NOT `s`.`_palimpsest_n0` IS NULL
+) AS `g`
+LIMIT 1;
+-- 5. check: PAL-301 (23505) if it returns a row: duplicate key (c) = (..) violates "t_c_key" of main.t
+SELECT `shown`
+FROM (
+  SELECT CONCAT_WS(', ', CAST(`s`.`_palimpsest_n3` AS STRING)) AS `shown`
+  FROM `p_changed` AS `s`
+  WHERE NOT `s`.`_palimpsest_n3` IS NULL
+  GROUP BY `s`.`_palimpsest_n3`
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT CONCAT_WS(', ', CAST(`s`.`_palimpsest_n3` AS STRING)) AS `shown`
+  FROM `p_changed` AS `s`
+  JOIN (
+    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`c`, `o`.`version_number`
+    FROM (
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_base`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      WHERE `subsequent_version_number` IS NULL
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+      WHERE `subsequent_version_number` IS NULL
+    ) AS `o`
+    ANTI JOIN (
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `c`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+    ) AS `c`
+      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+      AND `c`.`subsequent_version_number` > `c`.`version_number`
+  ) AS `c` ON `c`.`c` = `s`.`_palimpsest_n3`
+  WHERE NOT `s`.`_palimpsest_n3` IS NULL
+) AS `g`
+LIMIT 1;
+-- 6. append to main.t_journal
+SELECT
+  `s`.`_palimpsest_n0` AS `k`,
+  `s`.`_palimpsest_n1` AS `a`,
+  `s`.`_palimpsest_n2` AS `b`,
+  `s`.`_palimpsest_n3` AS `c`,
+  CAST(TIMESTAMP_MICROS(:p_version) AS TIMESTAMP) AS `version_number`,
+  CAST(NULL AS TIMESTAMP) AS `subsequent_version_number`
+FROM `p_changed` AS `s`;

@@ -1,0 +1,21 @@
+-- A compacted table is looked up in its base alone.
+-- tiers: base
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+-- statement
+SELECT a FROM main.t WHERE k = 2;
+-- plan: embedded
+-- 1. result
+SELECT a
+FROM (
+  SELECT "k", "a", "b"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    WHERE "k" = 2
+  ) AS o
+) AS "t"
+WHERE k = 2;

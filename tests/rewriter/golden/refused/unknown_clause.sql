@@ -1,0 +1,13 @@
+-- A clause that no rule reads is refused, never passed over.
+-- client: postgres
+-- run: no: DuckDB refuses it as well
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+-- statement
+SELECT * INTO main.u FROM main.t;
+-- refused PAL-110 (0A000)
+-- SELECT INTO is not supported
+-- see docs/sql.md for what is

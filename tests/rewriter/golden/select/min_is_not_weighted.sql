@@ -1,0 +1,37 @@
+-- The least value cannot be weighed: the general relation serves it.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+-- statement
+SELECT min(a) AS least, b FROM main.t GROUP BY b HAVING count(*) > 0;
+-- plan: embedded
+-- 1. result
+SELECT MIN(a) AS least, b
+FROM (
+  SELECT o."k", o."a", o."b"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
+GROUP BY b
+HAVING COUNT(*) > 0;

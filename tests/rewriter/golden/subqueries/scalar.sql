@@ -1,0 +1,135 @@
+-- A correlated subquery as a value.
+-- stores: embedded, hive
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+CREATE TABLE main.u (k INTEGER PRIMARY KEY, t INTEGER, n INTEGER);
+INSERT INTO main.u VALUES (1, 1, 100), (2, 1, 200), (3, 9, 300);
+-- statement
+SELECT k, (SELECT sum(n) FROM main.u AS u WHERE u.t = t.k) AS n FROM main.t AS t;
+-- plan: embedded
+-- 1. result
+SELECT
+  k,
+  (
+    SELECT CASE WHEN SUM(p."_palimpsest_n0") > 0 THEN SUM(p."_palimpsest_s0") END AS "sum(n)"
+    FROM (
+      SELECT COUNT(n) AS _palimpsest_n0, SUM(n) AS _palimpsest_s0, COUNT(*) AS _palimpsest_rows
+      FROM (SELECT "k", "t", "n" FROM _palimpsest.t2_base) AS "u"
+      WHERE u.t = t.k
+      UNION ALL
+      SELECT
+        CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_n0" ELSE w."_palimpsest_n0"
+        END AS _palimpsest_n0,
+        CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_s0" ELSE w."_palimpsest_s0"
+        END AS _palimpsest_s0,
+        CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_rows" ELSE w."_palimpsest_rows"
+        END AS _palimpsest_rows
+      FROM (
+        SELECT COUNT(n) AS _palimpsest_n0, SUM(n) AS _palimpsest_s0, COUNT(*) AS _palimpsest_rows, "_palimpsest_sign"
+        FROM (
+          SELECT "k", "t", "n", CASE WHEN "subsequent_version_number" IS NULL THEN 1 ELSE -1 END AS "_palimpsest_sign"
+          FROM (
+            SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t2_delta
+            UNION ALL
+            SELECT "k", "t", "n", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t2_head
+          ) AS o
+          WHERE "subsequent_version_number" IS NULL OR "subsequent_version_number" > "version_number"
+        ) AS "u"
+        WHERE u.t = t.k
+        GROUP BY "_palimpsest_sign"
+      ) AS w
+    ) AS "p"
+  ) AS n
+FROM (
+  SELECT o."k", o."a", o."b"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS t;
+-- plan: hive
+-- 1. result
+SELECT
+  `k`,
+  (
+    SELECT CASE WHEN SUM(`p`.`_palimpsest_n0`) > 0 THEN SUM(`p`.`_palimpsest_s0`) END AS `sum(n)`
+    FROM (
+      SELECT COUNT(`n`) AS `_palimpsest_n0`, SUM(`n`) AS `_palimpsest_s0`, COUNT(*) AS `_palimpsest_rows`
+      FROM (SELECT `k`, `t`, `n` FROM `_palimpsest`.`t2_base`) AS `u`
+      WHERE `u`.`t` = `t`.`k`
+      UNION ALL
+      SELECT
+        CASE WHEN `w`.`_palimpsest_sign` < 0 THEN -`w`.`_palimpsest_n0` ELSE `w`.`_palimpsest_n0`
+        END AS `_palimpsest_n0`,
+        CASE WHEN `w`.`_palimpsest_sign` < 0 THEN -`w`.`_palimpsest_s0` ELSE `w`.`_palimpsest_s0`
+        END AS `_palimpsest_s0`,
+        CASE WHEN `w`.`_palimpsest_sign` < 0 THEN -`w`.`_palimpsest_rows` ELSE `w`.`_palimpsest_rows`
+        END AS `_palimpsest_rows`
+      FROM (
+        SELECT
+          COUNT(`n`) AS `_palimpsest_n0`,
+          SUM(`n`) AS `_palimpsest_s0`,
+          COUNT(*) AS `_palimpsest_rows`,
+          `_palimpsest_sign`
+        FROM (
+          SELECT `k`, `t`, `n`, CASE WHEN `subsequent_version_number` IS NULL THEN 1 ELSE -1 END AS `_palimpsest_sign`
+          FROM (
+            SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+            FROM `_palimpsest`.`t2_delta`
+            UNION ALL
+            SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+            FROM `_palimpsest`.`t2_head`
+          ) AS `o`
+          WHERE `subsequent_version_number` IS NULL OR `subsequent_version_number` > `version_number`
+        ) AS `u`
+        WHERE `u`.`t` = `t`.`k`
+        GROUP BY `_palimpsest_sign`
+      ) AS `w`
+    ) AS `p`
+  ) AS `n`
+FROM (
+  SELECT `o`.`k`, `o`.`a`, `o`.`b`
+  FROM (
+    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+    FROM `_palimpsest`.`t1_base`
+    UNION ALL
+    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+    FROM `_palimpsest`.`t1_delta`
+    WHERE `subsequent_version_number` IS NULL
+    UNION ALL
+    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+    FROM `_palimpsest`.`t1_head`
+    WHERE `subsequent_version_number` IS NULL
+  ) AS `o`
+  ANTI JOIN (
+    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+    FROM `_palimpsest`.`t1_delta`
+    UNION ALL
+    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+    FROM `_palimpsest`.`t1_head`
+  ) AS `c`
+    ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+    AND `c`.`subsequent_version_number` > `c`.`version_number`
+) AS `t`;

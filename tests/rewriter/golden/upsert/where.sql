@@ -1,0 +1,168 @@
+-- Only rows that meet the condition are changed.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+-- statement
+INSERT INTO main.t VALUES (1, 11, 'n') ON CONFLICT (k) DO UPDATE SET a = excluded.a WHERE t.a < 5;
+-- plan: embedded, optimistic
+-- 1. append to main.t_journal
+WITH p_rows AS MATERIALIZED (
+  SELECT
+    r."_palimpsest_c0" AS _palimpsest_n0,
+    r."_palimpsest_c1" AS _palimpsest_n1,
+    r."_palimpsest_c2" AS _palimpsest_n2,
+    ROW_NUMBER() OVER () AS rn
+  FROM (
+    SELECT CAST(1 AS INT) AS _palimpsest_c0, CAST(11 AS INT) AS _palimpsest_c1, CAST('n' AS TEXT) AS _palimpsest_c2
+  ) AS r
+), p_changed AS MATERIALIZED (
+  SELECT
+    t."k" AS _palimpsest_o0,
+    t."a" AS _palimpsest_o1,
+    t."b" AS _palimpsest_o2,
+    t."_palimpsest_version" AS _palimpsest_ov,
+    NOT t."_palimpsest_version" IS NULL AS _palimpsest_ends,
+    CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."k" ELSE excluded."k" END AS _palimpsest_n0,
+    CASE WHEN NOT t."_palimpsest_version" IS NULL THEN CAST(excluded."a" AS INT) ELSE excluded."a"
+    END AS _palimpsest_n1,
+    CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
+  FROM (
+    SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
+    FROM p_rows AS p_rows
+  ) AS "excluded"
+  LEFT JOIN (
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
+    FROM (
+      SELECT *
+      FROM (
+        SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_base
+        WHERE "k" = CAST(1 AS INT)
+        UNION ALL
+        SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_delta
+        WHERE "k" = CAST(1 AS INT)
+        UNION ALL
+        SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_head
+        WHERE "k" = CAST(1 AS INT)
+      ) AS u
+      ORDER BY COALESCE("subsequent_version_number", "version_number") DESC, "subsequent_version_number" NULLS FIRST
+      LIMIT 1
+    ) AS o
+    WHERE o."subsequent_version_number" IS NULL
+  ) AS "t" ON t."k" = excluded."k"
+  WHERE t."_palimpsest_version" IS NULL OR (t.a < 5)
+)
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  s."_palimpsest_ov" AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+WHERE s."_palimpsest_ends"
+UNION ALL
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+WHERE s."_palimpsest_ends" AND ((s."_palimpsest_o0" IS DISTINCT FROM s."_palimpsest_n0"))
+UNION ALL
+SELECT
+  s."_palimpsest_n0" AS "k",
+  s."_palimpsest_n1" AS "a",
+  s."_palimpsest_n2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+WHERE CASE WHEN s."_palimpsest_n0" IS NULL THEN ERROR('_palimpsest refuses a row (0) [k] _palimpsest') ELSE TRUE END;
+-- plan: embedded, after a failure
+-- 1. keep as "p_rows"
+SELECT
+  r."_palimpsest_c0" AS _palimpsest_n0,
+  r."_palimpsest_c1" AS _palimpsest_n1,
+  r."_palimpsest_c2" AS _palimpsest_n2,
+  ROW_NUMBER() OVER () AS rn
+FROM (
+  SELECT *
+  FROM (VALUES
+    (CAST(1 AS INT), CAST(11 AS INT), CAST('n' AS TEXT))) AS v(_palimpsest_c0, _palimpsest_c1, _palimpsest_c2)
+) AS r;
+-- 2. keep as "p_changed"
+SELECT
+  t."k" AS _palimpsest_o0,
+  t."a" AS _palimpsest_o1,
+  t."b" AS _palimpsest_o2,
+  t."_palimpsest_version" AS _palimpsest_ov,
+  NOT t."_palimpsest_version" IS NULL AS _palimpsest_ends,
+  CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."k" ELSE excluded."k" END AS _palimpsest_n0,
+  CASE WHEN NOT t."_palimpsest_version" IS NULL THEN CAST(excluded."a" AS INT) ELSE excluded."a"
+  END AS _palimpsest_n1,
+  CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
+FROM (
+  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
+  FROM p_rows AS p_rows
+) AS "excluded"
+LEFT JOIN (
+  SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT *
+    FROM (
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_base
+      WHERE "k" = CAST(1 AS INT)
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_delta
+      WHERE "k" = CAST(1 AS INT)
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM _palimpsest.t1_head
+      WHERE "k" = CAST(1 AS INT)
+    ) AS u
+    ORDER BY COALESCE("subsequent_version_number", "version_number") DESC, "subsequent_version_number" NULLS FIRST
+    LIMIT 1
+  ) AS o
+  WHERE o."subsequent_version_number" IS NULL
+) AS "t" ON t."k" = excluded."k"
+WHERE t."_palimpsest_version" IS NULL OR (t.a < 5);
+-- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
+FROM p_changed AS s
+WHERE s."_palimpsest_n0" IS NULL
+LIMIT 1;
+-- 4. append to main.t_journal
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  s."_palimpsest_ov" AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+WHERE s."_palimpsest_ends"
+UNION ALL
+SELECT
+  s."_palimpsest_o0" AS "k",
+  s."_palimpsest_o1" AS "a",
+  s."_palimpsest_o2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s
+WHERE s."_palimpsest_ends" AND ((s."_palimpsest_o0" IS DISTINCT FROM s."_palimpsest_n0"))
+UNION ALL
+SELECT
+  s."_palimpsest_n0" AS "k",
+  s."_palimpsest_n1" AS "a",
+  s."_palimpsest_n2" AS "b",
+  CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
+  CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
+FROM p_changed AS s;
+-- 5. row count
+SELECT COUNT(*)
+FROM p_changed;

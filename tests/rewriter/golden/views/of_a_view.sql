@@ -1,0 +1,51 @@
+-- A view over a view, with names of its own.
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR);
+INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x'), (4, NULL, 'z');
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+CREATE VIEW main.v AS SELECT k, a FROM main.t WHERE a > 10;
+CREATE VIEW main.w (key, twice) AS SELECT k, a * 2 FROM main.v;
+-- statement
+SELECT key, twice FROM main.w WHERE key > 1;
+-- plan: embedded
+-- 1. result
+SELECT key, twice
+FROM (
+  SELECT *
+  FROM (
+    SELECT k, a * 2
+    FROM (
+      SELECT *
+      FROM (
+        SELECT k, a
+        FROM (
+          SELECT o."k", o."a", o."b"
+          FROM (
+            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_base
+            UNION ALL
+            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_delta
+            WHERE "subsequent_version_number" IS NULL
+            UNION ALL
+            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_head
+            WHERE "subsequent_version_number" IS NULL
+          ) AS o
+          ANTI JOIN (
+            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_delta
+            UNION ALL
+            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_head
+          ) AS c
+            ON (c."k" = o."k" AND c."version_number" = o."version_number")
+            AND c."subsequent_version_number" > c."version_number"
+        ) AS "t"
+        WHERE a > 10
+      ) AS "v"("k", "a")
+    ) AS "v"
+  ) AS "v"("key", "twice")
+) AS "w"
+WHERE key > 1;
