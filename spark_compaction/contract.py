@@ -156,6 +156,10 @@ class Cluster(Protocol):
     def spark(self) -> Any:
         """The Spark session."""
 
+    @property
+    def refused(self) -> type[Exception]:
+        """What Spark raises for a statement that it cannot run."""
+
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
         """``function(unit)`` for each unit on the executors; results in order."""
 

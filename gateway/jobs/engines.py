@@ -10,7 +10,10 @@ import atexit
 import importlib.util
 import os
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gateway.config import Settings
@@ -18,12 +21,14 @@ from journal.model.errors import Code, PalimpsestError
 from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:
+    from journal.stores.hive.journal import HiveJournal
     from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
 """Names the jar of the JDBC driver that Spark reads a database with."""
 SMALL_BYTES = 64_000_000
 """Tables up to this size are worked on in this process, where the engine is ``auto``."""
+_WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
 class Engines:
@@ -60,10 +65,32 @@ class Engines:
                 advice=f"let {JDBC_JAR} name postgresql.jar (Debian: libpostgresql-jdbc-java), or"
                 " SET job_engine = 'auto', and the server does it",
             )
-        return self.spark(master, jar)
+        return self.spark(master, {"spark.jars": jar})
 
-    def spark(self, master: str, jar: str | None = None) -> Engine:
-        """The worker of a Spark master, and perhaps with a jar of its own."""
+    @contextmanager
+    def statements_of(self, journal: HiveJournal, settings: Settings) -> Iterator[None]:
+        """Have statements of the block run where the settings want jobs on a Hive store to run.
+
+        That is the server, or with ``job_engine = 'spark'`` a Spark application of this process;
+        raises JOB_ENGINE where the application has not the server's metastore.
+        """
+        if settings.job_engine.lower() != "spark":
+            yield
+            return
+        from spark_compaction.backends.hive.application import running_in
+
+        application = self.spark(settings.spark_master, _WITH_METASTORE, shares_files=True)
+        with running_in(application, journal):
+            yield
+
+    def spark(
+        self,
+        master: str,
+        conf: Mapping[str, str] = MappingProxyType({}),
+        *,
+        shares_files: bool = False,
+    ) -> Engine:
+        """The worker of a Spark master, with settings of its own."""
         if importlib.util.find_spec("pyspark") is None:
             raise PalimpsestError(
                 Code.JOB_ENGINE,
@@ -73,10 +100,10 @@ class Engines:
         from spark_compaction.engines.client import SparkEngine, SparkOptions
 
         with self._lock:
-            key = f"{master} {jar or ''}"
+            key = f"{master} {sorted(conf.items())}"
             if key not in self._workers:
-                conf = {} if jar is None else {"spark.jars": jar}
-                self._workers[key] = SparkEngine(SparkOptions(master=master, conf=conf))
+                options = SparkOptions(master=master, conf=conf, shares_files=shares_files)
+                self._workers[key] = SparkEngine(options)
             return self._workers[key]
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.job_locks import Alone, alone_on, one_of
 from gateway.jobs.orphaned_runs import name_of, note_interrupted
+from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.places import shown_place
@@ -203,7 +204,10 @@ def _run_alone(
     tell(f"{kind.name} of {table.name}, attempt {attempt}")
     most = context.policy.concurrency
     try:
-        with nullcontext() if most is None else one_of(alone, table.id, most):
+        with (
+            nullcontext() if most is None else one_of(alone, table.id, most),
+            _engine_of_statements(session),
+        ):
             report = kind.on(journal)(context)
     except PalimpsestError as error:
         found = error
@@ -236,6 +240,12 @@ def _told(error: PalimpsestError, options: Mapping[str, Any]) -> str:
     """An error for the record: without its message where that may quote data, or who was named."""
     quotes = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
     return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
+
+
+def _engine_of_statements(session: Session) -> AbstractContextManager[None]:
+    """Where the statements of a job run whose store is a server."""
+    journal = hive(session.journal)
+    return nullcontext() if journal is None else ENGINES.statements_of(journal, session.settings)
 
 
 def _engine(session: Session, table: Table) -> Engine:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gateway.jobs.engines import ENGINES
 from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.embedded.journal import Journal
@@ -114,8 +115,6 @@ def _in_database(session: Session, journal: DatabaseJournal) -> Eraser:
     ) -> Erased:
         settings, chosen = session.settings, None
         if settings.job_engine.lower() == "spark":
-            from gateway.jobs.engines import ENGINES
-
             chosen = ENGINES.jdbc(settings.spark_master)
         again = partial(ask_again, session)
         return erase(journal, by, only=only, progress=progress, engine=chosen, ask_again=again)
@@ -143,7 +142,8 @@ def _on_hive(session: Session, journal: HiveJournal) -> Eraser:
         _engine: OpenEngine | None, by: str, only: Sequence[str] | None, progress: Progress
     ) -> Erased:
         again = partial(ask_again, session)
-        return erasing.erase(journal, by, only=only, progress=progress, ask_again=again)
+        with ENGINES.statements_of(journal, session.settings):
+            return erasing.erase(journal, by, only=only, progress=progress, ask_again=again)
 
     return Eraser(
         journal,

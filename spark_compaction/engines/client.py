@@ -48,6 +48,8 @@ class SparkOptions:
     submit: tuple[str, ...] = ()
     idle_s: float = 600.0
     host: str = "127.0.0.1"
+    shares_files: bool = False
+    """Whether other accounts read what it writes, as those of a metastore's tables."""
 
     @property
     def spills_in(self) -> Path | None:
@@ -164,7 +166,7 @@ class _Process:
                     env=environment,
                     start_new_session=True,
                     # What it puts aside on this machine is nobody else's; -1 leaves it be.
-                    umask=-1 if options.submit else 0o077,
+                    umask=-1 if options.submit or options.shares_files else 0o077,
                 )
             except OSError as error:
                 raise PalimpsestError(

@@ -85,12 +85,23 @@ class SparkCluster:
         if not units:
             return []
         context = self.spark.sparkContext
-        context.setJobGroup(self._group, function, interruptOnCancel=True)
         calls = [(function, json.dumps(unit)) for unit in units]
         rows = context.parallelize(calls, len(calls)).map(_call)
         with _watched(context, self._group, function, len(calls), progress):
             results = rows.collect()
         return [json.loads(text) for text in results]
+
+    @property
+    def refused(self) -> type[Exception]:
+        """What Spark raises for a statement that it cannot run."""
+        from pyspark.errors import PySparkException
+
+        found: type[Exception] = PySparkException
+        return found
+
+    def begin(self, step: str) -> None:
+        """Have what this thread runs on Spark from now on belong to the task."""
+        self.spark.sparkContext.setJobGroup(self._group, step, interruptOnCancel=True)
 
     def cancel(self) -> None:
         """Stop this task's Spark jobs, from another thread."""

@@ -92,6 +92,7 @@ class Worker:
             self._lines.send({"id": task_id, "progress": [step, done, total]})
 
         try:
+            cluster.begin(message.get("map") or message["run"])
             if "map" in message:
                 result = cluster.map(message["map"], message["units"], progress)
             else:

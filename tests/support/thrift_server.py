@@ -103,7 +103,7 @@ class ThriftServer:
 
     def launch(self) -> None:
         """Start it; also after it was stopped or killed."""
-        home = _home()
+        home = spark_home()
         folder = self.folder
         java = f"{_JAVA} {self.java} -Dderby.system.home={folder}"
         java += f" -Dderby.stream.error.file={folder}/derby.log"
@@ -189,7 +189,8 @@ class ThriftServer:
         return self.url(name, folder / f"{name}catalog.db", **told)
 
 
-def _home() -> Path:
+def spark_home() -> Path:
+    """Where the pyspark package keeps Spark."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None
     assert found.origin is not None
@@ -199,7 +200,7 @@ def _home() -> Path:
 def _why_no_jar() -> str | None:
     if importlib.util.find_spec("pyhive") is None:
         return "pyhive is not installed: pip install 'palimpsest-gateway[hive]'"
-    if not list((_home() / "jars").glob("spark-hive-thriftserver_*.jar")):
+    if not list((spark_home() / "jars").glob("spark-hive-thriftserver_*.jar")):
         return "this pyspark has no Thrift Server"
     return None
 

@@ -55,8 +55,12 @@ _SET = "set:hiveconf:"
 
 def session_settings(server: Server) -> dict[str, str]:
     """What a session is opened with."""
-    told = {**_SPARK_SETTINGS, **server.configuration}
-    return _HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in told.items()}
+    return _HIVE_SETTINGS | {f"{_SET}{k}": v for k, v in spark_settings(server).items()}
+
+
+def spark_settings(server: Server) -> dict[str, str]:
+    """What a session of Spark is opened with, whoever opens it."""
+    return {**_SPARK_SETTINGS, **server.configuration}
 
 
 def opened(server: Server) -> tuple[Any, Any]:
