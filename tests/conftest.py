@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 from tests.support.order import arranged
 
 ROOT = Path(__file__).resolve().parent.parent
+_FILES_TOLD = 40
+"""How many files the end of a run names, those that took longest."""
 
 settings.register_profile(
     "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -46,16 +48,21 @@ def _longest_s(item: pytest.Item) -> float:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many seconds the tests of each folder took, those of all workers added up."""
+    """Say how many seconds tests took, by folder and by file, those of all workers added up."""
     spent: defaultdict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                spent[report.nodeid.split("/")[1]] += report.duration
-    if spent:
-        terminalreporter.section("seconds by folder")
-        for folder, seconds in sorted(spent.items(), key=lambda item: -item[1]):
-            terminalreporter.write_line(f"{seconds:8.1f}  tests/{folder}")
+                file = report.nodeid.partition("::")[0]
+                spent[file] += report.duration
+                spent["/".join(file.split("/")[:2])] += report.duration
+    longest = sorted(spent.items(), key=lambda item: -item[1])
+    for title, is_file, most in (("folder", False, 99), ("file", True, _FILES_TOLD)):
+        found = [(name, s) for name, s in longest if name.endswith(".py") is is_file][:most]
+        if found:
+            terminalreporter.section(f"seconds by {title}")
+        for name, seconds in found:
+            terminalreporter.write_line(f"{seconds:8.1f}  {name}")
 
 
 @pytest.fixture(scope="session")
