@@ -1,4 +1,4 @@
-"""A restore's statement, handed out: what its plan says is done by units of an engine.
+"""A restore of a large table: what the plan of its statement says is done by units of an engine.
 
 The plan is the one that the owner would run. Each unit runs it for the keys of one file, and writes
 the rows; together they are the segment that the transaction commits. What guards ask that concerns
@@ -9,14 +9,17 @@ handed out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
+from gateway.jobs import restore_statement
 from gateway.jobs.context import JobContext
+from gateway.jobs.restore_statement import RestoreDifference
 from gateway.session.request import StatementRequest, digest
 from gateway.session.time_points import TimePoints
 from journal.local_engine.layout import fields_of, segment_rows
@@ -36,14 +39,20 @@ from journal.model.plan import (
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, SegmentFile
 from journal.model.store_session import StagedRows
+from journal.records.backups import Backup
 from journal.sql.relations import column, ident
+from journal.stores.embedded.scratch_folders import scratch_folder
 from journal.stores.embedded.statement import Statement
 from journal.transactions.transaction import StatementWrites, Transaction
 from rewriter.names import INTERNAL
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.changes import new_name, old_name
 from spark_compaction.contract import Engine
+from spark_compaction.programs.backup_store import BackupStore
+from spark_compaction.programs.differences import States, differing
 from spark_compaction.programs.restored import UNIT
+from spark_compaction.programs.swap import settled_version
+from spark_compaction.runner import staged_folders
 
 _OWN = {P_VERSION, P_SNAPSHOT}
 _ZONE = exp.Anonymous(this="current_setting", expressions=[exp.Literal.string("TimeZone")])
@@ -67,15 +76,70 @@ class Sides:
         return [f.path for m in (self.now, self.then) for s in m.segments for f in s.files]
 
 
-def hand_out(
+def write(
+    context: JobContext,
+    store: BackupStore,
+    backup: Backup,
+    where: exp.Expr | None,
+    engine: Engine,
+) -> int:
+    """Write the difference to a backup by units of an engine; how many rows it is.
+
+    Raises SERIALIZATION if somebody wrote since the table was sealed: it is tried again then.
+    """
+    journal, table = context.journal, context.table
+    if not context.dry_run:
+        settled_version(journal, table.id)
+    folder = journal.warehouse.new_folder(table)
+    with (
+        staged_folders(journal, [folder]),
+        restore_statement.transaction(context, backup) as begun,
+    ):
+        difference = restore_statement.difference_of(context, store, begun, backup, where)
+        sides = _sides(context, begun, difference)
+        with _differing_keys(context, sides, engine) as among:
+            if not among:
+                return 0
+            difference, sides = replace(difference, among=among), replace(sides, among=among)
+            parsed = restore_statement.statement(context, difference)
+            found = _hand_out(context, begun, parsed, sides, engine, folder)
+            if found is not None:
+                return found
+            return restore_statement.write(context, begun, difference)
+
+
+def _sides(context: JobContext, begun: Transaction, difference: RestoreDifference) -> Sides:
+    table = context.table
+    state = context.journal.state.tables[table.id]
+    if state.head_counts.total or state.last_version > begun.snapshot.version:
+        raise PalimpsestError(
+            Code.SERIALIZATION,
+            f"{table.name} was written to when it was about to be restored",
+            advice="run it again",
+        )
+    now = replace(state.manifest, heads=())
+    return Sides(table, now, difference.shown, difference.manifest, ())
+
+
+@contextmanager
+def _differing_keys(context: JobContext, sides: Sides, engine: Engine) -> Iterator[tuple[str, ...]]:
+    """Files of the keys that differ, while the block lasts."""
+    journal = context.journal
+    folder = journal.warehouse.new_folder(sides.table)
+    with scratch_folder(journal, folder):
+        states = States(sides.table, sides.now, sides.shown, sides.then)
+        with journal.pins.hold([f.path for s in sides.now.segments for f in s.files]):
+            found = differing(journal, states, folder, engine, context.progress)
+        yield tuple(str(journal.root / path) for path in found)
+
+
+def _hand_out(
     context: JobContext,
     begun: Transaction,
     parsed: Parsed,
     sides: Sides,
     engine: Engine,
     folder: str,
-    *,
-    keep: bool,
 ) -> int | None:
     """Have the rows of a restore written into an open folder; how many change, None if not so."""
     session, journal = context.session, context.journal
@@ -97,19 +161,19 @@ def hand_out(
     version = journal.clock.next()
     parameters = {P_VERSION: version, P_SNAPSHOT: begun.snapshot.version}
     units = [_unit(context, plan, sides, path, parameters, folder) for path in sides.among]
-    writes = keep or bool(shared)
+    writes = not context.dry_run or bool(shared)
     units = [{**unit, "writes": writes, "timezone": zone} for unit in units]
 
-    def told(_function: str, done: int, total: int) -> None:
+    def advance(_function: str, done: int, total: int) -> None:
         context.progress("restore", done, total)
 
     with journal.pins.hold(sides.paths):
-        results: list[Any] = engine.map(UNIT, units, told)
+        results: list[Any] = engine.map(UNIT, units, advance)
     _raise_refused(_own(plan, sides), results)
     files = tuple(SegmentFile(**f) for r in results for f in r["files"])
     if files and shared:
         _ask_shared(context, begun, asked, sides, files, parameters)
-    if files and keep:
+    if files and not context.dry_run:
         counts = sum((RowCounts(**r["counts"]) for r in results if r["counts"]), RowCounts())
         journal.staged.update(f.path for f in files)
         rows = StagedRows(files, fields_of(sides.table), counts)

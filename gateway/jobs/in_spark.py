@@ -10,7 +10,6 @@ from gateway.jobs.context import JobContext
 from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
-from journal.model.verification import Verification
 from journal.records.report import JobReport
 from spark_compaction import planner
 from spark_compaction.contract import GRACE_US, JobRequest
@@ -50,13 +49,6 @@ def compact(context: JobContext) -> JobReport:
     report = compact_table(journal, asked, mode)
     told = planner.details(mode, state.manifest, state.head_counts)
     return replace(report, details={**told, **report.details})
-
-
-def verified(context: JobContext) -> Verification:
-    """What is wrong with a table's journal."""
-    from journal.stores.hive.upkeep import HiveUpkeep
-
-    return HiveUpkeep(journal_of(context)).verify(only={context.table.id})
 
 
 def retain(context: JobContext, now: datetime) -> JobReport:

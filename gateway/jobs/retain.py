@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
-from gateway.jobs import archiving, in_spark, offsite_backups
+from gateway.jobs import in_spark
+from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
-from journal.records.backups import Backup
 from journal.records.report import JobReport
 from spark_compaction.contract import GRACE_US, JobRequest
+from spark_compaction.programs.archives import move_archive
 
 
 def _run(context: JobContext) -> JobReport:
@@ -25,15 +24,13 @@ def _run(context: JobContext) -> JobReport:
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
-    return _moved(context, report, partial(archiving.move, context))
+    return _moved(context, report)
 
 
-def _moved(
-    context: JobContext, report: JobReport, move: Callable[[str], Backup | None]
-) -> JobReport:
+def _moved(context: JobContext, report: JobReport) -> JobReport:
     """The report, after what is archived was moved to where the policy says."""
     place = context.policy.archive
-    moved = None if place is None or context.dry_run else move(place)
+    moved = None if place is None or context.dry_run else move_archive(backup_run(context), place)
     if moved is None:
         return report
     told = {"archive": moved.name, "archived_to": moved.place, "archived_rows": moved.rows}
@@ -41,21 +38,18 @@ def _moved(
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    from gateway.jobs.in_database import keeper
     from spark_compaction.backends.postgres.retention import retain
 
     grace_us = context.grace_us(GRACE_US)
     asked = JobRequest(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
     report = retain(context.database, asked, now, context.session.user)
-    return _moved(context, report, partial(offsite_backups.move_archive, context, keeper(context)))
+    return _moved(context, report)
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
-    from gateway.jobs.kept_in_spark import keeper
-
     report = in_spark.retain(context, _moment(context) or context.moment)
-    return _moved(context, report, partial(offsite_backups.move_archive, context, keeper(context)))
+    return _moved(context, report)
 
 
 def _moment(context: JobContext) -> datetime | None:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateway.jobs.backup_stores import overdue
 from gateway.jobs.cron import trigger_of
-from gateway.jobs.expired_segments import overdue
 from gateway.procedures.erasers import eraser_of
 from gateway.procedures.procedures import committed_now
 from journal.erasure.holds import active

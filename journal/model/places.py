@@ -26,6 +26,7 @@ _REFUSED = {
 # Their objects appear when the last byte of them is there; others have names that can be changed.
 WHOLE_OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
 HADOOP = frozenset({"hdfs", "viewfs"})
+_UNSAFE = '/\\\0:*?"<>|'
 _FILE_SYSTEMS = WHOLE_OBJECTS | HADOOP | {"webhdfs", "adl", "sftp", "ftp", "smb", *_LOCAL}
 
 
@@ -93,3 +94,8 @@ def shown_place(place: str) -> str:
     scheme, _, rest = place.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}".partition("?")[0]
+
+
+def safe_name(name: str) -> str:
+    """A name as a folder can have it."""
+    return "".join("_" if c in _UNSAFE or c < " " else c for c in name).strip(".") or "_"

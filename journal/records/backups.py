@@ -8,7 +8,7 @@ that jobs leave behind (kind ``auto``) last as long as the retired segments they
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -22,7 +22,6 @@ from journal.records import maintenance as rows_of
 
 if TYPE_CHECKING:
     from journal.model.schema import Table
-    from journal.records.retired import RetiredSegment
     from journal.transactions.state import TableState
 
 
@@ -98,6 +97,20 @@ class Backup:
     def is_pinned(self) -> bool:
         """True if its files stay for its sake."""
         return self.kind not in {BackupKind.AUTO, BackupKind.COPY}
+
+    def is_over(self, now: datetime) -> bool:
+        """True if it has expired by then."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def renamed(self, names: Mapping[str, str]) -> Backup:
+        """The backup of those of its files that ``names`` lists, under their names there."""
+        segments = []
+        for segment in self.segments:
+            listed = [f for f in segment.files if f.path in names]
+            if listed:
+                files = tuple(replace(f, path=names[f.path]) for f in listed)
+                segments.append(replace(segment, files=files))
+        return replace(self, segments=tuple(segments))
 
 
 def copying(job_id: str) -> str:
@@ -189,6 +202,22 @@ def listed(session: StoreSession, table_id: int) -> list[Backup]:
     return [b for b in load(session, table_id) if b.place is None]
 
 
+def archives(session: StoreSession, table_id: int) -> list[Backup]:
+    """The archives of a table whose pieces are in the store."""
+    return [b for b in listed(session, table_id) if b.kind is BackupKind.ARCHIVE]
+
+
+def drop(session: StoreSession, table_id: int, names: Iterable[str]) -> None:
+    """Forget backups of a table, in the session's transaction."""
+    for name in names:
+        rows_of.drop_backup(session, table_id, name)
+
+
+def listed_paths(found: Iterable[Backup]) -> frozenset[str]:
+    """The pieces that backups list."""
+    return frozenset(path for b in found for path in b.paths)
+
+
 def _read(row: tuple[Any, ...]) -> Backup:
     values = dict(zip(rows_of.BACKUP_COLUMNS, row, strict=True))
     listed = json.loads(values["segments"])
@@ -212,8 +241,7 @@ def _read(row: tuple[Any, ...]) -> Backup:
 
 def pinned_paths(session: StoreSession, but: frozenset[str] = frozenset()) -> set[str]:
     """Files that stay for the sake of a backup, ``but`` those of some names."""
-    kept = [b for b in load(session) if b.is_pinned and b.name not in but]
-    return {path for b in kept for path in b.paths}
+    return set(listed_paths(b for b in load(session) if b.is_pinned and b.name not in but))
 
 
 def expire(
@@ -224,27 +252,19 @@ def expire(
     Copies are left: they must be removed where they lie before they are forgotten.
     """
     found = [b for b in load(session, table_id) if b.kind is not BackupKind.COPY]
-    gone = [b for b in found if b.expires_at is not None and b.expires_at <= now]
+    gone = [b for b in found if b.is_over(now)]
     if keep is not None:
         named = [b for b in found if b.kind is BackupKind.NAMED]
         gone += [b for b in named[: max(0, len(named) - keep)] if b not in gone]
-    for backup in gone:
-        rows_of.drop_backup(session, backup.table_id, backup.name)
+    drop(session, table_id, [b.name for b in gone])
     return gone
 
 
-def prune(session: StoreSession, known: set[str]) -> None:
-    """Forget the backups of jobs of which a file is gone, ``known`` being all that are there."""
-    for backup in load(session):
-        if backup.kind is BackupKind.AUTO and not backup.paths <= known:
-            rows_of.drop_backup(session, backup.table_id, backup.name)
-
-
-def forget_without(session: StoreSession, table_id: int, path: str) -> None:
+def forget_without(session: StoreSession, table_id: int, paths: Collection[str]) -> None:
     """Forget the backups of jobs that list a file which goes now."""
-    for backup in load(session, table_id):
-        if backup.kind is BackupKind.AUTO and path in backup.paths:
-            rows_of.drop_backup(session, table_id, backup.name)
+    found = load(session, table_id) if paths else []
+    gone = [b for b in found if b.kind is BackupKind.AUTO and not b.paths.isdisjoint(paths)]
+    drop(session, table_id, [b.name for b in gone])
 
 
 def last_known_good(found: Iterable[Backup], live: frozenset[str]) -> Backup | None:
@@ -256,36 +276,12 @@ def last_known_good(found: Iterable[Backup], live: frozenset[str]) -> Backup | N
     return None
 
 
-def archived(found: Iterable[RetiredSegment]) -> list[RetiredSegment]:
-    """Of retired segments those that retention keeps apart."""
-    return [r for r in found if r.why.job_kind == BackupKind.ARCHIVE]
-
-
-def archive(
-    found: Sequence[RetiredSegment],
-    name: str,
-    table: Table,
-    now: datetime,
-    brought: Sequence[Backup] = (),
-) -> Backup:
-    """What retention has archived of a table, here and in copies; refused if that is nothing."""
-    segments = {
-        s.id: s for s in (*(r.segment for r in found), *(s for b in brought for s in b.segments))
-    }
-    versions = [*(r.why.since for r in found), *(b.version for b in brought)]
-    backup = Backup(
-        name=name,
-        kind=BackupKind.ARCHIVE,
-        table_id=table.id,
-        table_name=str(table.name),
-        version=max(versions, default=0),
-        segments=tuple(segments.values()),
-        made_by=None,
-        made_at=now,
-        expires_at=None,
-        is_archive=True,
-    )
-    return named([backup], name, str(table.name))
+def merged(found: Sequence[Backup], naming: Naming, table: Table) -> Backup:
+    """What several archives of a table hold together, as one; raises BACKUP if that is nothing."""
+    segments = {s.id: s for b in found for s in b.segments}
+    version = max((b.version for b in found), default=0)
+    backup = naming.backup(table, tuple(segments.values()), version)
+    return named([backup], naming.name, str(table.name))
 
 
 def named(found: Iterable[Backup], name: str, table: str) -> Backup:
@@ -310,6 +306,17 @@ def named(found: Iterable[Backup], name: str, table: str) -> Backup:
             advice="name another one; TRUNCATE removes every row",
         )
     return backup
+
+
+def check_rows(backup: Backup, piece: str, rows: int, listed: int) -> None:
+    """Raise SEGMENT_DAMAGED if a piece of a backup has other than the ``listed`` number of rows."""
+    if rows != listed:
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f'the backup "{backup.name}" of {backup.table_name} is not whole: {rows} rows in'
+            f" {piece}, which had {listed}",
+            advice="restore another backup; SELECT * FROM system.backups lists them",
+        )
 
 
 def follow(session: StoreSession, moved: Mapping[str, SegmentFile | None]) -> int:

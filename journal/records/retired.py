@@ -50,14 +50,28 @@ class RetiredSegment:
     generation: int
     why: Retirement
 
+    @property
+    def since(self) -> Version:
+        """When it was replaced."""
+        return self.why.since
+
+    @property
+    def job_id(self) -> str:
+        """The run that replaced it."""
+        return self.why.job_id
+
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What reaping removed, and what it left because it may still be read."""
+    """What reaping removed, and what it left because it may still be read.
+
+    How many rows and bytes that was is None where the store does not know.
+    """
 
     removed: tuple[str, ...] = ()
-    bytes: int = 0
     in_use: tuple[str, ...] = ()
+    rows: int | None = None
+    bytes: int | None = None
 
 
 def ensure(session: DuckDBSession) -> None:

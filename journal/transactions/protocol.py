@@ -10,7 +10,7 @@ and erasures, whose work differs from store to store, ask. Seams only: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol
@@ -174,6 +174,10 @@ class OpenJournal(Protocol):
         """What journals call a new column of this name: the same, unless the store lacks it."""
 
     @property
+    def backend(self) -> str:
+        """What maintains them: the name of a package of ``spark_compaction.backends``."""
+
+    @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""
 
@@ -229,8 +233,13 @@ class Upkeep(Protocol):
     def seal(self, table_id: int) -> tuple[Segment, ...]:
         """Seal a table's heads now; the new segments."""
 
-    def verify(self, progress: Progress | None = None) -> Verification:
-        """Check everything; nothing is repaired."""
+    def verify(
+        self, progress: Progress | None = None, only: Collection[int] | None = None
+    ) -> Verification:
+        """Check every journal, or those of some tables by id; nothing is repaired.
+
+        ``progress`` is told which part is done, 0 to 1.
+        """
 
     def close(self) -> None:
         """Stop."""

@@ -9,8 +9,8 @@ Removes only what a killed copy has left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,9 +19,9 @@ from journal.erasure.erasure_spec import FindAmong
 from journal.erasure.unreachable_copies import OUT_OF_REACH, Unsearched
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.records import backups
 from journal.records.backups import Backup
 from journal.stores.embedded import retired_files
+from journal.stores.embedded.backup_files import WarehouseTransport
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.table_lock import job_turn
 from spark_compaction.contract import silent
@@ -61,11 +61,9 @@ def search_copy(journal: Journal, locator: Locator, backup: Backup) -> None:
 
 
 def _search(journal: Journal, locator: Locator, backup: Backup) -> None:
-    @contextmanager
-    def bring(paths: Collection[str]) -> Iterator[Mapping[str, Path]]:
-        table = locator.table
-        with copies.fetched_files(journal, backup, table, paths, silent) as names:
-            yield {path: journal.root / name for path, name in names.items()}
+    def bring(paths: Collection[str]) -> AbstractContextManager[Mapping[str, Path]]:
+        transport = WarehouseTransport(journal, locator.table)
+        return copies.fetched(transport, backup, paths, silent)
 
     locator.copied(backup.segments, copied_filters.read(backup), bring)
 
@@ -113,7 +111,7 @@ def rows_of_copy(
 def _rows_there(
     journal: Journal, table: Table, backup: Backup, find: FindAmong, search: Search
 ) -> pa.Table:
-    with copies.brought(journal, backup, table, silent) as here:
+    with copies.brought(WarehouseTransport(journal, table), backup, silent) as here:
         found = find(here.segments)
         for file in (f for s in here.segments for f in s.files):
             search.copies.count(file, read=True)
@@ -124,10 +122,8 @@ def _each_copy(
     journal: Journal, table: Table, action: Callable[[Backup], None], *, tidies: bool
 ) -> list[Unsearched]:
     """Look at every copy as it lies there; those of which that cannot be done."""
-    with journal.reading_session() as session:
-        known = [b for b in backups.load(session, table.id) if b.place is not None]
     left = []
-    for backup in known:
+    for backup in copies.known(journal, table.id):
         try:
             _look(journal, backup, action, tidies=tidies)
         except PalimpsestError as error:

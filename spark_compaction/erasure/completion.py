@@ -43,7 +43,9 @@ def finish(journal: Journal, by: str, wait_s: float = WAIT_S) -> list[ErasureReq
             return []
         forget_stale(journal.root, requests(journal))
         retired_files.reap(
-            journal, journal.clock.now(), chosen=lambda r: r.why.job_kind == retired.PURGE
+            journal,
+            journal.clock.now(),
+            chosen=lambda found: [r for r in found if r.why.job_kind == retired.PURGE],
         )
         waits = _waits(journal)
         if waits is None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from journal.erasure import audit
 from journal.erasure.deferred_subjects import lost
-from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable, requests
+from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable
 from journal.erasure.requests import OPEN, ErasureRequest, Outcome, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.unreachable_copies import OUT_OF_REACH, out_of_reach
@@ -192,20 +192,6 @@ def _sought(late: Late, request_id: str) -> Any:
 
 def _live() -> pa.Table:
     raise AssertionError("live rows were searched when the request was accepted")
-
-
-def check_searched(journal: ErasureJournal, backup: Backup) -> None:
-    """Raise ERASURE while somebody who is to be erased was not looked for in a copy."""
-    for request in requests(journal):
-        if request.state not in OPEN:
-            continue
-        places = {r.place for t in request.unsearched if (r := _recorded(journal, t)) is not None}
-        if backup.place in places:
-            raise PalimpsestError(
-                Code.ERASURE,
-                f"whom request {request.id} erases was not looked for yet in {backup.place}",
-                advice="run `palimpsest erase run` now that it can be reached, then restore",
-            )
 
 
 def _recorded(journal: ErasureJournal, target: Target) -> Backup | None:

@@ -20,7 +20,7 @@ from journal.model.schema import Table
 from journal.model.segment import Segment
 from journal.records.backups import Backup
 from spark_compaction.contract import silent
-from spark_compaction.programs import backup_transport, copies
+from spark_compaction.programs import copies
 from spark_compaction.programs.backup_transport import BackupTransport
 
 NOT_LOOKED_AT = "backups were not searched: the condition reads more than the table's rows"
@@ -109,12 +109,12 @@ def looking(
     return look
 
 
-def keys_in_copies(carrier: BackupTransport, table: Table, look: Look, *, tidies: bool) -> Copied:
+def keys_in_copies(transport: BackupTransport, table: Table, look: Look, *, tidies: bool) -> Copied:
     """The keys that ``look`` finds in copies, each of which is brought to the server for it."""
     found = Copied()
-    for backup in backup_transport.known(carrier.journal, table.id):
+    for backup in copies.known(transport.journal, table.id):
         try:
-            found.read(keys_in_copy(carrier, table, backup, look, tidies=tidies))
+            found.read(keys_in_copy(transport, table, backup, look, tidies=tidies))
         except PalimpsestError as error:
             if error.code not in OUT_OF_REACH:
                 raise
@@ -123,28 +123,28 @@ def keys_in_copies(carrier: BackupTransport, table: Table, look: Look, *, tidies
 
 
 def keys_in_copy(
-    carrier: BackupTransport, table: Table, backup: Backup, look: Look, *, tidies: bool
+    transport: BackupTransport, table: Table, backup: Backup, look: Look, *, tidies: bool
 ) -> Copied:
     """The same in one copy; raises FILE_ACCESS and others where it cannot be searched."""
     found = Copied()
 
     def action(there: Backup) -> None:
-        with backup_transport.brought(carrier, there, table, silent) as here:
+        with copies.brought(transport, there, silent) as here:
             found.keys += [keys for keys in look(here) if keys.num_rows]
         found.files += len(there.paths)
         found.bytes += there.bytes
 
     if tidies:
-        _tidy(carrier, table, backup)
+        _tidy(transport, table, backup)
     look_there(backup, action)
     return found
 
 
-def _tidy(carrier: BackupTransport, table: Table, backup: Backup) -> None:
+def _tidy(transport: BackupTransport, table: Table, backup: Backup) -> None:
     """Finish or undo what was killed, unless a job is at it just now."""
     try:
-        with carrier.turn(table):
-            copies.tidy(carrier.journal, backup)
+        with transport.lock():
+            copies.tidy(transport.journal, backup)
     except PalimpsestError as error:
         if error.code is not Code.JOB_BUSY:
             raise
@@ -182,7 +182,7 @@ class Away:
 
 
 def purge_each(
-    carrier: BackupTransport,
+    transport: BackupTransport,
     table: Table,
     masks: Iterable[str],
     purge: Callable[[Backup, list[str]], tuple[int, Mapping[str, int]]],
@@ -193,15 +193,15 @@ def purge_each(
     while another job works on copies of the table.
     """
     away = Away(dict.fromkeys(masks, Removed()))
-    found = backup_transport.known(carrier.journal, table.id)
+    found = copies.known(transport.journal, table.id)
     if not found:
         return away
-    with carrier.turn(table):
+    with transport.lock():
         for backup in found:
             try:
-                if copies.tidy(carrier.journal, backup):
+                if copies.tidy(transport.journal, backup):
                     away.count(*purge(backup, list(away.removed)))
-                    copies.tidy(carrier.journal, backup)
+                    copies.tidy(transport.journal, backup)
             except PalimpsestError as error:
                 if error.code not in OUT_OF_REACH:
                     raise

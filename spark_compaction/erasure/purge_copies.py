@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from journal.records import backups
+from journal.stores.embedded.backup_files import WarehouseTransport
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.table_lock import job_turn
 from spark_compaction.contract import Engine, Progress
@@ -43,10 +43,9 @@ def _purge(
     journal: Journal, engine: Engine, table_id: int, masks: Sequence[str], progress: Progress
 ) -> dict[str, Removed]:
     table, state = definition(journal, table_id), journal.state.tables[table_id]
-    with journal.reading_session() as session:
-        found = [b for b in backups.load(session, table_id) if b.place is not None]
+    transport = WarehouseTransport(journal, table)
     removed = dict.fromkeys(masks, Removed())
-    for backup in found:
+    for backup in copies.known(journal, table_id):
         assert backup.place is not None
         if not copies.tidy(journal, backup):
             continue
@@ -57,8 +56,9 @@ def _purge(
             wanted = {f.path for f in may_hold_any(*given, listed.segments, masks, filters)}
         if not wanted:
             continue
-        with copies.fetched_files(journal, listed, table, wanted, progress) as names:
-            here = copies.segments_here(listed, names)
+        with copies.fetched(transport, listed, wanted, progress) as paths:
+            names = {p: str(path.relative_to(journal.root)) for p, path in paths.items()}
+            here = listed.renamed(names).segments
             with journal.reading_session() as session:
                 holding = holdings(session, journal.root, table, here, masks)
                 counts = counts_by_mask(session, journal.root, table, holding, masks, ())
@@ -77,7 +77,7 @@ def _purge(
                 away[path]: None if file is None else (held[0].segment, file)
                 for path, file in moved_files(units, results).items()
             }
-            copies.rewritten(copies.WarehouseSide(journal), listed, table, moved)
+            copies.rewritten(transport, listed, table, moved)
         copies.tidy(journal, backup)
         for mask, versions in counts.items():
             before = removed[mask]

@@ -1,16 +1,14 @@
-"""Copies of stores whose rows only a server reads: pieces become files here, and files pieces.
+"""The pieces of a store as Parquet files, out of the store and back into it.
 
-    put       each piece is written to a file of this machine, put away, and removed here
-    brought   files are fetched, checked, and loaded into pieces that nothing lists
-
-How a piece is written and loaded is the store's: ``BackupTransport``. Decides nothing about what
-is copied.
+Each store has a ``BackupTransport``; an embedded warehouse, whose pieces are files, has little to
+do. Here is what the transports of servers share: rows are written to a file and read from it, batch
+by batch. Decides nothing about what is copied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -18,30 +16,58 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from journal.files.filters.sidecar import FileFilters
 from journal.files.parquet_files import checksum
-from journal.files.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Segment, SegmentFile
-from journal.records import backups
 from journal.records.backups import Backup
 from journal.transactions.protocol import OpenJournal
-from spark_compaction.contract import Progress
-from spark_compaction.programs import copies
 
 BATCH_ROWS = 10_000
 
 
-class BackupTransport(copies.Side, Protocol):
-    """A store's side of copies, where a server reads the rows of its pieces."""
+class BackupTransport(Protocol):
+    """How pieces of one table become files of this machine, and files become pieces.
 
-    def turn(self, table: Table) -> AbstractContextManager[None]:
-        """Be the only one to write, change or remove copies of a table; raises JOB_BUSY."""
+    ``kind`` is the kind of store that the files are of: only such a store reads them. ``root`` is
+    the folder that the store itself lies in, in which no copy may lie; None: it lies in a server.
+    """
 
-    def load(
-        self, table: Table, backup: Backup, paths: Mapping[str, Path]
-    ) -> AbstractContextManager[Backup]:
-        """The backup with pieces of the store for its files, which go with the block."""
+    @property
+    def journal(self) -> OpenJournal: ...
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def root(self) -> Path | None: ...
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Be the only one to write, change or remove copies of the table; raises JOB_BUSY."""
+
+    def file(
+        self, segment: Segment, file: SegmentFile
+    ) -> AbstractContextManager[tuple[Path, SegmentFile]]:
+        """A file of a segment on this machine, with its size and checksum, while the block lasts.
+
+        Raises SEGMENT_DAMAGED if it does not hold what the segment lists.
+        """
+
+    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
+        """The Bloom filters of files, under the ``names`` that they have in a copy."""
+
+    def landing(self) -> AbstractContextManager[Path]:
+        """An empty folder for files that are fetched; it goes with the block."""
+
+    def load(self, backup: Backup, paths: Mapping[str, Path]) -> AbstractContextManager[Backup]:
+        """The backup with pieces of the store for those of its files that ``paths`` lists.
+
+        The files lie in a ``landing``. The pieces go with the block.
+        """
 
 
 def write(
@@ -79,45 +105,3 @@ def loaded(backup: Backup, load: Callable[[Segment, SegmentFile], str]) -> Backu
         for s in backup.segments
     )
     return replace(backup, segments=tuple(segments))
-
-
-@contextmanager
-def brought(
-    carrier: BackupTransport, backup: Backup, table: Table, progress: Progress
-) -> Iterator[Backup]:
-    """A copy as a backup of pieces of the store, whole; raises SEGMENT_DAMAGED if it is not."""
-    assert backup.place is not None
-    listed, _ = copies.read(backup.place)
-    copies.refuse_other_stores(listed, carrier.kind)
-    with scratch() as folder:
-        names = copies.fetch(listed, listed.paths, folder, progress)
-        with carrier.load(table, listed, {p: folder / n for p, n in names.items()}) as here:
-            yield replace(here, place=None)
-
-
-def known(journal: OpenJournal, table_id: int) -> list[Backup]:
-    """The copies of a table's backups that are on record."""
-    with journal.reading_session() as session:
-        return [b for b in backups.load(session, table_id) if b.place is not None]
-
-
-def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
-    """Those that are there, as they are; what was killed is undone or finished first.
-
-    Who calls holds the carrier's turn.
-    """
-    return [b for b in known(journal, table_id) if copies.tidy(journal, b)]
-
-
-def check(backup: Backup, progress: Progress) -> None:
-    """Raise unless a copy lists what is on record, and every file of it is what it was."""
-    listed = copies.as_recorded(backup)
-    with scratch() as folder:
-        names = copies.fetch(listed, listed.paths, folder, progress)
-        rows = {p: sum(t.num_rows for t in read(folder / n)) for p, n in names.items()}
-    if any(rows[f.path] != f.rows for s in listed.segments for f in s.files):
-        raise PalimpsestError(
-            Code.SEGMENT_DAMAGED,
-            f'files of the backup "{backup.name}" lack rows',
-            advice="take another backup",
-        )

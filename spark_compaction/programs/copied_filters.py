@@ -7,24 +7,12 @@ that no filter answers for somebody who is gone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from journal.files.filters.sidecar import FileFilters, read_sidecar, write_sidecar
 from journal.files.object_storage import Folder
 from journal.files.scratch import scratch
 from journal.model.segment import SIDECAR
 from journal.records.backups import Backup
-
-
-def here(root: Path, names: Mapping[str, str]) -> dict[str, FileFilters]:
-    """The filters of files of a warehouse, under the ``names`` that the files have in a copy."""
-    found: dict[str, FileFilters] = {}
-    for folder in {path.rpartition("/")[0] for path in names}:
-        for name, columns in read_sidecar(root / folder).items():
-            elsewhere = names.get(f"{folder}/{name}")
-            if elsewhere is not None:
-                found[elsewhere] = columns
-    return found
 
 
 def read(backup: Backup) -> dict[str, FileFilters]:

@@ -6,9 +6,9 @@
 
 Each is recorded among the backups before its first file is written, and forgotten after its last
 one is removed, so that purges reach it whatever was killed. What ``backup.json`` says counts.
-Files are checked against their checksums when they come back. Who calls holds the table's turn.
-What a store's pieces are as files is its side of it: ``Side``. Only the store that a copy is of
-reads it.
+Files are checked against their checksums when they come back. Who calls holds the table's lock.
+Pieces of a store become files, and files pieces, by its ``BackupTransport``. Only the kind of store
+that a copy is of reads it.
 """
 
 from __future__ import annotations
@@ -16,77 +16,32 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Protocol
+
+import pyarrow.parquet as pq
 
 from journal.files.object_storage import Folder
 from journal.files.parquet_files import checksum
 from journal.files.scratch import scratch
 from journal.model.catalog import change_from_json, change_to_json
 from journal.model.errors import Code, PalimpsestError
-from journal.model.places import below, shown_place
+from journal.model.places import below, is_elsewhere, local_path, safe_name, shown_place
 from journal.model.plan import PutRelation
 from journal.model.schema import Table
 from journal.model.segment import Segment, SegmentFile
 from journal.records import backups
 from journal.records import maintenance as rows_of
 from journal.records.backups import Backup, BackupKind
-from journal.stores.embedded.journal import Journal
-from journal.stores.embedded.scratch_folders import scratch_folder
-from journal.stores.embedded.warehouse import safe_name
 from journal.transactions.protocol import OpenJournal
 from spark_compaction.contract import Progress
-
-if TYPE_CHECKING:
-    from journal.files.filters.sidecar import FileFilters
+from spark_compaction.programs import copied_filters
+from spark_compaction.programs.backup_transport import BackupTransport
 
 MANIFEST = "backup.json"
-WAREHOUSE = "warehouse"
-"""What copies of embedded warehouses are of."""
 _FORMAT = 1
-
-
-class Side(Protocol):
-    """A store's side of copies: its pieces as Parquet files, and its record of backups.
-
-    ``kind`` is the kind of store that the files are of.
-    """
-
-    @property
-    def journal(self) -> OpenJournal: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    def file(
-        self, segment: Segment, file: SegmentFile
-    ) -> AbstractContextManager[tuple[Path, SegmentFile]]:
-        """A file of a segment on this machine, with its size and checksum, for a while."""
-
-    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
-        """The filters of files, under the ``names`` that they have in a copy."""
-
-
-@dataclass(frozen=True, slots=True)
-class WarehouseSide:
-    """The side of an embedded warehouse, whose pieces are files."""
-
-    journal: Journal
-    kind: str = WAREHOUSE
-
-    @contextmanager
-    def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
-        """The file itself; raises SEGMENT_DAMAGED if it is not what the manifest says."""
-        yield self.journal.checker.check_again(file), file
-
-    def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
-        """Those that lie beside the files."""
-        from spark_compaction.programs import copied_filters
-
-        return copied_filters.here(self.journal.root, names)
 
 
 def place_of(place: str, table_name: str, name: str) -> str:
@@ -94,7 +49,21 @@ def place_of(place: str, table_name: str, name: str) -> str:
     return below(place, safe_name(table_name), safe_name(name))
 
 
-def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress) -> Backup:
+def outside(root: Path | None, place: str) -> str:
+    """A place in full; raises SETTING_VALUE for one inside a warehouse, the folder ``root``."""
+    if is_elsewhere(place):
+        return place
+    path = local_path(place).resolve()
+    if root is not None and path.is_relative_to(root.resolve()):
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{place} lies inside the warehouse",
+            advice="name a folder outside, or a URL",
+        )
+    return str(path)
+
+
+def put(transport: BackupTransport, backup: Backup, place: str, progress: Progress) -> Backup:
     """Copy what a backup lists to a place; all of it is there then, or nothing.
 
     What could not be removed of one that failed stays recorded, as a backup that can be dropped.
@@ -105,7 +74,7 @@ def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress
             "the place of a backup is recorded, and a login must not be",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
-    journal, target = side.journal, place_of(place, backup.table_name, backup.name)
+    journal, target = transport.journal, place_of(place, backup.table_name, backup.name)
     folder = Folder(target)
     undo_halves(journal, backup.table_id, backup.name)
     if folder.read(MANIFEST) is not None:
@@ -113,9 +82,8 @@ def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress
     files = [(s, f) for s in backup.segments for f in s.files]
     # By number: after a purge a segment may have files of the same name in two folders.
     names = {f.path: f"files/{s.id}/part_{n}.parquet" for n, (s, f) in enumerate(files)}
-    segments = tuple(_renamed(s, names) for s in backup.segments)
-    copied = replace(backup, kind=BackupKind.COPY, segments=segments, place=target)
-    copied = replace(copied, of_store=side.kind, is_whole=False)
+    copied = replace(backup.renamed(names), kind=BackupKind.COPY, place=target)
+    copied = replace(copied, of_store=transport.kind, is_whole=False)
     with journal.exclusive_session() as session:
         backups.add(session, copied)
         session.commit()
@@ -124,18 +92,31 @@ def put(side: Side, backup: Backup, table: Table, place: str, progress: Progress
         for done, (segment, file) in enumerate(files):
             progress("copy", done, len(files))
             name = names[file.path]
-            with side.file(segment, file) as (path, found):
+            with transport.file(segment, file) as (path, found):
                 folder.put(path, name)
                 there[name] = replace(found, path=name)
-        copied = replace(copied, segments=tuple(backups.followed(s, there) for s in segments))
-        filters = _put_filters(side, folder, names)
-        _write_manifest(folder, replace(copied, filters=filters), table)
+        copied = replace(
+            copied, segments=tuple(backups.followed(s, there) for s in copied.segments)
+        )
+        filters = _put_filters(transport, folder, names)
+        _write_manifest(folder, replace(copied, filters=filters), transport.table)
         _record(journal, copied := replace(copied, is_whole=True))
     except BaseException:
         with suppress(PalimpsestError):
             remove(journal, copied)
         raise
     return copied
+
+
+def known(journal: OpenJournal, table_id: int) -> list[Backup]:
+    """The copies of a table's backups that are on record."""
+    with journal.reading_session() as session:
+        return [b for b in backups.load(session, table_id) if b.place is not None]
+
+
+def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
+    """Those that are there, as they are; what was killed is undone or finished first."""
+    return [b for b in known(journal, table_id) if tidy(journal, b)]
 
 
 def _record(journal: OpenJournal, backup: Backup) -> None:
@@ -149,9 +130,8 @@ def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) ->
 
     One that did, but was killed before that was recorded, is whole from then on.
     """
-    with journal.reading_session() as session:
-        found = [b for b in backups.load(session, table_id) if name in {None, b.name}]
-    return [b.name for b in found if b.place and not b.is_whole and not tidy(journal, b)]
+    found = [b for b in known(journal, table_id) if name in {None, b.name}]
+    return [b.name for b in found if not b.is_whole and not tidy(journal, b)]
 
 
 def there(backup: Backup) -> Backup | None:
@@ -188,7 +168,7 @@ def read(place: str) -> tuple[Backup, Table]:
             place=folder.place,
             is_archive=found["is_archive"],
             filters=found.get("filters"),
-            of_store=found.get("store", WAREHOUSE),
+            of_store=found.get("store", "warehouse"),
             is_whole=True,
         )
     except (ValueError, KeyError, TypeError, AssertionError) as error:
@@ -219,59 +199,64 @@ def refuse_other_stores(backup: Backup, kind: str) -> None:
 
 
 @contextmanager
-def brought(journal: Journal, backup: Backup, table: Table, progress: Progress) -> Iterator[Backup]:
-    """A copy's files here, whole, as an unlisted folder of the warehouse that goes with the block.
+def brought(transport: BackupTransport, backup: Backup, progress: Progress) -> Iterator[Backup]:
+    """A copy as a backup of pieces of the store, which go with the block.
 
-    Raises SEGMENT_DAMAGED where a file is not what it was.
+    Raises SEGMENT_DAMAGED where a file is not what it was, BACKUP if another kind of store made it.
     """
     assert backup.place is not None
-    backup = replace(backup, segments=read(backup.place)[0].segments)
-    with fetched_files(journal, backup, table, backup.paths, progress) as names:
-        yield replace(backup, segments=segments_here(backup, names))
-
-
-def segments_here(backup: Backup, names: Mapping[str, str]) -> tuple[Segment, ...]:
-    """The segments of a copy with those of its files that were brought, by their paths here."""
-    found = []
-    for segment in backup.segments:
-        files = tuple(f for f in segment.files if f.path in names)
-        if files:
-            found.append(_renamed(replace(segment, files=files), names))
-    return tuple(found)
+    listed, _ = read(backup.place)
+    refuse_other_stores(listed, transport.kind)
+    with (
+        fetched(transport, listed, listed.paths, progress) as paths,
+        transport.load(listed, paths) as here,
+    ):
+        yield replace(here, place=None)
 
 
 @contextmanager
-def fetched_files(
-    journal: Journal, backup: Backup, table: Table, wanted: Collection[str], progress: Progress
-) -> Iterator[Mapping[str, str]]:
-    """Some files of a copy as it was read: their paths in the warehouse, gone with the block."""
-    target = journal.warehouse.new_folder(table)
-    with scratch_folder(journal, target):
-        found = fetch(backup, wanted, journal.root / target, progress)
-        yield {path: f"{target}/{name}" for path, name in found.items()}
+def fetched(
+    transport: BackupTransport, backup: Backup, wanted: Collection[str], progress: Progress
+) -> Iterator[dict[str, Path]]:
+    """Some files of a copy as it was read, on this machine, by their paths in the copy."""
+    with transport.landing() as folder:
+        yield fetch(backup, wanted, folder, progress)
+
+
+def check(transport: BackupTransport, backup: Backup, progress: Progress) -> None:
+    """Raise unless a copy lists what is on record, and every file of it is what it was."""
+    listed = as_recorded(backup)
+    with fetched(transport, listed, listed.paths, progress) as paths:
+        rows = {p: pq.read_metadata(path).num_rows for p, path in paths.items()}
+    if any(rows[f.path] != f.rows for s in listed.segments for f in s.files):
+        raise PalimpsestError(
+            Code.SEGMENT_DAMAGED,
+            f'files of the backup "{backup.name}" lack rows',
+            advice="take another backup",
+        )
 
 
 def fetch(
     backup: Backup, wanted: Collection[str], target: Path, progress: Progress
-) -> dict[str, str]:
-    """Bring some files of a copy into a folder of this machine; their names there, by paths.
+) -> dict[str, Path]:
+    """Bring some files of a copy into a folder of this machine; where they lie, by their paths.
 
     Raises SEGMENT_DAMAGED where a file is not what it was.
     """
     assert backup.place is not None
     folder = Folder(backup.place)
-    names: dict[str, str] = {}
+    paths: dict[str, Path] = {}
     for number, path in enumerate(sorted(wanted)):
         progress("fetch", number, len(wanted))
-        names[path] = f"part_{number}.parquet"
-        folder.fetch(path, target / names[path])
-    for file in (f for s in backup.segments for f in s.files if f.path in names):
-        _check(folder, file, target / names[file.path])
-    return names
+        paths[path] = target / f"part_{number}.parquet"
+        folder.fetch(path, paths[path])
+    for file in (f for s in backup.segments for f in s.files if f.path in paths):
+        _check(folder, file, paths[file.path])
+    return paths
 
 
 def rewritten(
-    side: Side,
+    transport: BackupTransport,
     backup: Backup,
     table: Table,
     moved: Mapping[str, tuple[Segment, SegmentFile] | None],
@@ -289,12 +274,12 @@ def rewritten(
         changed[old] = None
         if new is not None:
             name = f"{PurePosixPath(old).parent}/part_{uuid.uuid4().hex}.parquet"
-            with side.file(*new) as (path, found):
+            with transport.file(*new) as (path, found):
                 folder.put(path, name)
                 changed[old] = replace(found, path=name)
             fresh[new[1].path] = name
     segments = tuple(s for s in (backups.followed(s, changed) for s in backup.segments) if s.files)
-    filters = _put_filters(side, folder, fresh, replace(backup, segments=segments))
+    filters = _put_filters(transport, folder, fresh, replace(backup, segments=segments))
     _write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
 
 
@@ -338,17 +323,15 @@ def remove(journal: OpenJournal, backup: Backup, *, gives_up: bool = False) -> N
 
 
 def _put_filters(
-    side: Side, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
+    transport: BackupTransport, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
 ) -> str | None:
     """Put the filters of files by their names in a copy; the file they are in, None without any.
 
     Of the filters that ``rest`` has already, those of the files it lists are put as well.
     """
-    found = side.filters(names)
+    found = transport.filters(names)
     if not found and (rest is None or rest.filters is None):
         return None
-    from spark_compaction.programs import copied_filters
-
     if rest is not None:
         found |= {p: f for p, f in copied_filters.read(rest).items() if p in rest.paths}
     return copied_filters.put(folder, found, uuid.uuid4().hex)
@@ -371,10 +354,6 @@ def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         draft = here / MANIFEST
         draft.write_text(json.dumps(listed))
         folder.put(draft, MANIFEST)
-
-
-def _renamed(segment: Segment, names: Mapping[str, str]) -> Segment:
-    return replace(segment, files=tuple(replace(f, path=names[f.path]) for f in segment.files))
 
 
 def _check(folder: Folder, file: SegmentFile, path: Path) -> None:

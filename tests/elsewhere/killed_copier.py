@@ -12,9 +12,9 @@ from typing import Any
 import s3fs
 
 import gateway
-from gateway.jobs import offsite_backups
 from journal.files.object_storage import Folder
 from journal.stores.embedded.warehouse import Warehouse
+from spark_compaction.programs import archives
 from spark_compaction.programs.copies import MANIFEST
 from tests.support.client import Client
 from tests.support.killed_job import die, dying_after
@@ -82,9 +82,9 @@ def _on_server(url: str, step: str, statement: str) -> None:
     if step in {"before swap", "swap"}:
         _around_a_swap(journal, step)
     if step == "let go":
-        offsite_backups._let_go = die
+        archives.release = die
     if step == "reap":
-        offsite_backups._let_go = dying_after(offsite_backups._let_go)
+        archives.release = dying_after(archives.release)
     _before_and_after("put", step)
     _before_and_after("remove", step)
     connection.execute(statement)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import gateway
-from gateway.jobs import archiving
 from journal.model.errors import Code, PalimpsestError
+from journal.records import retired
 from tests.support.client import Client
 from tests.support.relay import Relay
 from tests.support.s3 import Server, let_in, objects
@@ -109,7 +109,7 @@ def test_killed_after_the_copy_nothing_is_there_twice(
         raise PalimpsestError(Code.JOB_FAILED, "killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(archiving.retired, "keep_until", killed)
+        patched.setattr(retired, "keep_until", killed)
         with pytest.raises(gateway.Error):
             days("CALL system.retain('days', now => '2024-03-01')")
     days("CALL system.retain('days', now => '2024-03-01')")

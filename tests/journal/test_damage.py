@@ -123,7 +123,7 @@ def test_contradictions_are_found(connect: Callable[..., Client]) -> None:
     finally:
         journal.close()
     kinds = {p.kind for p in report.problems}
-    expected = {"head", "closed twice", "open twice", "dangling", "current twice", "version"}
+    expected = {"count", "closed twice", "open twice", "dangling", "current twice", "version"}
     assert expected | {"unique"} == kinds
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.records import backups
-from journal.records.retired import Reaped, RetiredSegment, forget, is_over, kept, load, paths
+from journal.records.retired import (
+    ARCHIVE,
+    Reaped,
+    RetiredSegment,
+    forget,
+    is_over,
+    kept,
+    load,
+    paths,
+)
 from journal.stores.embedded.journal import Journal
 
 
@@ -23,34 +32,67 @@ def pinned(journal: Journal, table_id: int) -> Iterator[tuple[Segment, ...]]:
         yield found
 
 
+Chosen = Callable[[Sequence[RetiredSegment]], Sequence[RetiredSegment]]
+"""Which of the retired segments of a table go, oldest first; archives are not among them."""
+
+
+def due(
+    journal: Journal,
+    table_id: int,
+    chosen: Chosen | None = None,
+    ignored: Collection[str] = (),
+) -> Reaped:
+    """What ``reap`` would remove if there were no backups of the ``ignored`` names."""
+    with journal.reading_session() as session:
+        found = load(session, table_id)
+        going = _going(found, journal.clock.now(), chosen)
+        read = journal.paths_in_use() | backups.pinned_paths(session, frozenset(ignored))
+    free = [r for r in going if read.isdisjoint(f.path for f in r.segment.files)]
+    left = {f.path for r in found if r not in free for f in r.segment.files}
+    files = {f.path: f for r in free for f in r.segment.files}
+    return _reaped(
+        [f for p, f in files.items() if p not in left], [r for r in going if r not in free]
+    )
+
+
 def reap(
     journal: Journal,
     now: Version,
     table_id: int | None = None,
-    chosen: Callable[[RetiredSegment], bool] | None = None,
+    chosen: Chosen | None = None,
 ) -> Reaped:
     """Remove retired segments whose grace has ended, or those ``chosen``; what is in use stays."""
-    removed: list[SegmentFile] = []
-    in_use: list[str] = []
-    free: list[str] = []
     with journal.exclusive_session() as session:
-        found = load(session, table_id)
-        due = [r for r in found if (chosen(r) if chosen is not None else is_over(r, now))]
+        going = _going(load(session, table_id), now, chosen)
         read = journal.paths_in_use() | backups.pinned_paths(session)
-        live = _live_paths(journal)
-        for one in due:
-            named = {f.path for f in one.segment.files}
-            (in_use if named & read else free).append(one.id)
-        forget(session, free)
+        free = [r for r in going if read.isdisjoint(f.path for f in r.segment.files)]
+        forget(session, [r.id for r in free])
+        listed = _live_paths(journal) | paths(session)
+        for one in free:
+            gone = {f.path for f in one.segment.files} - listed
+            backups.forget_without(session, one.table_id, gone)
         session.commit()
-        still = paths(session)
-        for one in due:
-            for file in one.segment.files:
-                if one.id in free and file.path not in live and file.path not in still:
-                    removed.append(file)
+        files = {f.path: f for r in free for f in r.segment.files if f.path not in listed}
+        removed = list(files.values())
         journal.warehouse.remove_files(removed)
-    size = sum(file.bytes for file in removed)
-    return Reaped(tuple(file.path for file in removed), size, tuple(in_use))
+    return _reaped(removed, [r for r in going if r not in free])
+
+
+def _going(
+    found: Sequence[RetiredSegment], now: Version, chosen: Chosen | None
+) -> Sequence[RetiredSegment]:
+    if chosen is None:
+        return [r for r in found if is_over(r, now)]
+    return chosen([r for r in found if r.why.job_kind != ARCHIVE])
+
+
+def _reaped(removed: Sequence[SegmentFile], in_use: Sequence[RetiredSegment]) -> Reaped:
+    return Reaped(
+        tuple(f.path for f in removed),
+        tuple(r.id for r in in_use),
+        sum(f.rows for f in removed),
+        sum(f.bytes for f in removed),
+    )
 
 
 def _live_paths(journal: Journal) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection
 
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
@@ -58,9 +59,11 @@ class Sealer:
         """Seal a table's heads now; the new segments, none when the heads are empty."""
         return seal(self._journal, table_id)
 
-    def verify(self, progress: Progress | None = None) -> Verification:
+    def verify(
+        self, progress: Progress | None = None, only: Collection[int] | None = None
+    ) -> Verification:
         """Check files, manifests and rows; nothing is repaired."""
-        return verify(self._journal, progress)
+        return verify(self._journal, progress, only)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until nothing is left to seal; False if that takes longer."""

@@ -1,171 +1,153 @@
-"""Is a warehouse whole? Files against manifests, manifests against rows, rows against the rules.
-
-``verify`` reads everything and changes nothing. What it finds is a report that says which file,
-table or key is wrong; an empty list of problems is the proof that nothing was found.
-"""
+"""Is a warehouse whole? Files against manifests, manifests against rows, rows against the rules."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 
 from journal.local_engine import layout
 from journal.model.errors import PalimpsestError
 from journal.model.schema import Table
-from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile
+from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.store_session import Progress
-from journal.model.verification import Problem, Verification
+from journal.model.verification import Verification
+from journal.records import backups, retired
 from journal.stores.embedded.integrity import SegmentChecker
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.statement import Statement
-from journal.transactions.orphaned_rows import orphans
-from journal.transactions.row_checks import row_checks
+from journal.transactions import verification
 from journal.transactions.state import TableState
+from journal.transactions.verification import Found, miscounted
 
 
 def verify(
     journal: Journal, progress: Progress | None = None, only: Collection[int] | None = None
 ) -> Verification:
-    """Check everything, or ``only`` the tables of these ids.
+    """Check everything, or ``only`` the tables of these ids; nothing is repaired.
 
-    ``progress`` is told which part of the bytes has been read, 0 to 1.
+    ``progress`` is told which part has been read, 0 to 1.
     """
-    report = Verification()
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            tables = statement.committed.tables
-            states = {i: s for i, s in tables.items() if only is None or i in only}
-            total = sum(s.bytes for t in states.values() for s in t.manifest.segments)
-            for table_id, state in sorted(states.items()):
-                if state.layouts:
-                    table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
-                    _Check(journal, statement, table, state, report).run(progress, total)
-            _listed_twice(states.values(), report)
-            report.unlisted = unlisted_files(journal)
-    finally:
-        journal.rollback(transaction)
+    report = verification.verify(journal, _FileChecks(journal), progress, only)
+    report.unlisted = unlisted_files(journal)
     if progress is not None:
         progress(1.0)
     return report
 
 
-@dataclass(slots=True)
-class _Check:
-    """One journal."""
+@dataclass(frozen=True, slots=True)
+class _FileChecks:
+    """How the files of a journal are looked at."""
 
     journal: Journal
-    statement: Statement
-    table: Table
-    state: TableState
-    report: Verification
+    seen: set[str] = field(default_factory=set)
 
-    def run(self, progress: Progress | None, total: int) -> None:
-        self.report.tables += 1
-        manifest = self.state.manifest
-        whole = True
-        for segment in manifest.segments:
-            whole &= self._segment(segment)
-            if progress is not None and total:
-                progress(min(1.0, self.report.bytes / total))
-        whole &= self._heads(manifest)
-        if not whole:
-            return
-        try:
-            for kind, message in row_checks(
-                self.statement.session, self.table, self.state, self.statement.committed.version
-            ):
-                self._problem(kind, message)
-            committed = self.statement.committed
-            if committed.catalog.by_id(self.table.id) is not None:
-                self.report.dangling |= orphans(self.statement.session, committed, self.table)
-        except PalimpsestError as error:
-            self._problem("unreadable", error.message)
+    def newest(self, table: Table) -> None:
+        """Every version was committed."""
 
-    def _segment(self, segment: Segment) -> bool:
-        self.report.segments += 1
-        whole = True
+    def pieces(
+        self,
+        statement: Statement,
+        table: Table,
+        state: TableState,
+        report: Verification,
+        advance: Progress,
+    ) -> Found:
+        """Segments, heads, and the files that only backups list."""
+        before, total = report.bytes, sum(s.bytes for s in state.manifest.segments)
+        for segment in state.manifest.segments:
+            report.segments += 1
+            damaged = list(self._damaged(segment, report))
+            yield from damaged
+            if not damaged:
+                yield from self._rows(statement, table, state, segment, report)
+            if total:
+                advance((report.bytes - before) / total)
+        yield from self._heads(statement, table, state, report)
+        with _kept(self.journal, table.id) as files:
+            for file in (f for f in files if f.path not in self.seen):
+                damage = SegmentChecker(self.journal.root).damage(file)
+                if damage is not None:
+                    yield "backup", f"{file.path}, which backups list, {damage}"
+
+    def _damaged(self, segment: Segment, report: Verification) -> Found:
         for file in segment.files:
-            self.report.files += 1
-            self.report.bytes += file.bytes
+            report.files += 1
+            report.bytes += file.bytes
+            if file.path in self.seen:
+                yield "manifest", f"{file.path} is listed twice"
+            self.seen.add(file.path)
             damage = SegmentChecker(self.journal.root).damage(file)
             if damage is not None:
-                self._problem("file", f"{file.path} {damage}")
-                whole = False
-        if not whole:
-            return False
-        return self._counts(segment)
+                yield "file", f"{file.path} {damage}"
 
-    def _counts(self, segment: Segment) -> bool:
+    def _rows(
+        self,
+        statement: Statement,
+        table: Table,
+        state: TableState,
+        segment: Segment,
+        report: Verification,
+    ) -> Found:
         listed = sum(f.rows for f in segment.files)
         if listed != segment.counts.total:
-            self._problem(
-                "manifest",
-                f"segment {segment.id} lists {listed} rows in its files, and"
-                f" {segment.counts.total} by kind",
-            )
+            told = f"segment {segment.id} lists {listed} rows in its files, and"
+            yield "manifest", f"{told} {segment.counts.total} by kind"
+        shape = next((t for t in state.layouts if layout.fields_of(t) == segment.fields), None)
+        if shape is None:
+            yield "unreadable", f"segment {segment.id} has the columns of no layout of the table"
+            return
+        root = self.journal.root
+
+        def counted(files: list[str]) -> RowCounts:
+            rows = layout.segment_rows(shape, files, segment.fields, root)
+            return layout.count_rows(statement.session, table, rows.subquery("s"))
+
         try:
             for file in segment.files:
-                self._file_rows(segment, file)
-            rows = self._rows(segment)
-            found = layout.count_rows(self.statement.session, self.table, rows.subquery("s"))
-        except (PalimpsestError, StopIteration) as error:
-            self._problem("unreadable", f"segment {segment.id}: {error}")
-            return False
-        self.report.rows += found.total
-        if found != segment.counts:
-            self._problem(
-                "counts", f"segment {segment.id} holds {found}, the manifest says {segment.counts}"
-            )
-        return True
+                rows = counted([file.path]).total
+                if rows != file.rows:
+                    yield "count", f"{rows} rows in {file.path}, the manifest says {file.rows}"
+            found = counted([f.path for f in segment.files])
+        except PalimpsestError as error:
+            yield "unreadable", f"segment {segment.id}: {error.message}"
+            return
+        report.rows += found.total
+        yield from miscounted(f"segment {segment.id}", found, segment.counts)
 
-    def _rows(self, segment: Segment) -> Any:
-        files = [f.path for f in segment.files]
-        return layout.segment_rows(self._shape(segment), files, segment.fields, self.journal.root)
-
-    def _shape(self, segment: Segment) -> Table:
-        """The definition under which a segment was written."""
-        return next(t for t in self.state.layouts if layout.fields_of(t) == segment.fields)
-
-    def _file_rows(self, segment: Segment, file: SegmentFile) -> None:
-        rows = layout.segment_rows(
-            self._shape(segment), [file.path], segment.fields, self.journal.root
-        )
-        found = layout.count_rows(self.statement.session, self.table, rows.subquery("s"))
-        if found.total != file.rows:
-            self._problem(
-                "counts", f"{file.path} holds {found.total} rows, the manifest says {file.rows}"
-            )
-
-    def _heads(self, manifest: Manifest) -> bool:
+    def _heads(
+        self, statement: Statement, table: Table, state: TableState, report: Verification
+    ) -> Found:
         counts = RowCounts()
-        for head in manifest.heads:
-            source = layout.head_table(self.table.id, head)
+        for head in state.manifest.heads:
+            source = layout.head_table(table.id, head)
             try:
-                counts = counts + layout.count_rows(self.statement.session, self.table, source)
+                counts += layout.count_rows(statement.session, table, source)
             except PalimpsestError as error:
-                self._problem("head", f"head {head.generation}: {error.message}")
-                return False
-        self.report.rows += counts.total
-        if counts != self.state.head_counts:
-            self._problem("head", f"heads hold {counts}, expected were {self.state.head_counts}")
-        return True
-
-    def _problem(self, kind: str, message: str) -> None:
-        self.report.problems.append(Problem(kind, str(self.table.name), message))
+                yield "unreadable", f"head {head.generation}: {error.message}"
+                return
+        report.rows += counts.total
+        yield from miscounted("the heads", counts, state.head_counts)
 
 
-def _listed_twice(states: Any, report: Verification) -> None:
-    seen: set[str] = set()
-    for file in _files(states):
-        if file.path in seen:
-            report.problems.append(Problem("manifest", "", f"{file.path} is listed twice"))
-        seen.add(file.path)
+@contextmanager
+def _kept(journal: Journal, table_id: int) -> Iterator[list[SegmentFile]]:
+    """The files that backups and archives of a table list, which stay while the block lasts."""
+    with ExitStack() as pins:
+        yield _pinned(journal, table_id, pins)
 
 
-def _files(states: Any) -> Iterator[SegmentFile]:
-    for state in states:
-        for segment in state.manifest.segments:
-            yield from segment.files
+def _pinned(journal: Journal, table_id: int, pins: ExitStack) -> list[SegmentFile]:
+    # Under the lock nobody reaps between looking and pinning.
+    with journal.commit_lock, journal.reading_session() as session:
+        listed = [s for b in backups.listed(session, table_id) for s in b.segments]
+        there = {f.path for s in journal.state.tables[table_id].manifest.segments for f in s.files}
+        for one in retired.load(session, table_id):
+            there |= {f.path for f in one.segment.files}
+            if one.why.job_kind == retired.ARCHIVE:
+                listed.append(one.segment)
+        # What a backup of a job lists may be gone, and is forgotten with it.
+        files = {f.path: f for s in listed for f in s.files if f.path in there}
+        pins.enter_context(journal.pins.hold(files))
+    return list(files.values())

@@ -20,6 +20,7 @@ from journal.files.staging import OPEN, attempt, attempt_id
 from journal.local_engine.file_modes import FileModes, make_folders, modes_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
+from journal.model.places import safe_name
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import SIDECAR, SegmentFile
@@ -27,7 +28,6 @@ from journal.model.store_session import Parameters
 from journal.stores.embedded.finishing import finished
 
 DATABASE_FILE = "palimpsest.duckdb"
-_UNSAFE = '/\\\0:*?"<>|'
 _ROW_GROUP_ROWS = 61_440
 _ROW_GROUPS_PER_FILE = 16
 ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE
@@ -171,8 +171,3 @@ def bounded_key(table: Table) -> str | None:
 _INTEGERS = frozenset(
     "TINYINT SMALLINT INT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT".split()
 )
-
-
-def safe_name(name: str) -> str:
-    """A name as a folder can have it."""
-    return "".join("_" if c in _UNSAFE or c < " " else c for c in name).strip(".") or "_"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from journal.model.segment import Segment
 from journal.model.store_session import Progress
 from journal.model.verification import Verification
@@ -22,9 +24,11 @@ class DatabaseUpkeep:
         """Nothing is sealed; rows are as durable and as quick to read where they are."""
         return ()
 
-    def verify(self, progress: Progress | None = None) -> Verification:
-        """Check the rows of every journal; nothing is repaired."""
-        return verify(self._journal, progress)
+    def verify(
+        self, progress: Progress | None = None, only: Collection[int] | None = None
+    ) -> Verification:
+        """Check tables and rows; nothing is repaired."""
+        return verify(self._journal, progress, only)
 
     def close(self) -> None:
         """Nothing runs in the background."""

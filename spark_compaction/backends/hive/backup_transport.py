@@ -8,13 +8,13 @@ process is killed. Lists nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from journal.files.filters.sidecar import FileFilters
 from journal.files.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -30,31 +30,33 @@ from journal.stores.hive.statement import INLINE_ROWS_MAX
 from journal.stores.hive.store import HiveConnection
 from spark_compaction.programs import backup_transport
 
-if TYPE_CHECKING:
-    from journal.files.filters.sidecar import FileFilters
-
-_PART = "carried_rows"
+_PART = "copied_rows"
 
 
 @dataclass(frozen=True, slots=True)
-class HiveCarrier:
-    """The side of a Hive store, for one of its tables."""
+class HiveTransport:
+    """How partitions of one table of a Hive store are copied and come back."""
 
     journal: HiveJournal
     table: Table
     kind: str = "Hive"
+    root: None = None
 
     @contextmanager
-    def turn(self, table: Table) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """A lease of its own: writers of the table go on."""
-        with self.journal.leases.trying(f"copies:{table.id}") as is_mine:
+        with self.journal.leases.trying(f"copies:{self.table.id}") as is_mine:
             if not is_mine:
                 raise PalimpsestError(
                     Code.JOB_BUSY,
-                    f"another job works on copies of {table.name}",
+                    f"another job works on copies of {self.table.name}",
                     advice="wait until it has ended; SELECT * FROM system.jobs shows it",
                 )
             yield
+
+    def landing(self) -> AbstractContextManager[Path]:
+        """A folder of this machine."""
+        return scratch()
 
     @contextmanager
     def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
@@ -89,7 +91,7 @@ class HiveCarrier:
         return backup_transport.write(path, schema, batches(), file)
 
     @contextmanager
-    def load(self, table: Table, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
+    def load(self, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
         """The backup with a partition for each of its files."""
         made: list[str] = []
         try:

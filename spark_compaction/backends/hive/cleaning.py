@@ -6,7 +6,7 @@ commit; it goes once it is older than any transaction may be. What is listed is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -27,8 +27,8 @@ FORSAKEN_US = 24 * 3600 * 1_000_000
 """How old rows must be that no transaction can be about to commit."""
 
 
-Chosen = Callable[[list[RetiredPartition]], list[RetiredPartition]]
-"""Which retired segments of a table go, of all that are not kept by a backup."""
+Chosen = Callable[[Sequence[RetiredPartition]], Sequence[RetiredPartition]]
+"""Which retired segments of a table go, those first that were replaced first."""
 
 
 def droppable(
@@ -46,12 +46,11 @@ def droppable(
     # A backup lists what is live when it is made, so none that is made now lists one of these.
     with journal.reading_session() as session:
         pinned = backups.pinned_paths(session, ignored)
+    now = journal.now()
+    due = [r for r in found if r.until_us <= now] if chosen is None else chosen(found)
     # What hides rows goes after them.
-    found = sorted(found, key=lambda r: r.path.startswith(journal.names.masks))
-    found = [r for r in found if r.path not in pinned]
-    if chosen is not None:
-        return chosen(found)
-    return [r for r in found if r.until_us <= journal.now()]
+    due = sorted(due, key=lambda r: r.path.startswith(journal.names.masks))
+    return [r for r in due if r.path not in pinned]
 
 
 def reap(
@@ -83,7 +82,7 @@ def reap(
                 sql_retired.forget_retired(writing, [r.path for r in done])
                 with journal.recording(writing) as session:
                     for retired in done:
-                        backups.forget_without(session, retired.table_id, retired.path)
+                        backups.forget_without(session, retired.table_id, [retired.path])
                     session.commit()
     return [r.path for r in done]
 

@@ -239,5 +239,5 @@ def _left(
     with journal.catalog.reading() as reading:
         retired = {r.path for r in sql_retired.load_retired(reading, table_id)}
     with journal.reading_session() as session:
-        retired -= partition_backups.names_in(backups.load(session, table_id))
+        retired -= backups.listed_paths(backups.load(session, table_id))
     return [*sorted(retired), *cleaning.forsaken(journal, connection, before, table_id)]

@@ -23,7 +23,7 @@ from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.session import HiveSession
 from journal.transactions.state import TableState
 from spark_compaction.backends.hive import erased_rows, rewriting
-from spark_compaction.backends.hive.backup_transport import HiveCarrier
+from spark_compaction.backends.hive.backup_transport import HiveTransport
 from spark_compaction.backends.hive.rewriting import Kept, Rows
 from spark_compaction.contract import silent
 from spark_compaction.erasure.offsite_search import (
@@ -36,13 +36,13 @@ from spark_compaction.erasure.offsite_search import (
     looking,
     purge_each,
 )
-from spark_compaction.programs import backup_transport, copies
+from spark_compaction.programs import copies
 
 
 def search(journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec, *, tidies: bool) -> Copied:
     """The keys of whoever is meant in copies of a table's backups."""
-    carrier = HiveCarrier(journal, aim.table)
-    found = keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
+    transport = HiveTransport(journal, aim.table)
+    found = keys_in_copies(transport, aim.table, _look(journal, aim, wanted), tidies=tidies)
     if wanted.rows and aim.table.id not in wanted.among and found.files:
         found.warns = NOT_LOOKED_AT
     return found
@@ -52,8 +52,8 @@ def search_one(
     journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec, backup: Backup
 ) -> Copied:
     """The same in one copy; raises what keeps it from being searched."""
-    carrier = HiveCarrier(journal, aim.table)
-    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+    transport = HiveTransport(journal, aim.table)
+    return keys_in_copy(transport, aim.table, backup, _look(journal, aim, wanted), tidies=True)
 
 
 def _look(journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
@@ -66,23 +66,23 @@ def _look(journal: HiveJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
 
 def purge(journal: HiveJournal, table: Table, masks: Iterable[str]) -> Away:
     """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
-    carrier = HiveCarrier(journal, table)
-    return purge_each(carrier, table, masks, partial(_purge_one, carrier))
+    transport = HiveTransport(journal, table)
+    return purge_each(transport, table, masks, partial(_purge_one, transport))
 
 
 def _purge_one(
-    carrier: HiveCarrier, backup: Backup, masks: list[str]
+    transport: HiveTransport, backup: Backup, masks: list[str]
 ) -> tuple[int, dict[str, int]]:
     """Write the files of one copy anew that hold a key: how many, and the rows that went."""
-    with backup_transport.brought(carrier, backup, carrier.table, silent) as here:
-        return _purge_here(carrier, backup, here, masks)
+    with copies.brought(transport, backup, silent) as here:
+        return _purge_here(transport, backup, here, masks)
 
 
 def _purge_here(
-    carrier: HiveCarrier, backup: Backup, here: Backup, masks: list[str]
+    transport: HiveTransport, backup: Backup, here: Backup, masks: list[str]
 ) -> tuple[int, dict[str, int]]:
     assert backup.place is not None
-    journal, table = carrier.journal, carrier.table
+    journal, table = transport.journal, transport.table
     listed, definition = copies.read(backup.place)
     segments = {s.files[0].path: s for s in backup_segments.segments_of(here)}
     there = [file.path for segment in listed.segments for file in segment.files]
@@ -107,9 +107,9 @@ def _purge_here(
             moved[away[path]] = None if file is None else (_of(segments[path], file), file)
         versions = dict.fromkeys(masks, staged.removed)
         if len(masks) > 1:
-            versions = {m: _count(carrier, session, list(segments.values()), m) for m in masks}
+            versions = {m: _count(transport, session, list(segments.values()), m) for m in masks}
         if moved:
-            copies.rewritten(carrier, listed, definition, moved)
+            copies.rewritten(transport, listed, definition, moved)
         journal.drop_segments(made)
     return len(moved), versions
 
@@ -118,6 +118,8 @@ def _of(segment: Segment, file: SegmentFile) -> Segment:
     return replace(segment, files=(file,))
 
 
-def _count(carrier: HiveCarrier, session: HiveSession, segments: list[Segment], mask: str) -> int:
+def _count(
+    transport: HiveTransport, session: HiveSession, segments: list[Segment], mask: str
+) -> int:
     manifest = Manifest(0, (), tuple(segments))
-    return erased_rows.count(carrier.journal, session, carrier.table, manifest, mask)
+    return erased_rows.count(transport.journal, session, transport.table, manifest, mask)

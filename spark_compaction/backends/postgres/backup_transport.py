@@ -8,14 +8,14 @@ process is killed. Lists nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.files.filters.sidecar import FileFilters
 from journal.files.scratch import scratch
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
@@ -28,29 +28,31 @@ from journal.stores.postgres.store import PostgresSession
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.programs import backup_transport
 
-if TYPE_CHECKING:
-    from journal.files.filters.sidecar import FileFilters
-
-_PART = "carried_rows"
+_PART = "copied_rows"
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseCarrier:
-    """The side of a database. With a ``session`` its transaction sees the pieces that are written.
+class DatabaseTransport:
+    """How tables of one journal of a database are copied and come back.
 
-    It is of one table, whose version columns all its pieces have.
+    With a ``session`` its transaction sees the pieces that are written.
     """
 
     journal: DatabaseJournal
     table: Table
     session: PostgresSession | None = None
     kind: str = "PostgreSQL"
+    root: None = None
 
     @contextmanager
-    def turn(self, table: Table) -> Iterator[None]:
-        """The turn of jobs, which purges take as well."""
-        with segment_swap.turn(self.journal, table):
+    def lock(self) -> Iterator[None]:
+        """The lock of jobs, which purges take as well."""
+        with segment_swap.turn(self.journal, self.table):
             yield
+
+    def landing(self) -> AbstractContextManager[Path]:
+        """A folder of this machine."""
+        return scratch()
 
     @contextmanager
     def file(self, segment: Segment, file: SegmentFile) -> Iterator[tuple[Path, SegmentFile]]:
@@ -84,7 +86,7 @@ class DatabaseCarrier:
         return backup_transport.write(path, schema, batches(), file)
 
     @contextmanager
-    def load(self, table: Table, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
+    def load(self, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
         """The backup with a table for each of its files, for everybody."""
         made: list[SegmentFile] = []
         try:

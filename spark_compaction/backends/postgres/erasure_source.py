@@ -24,7 +24,7 @@ from journal.stores.postgres import backup_segments, layout
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.transactions.state import JournalState
 from spark_compaction.backends.postgres import searched, table_backups
-from spark_compaction.backends.postgres.backup_transport import DatabaseCarrier
+from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.erasure.cascade import Ask, SourceRows
 from spark_compaction.erasure.offsite_search import Copied, keys_in_copies
 
@@ -78,8 +78,8 @@ class DatabaseSource:
                 session.begin()
                 return [ask(session, rows)] if rows else []
 
-        carrier = DatabaseCarrier(self.journal, table)
-        found = keys_in_copies(carrier, table, look, tidies=self.tidies)
+        transport = DatabaseTransport(self.journal, table)
+        found = keys_in_copies(transport, table, look, tidies=self.tidies)
         check_searched(found.left)
         answers, found.keys = found.keys, []
         if counted:

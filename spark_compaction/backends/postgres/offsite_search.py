@@ -24,7 +24,7 @@ from journal.stores.postgres import backup_segments, layout, pieces
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from spark_compaction.backends.postgres import rewriting, table_backups
-from spark_compaction.backends.postgres.backup_transport import DatabaseCarrier
+from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.contract import silent
 from spark_compaction.erasure.offsite_search import (
     Away,
@@ -42,16 +42,16 @@ def search(
     journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, *, tidies: bool
 ) -> Copied:
     """The keys of whoever is meant in copies of a table's backups."""
-    carrier = DatabaseCarrier(journal, aim.table)
-    return keys_in_copies(carrier, aim.table, _look(journal, aim, wanted), tidies=tidies)
+    transport = DatabaseTransport(journal, aim.table)
+    return keys_in_copies(transport, aim.table, _look(journal, aim, wanted), tidies=tidies)
 
 
 def search_one(
     journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, backup: Backup
 ) -> Copied:
     """The same in one copy; raises what keeps it from being searched."""
-    carrier = DatabaseCarrier(journal, aim.table)
-    return keys_in_copy(carrier, aim.table, backup, _look(journal, aim, wanted), tidies=True)
+    transport = DatabaseTransport(journal, aim.table)
+    return keys_in_copy(transport, aim.table, backup, _look(journal, aim, wanted), tidies=True)
 
 
 def _look(journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
@@ -69,8 +69,8 @@ def _look(journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec) -> Lo
 
 def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> Away:
     """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
-    carrier = DatabaseCarrier(journal, table)
-    return purge_each(carrier, table, masks, partial(_purge_one, journal, table))
+    transport = DatabaseTransport(journal, table)
+    return purge_each(transport, table, masks, partial(_purge_one, journal, table))
 
 
 def _purge_one(
@@ -82,16 +82,15 @@ def _purge_one(
     made: list[SegmentFile] = []
     with scratch() as folder, journal.reading_session() as session:
         try:
-            names = copies.fetch(listed, listed.paths, folder, silent)
+            paths = copies.fetch(listed, listed.paths, folder, silent)
             session.begin()
-            carrier = DatabaseCarrier(journal, table, session)
-            paths = {path: folder / name for path, name in names.items()}
-            here = backup_segments.tables_of(carrier.loaded(session, listed, paths, made))
+            transport = DatabaseTransport(journal, table, session)
+            here = backup_segments.tables_of(transport.loaded(session, listed, paths, made))
             away = [file.path for segment in listed.segments for file in segment.files]
             versions = {mask: _count(session, table, here, mask) for mask in masks}
             moved = _rewritten(session, table, dict(zip(away, here, strict=True)), masks)
             if moved:
-                copies.rewritten(carrier, listed, definition, moved)
+                copies.rewritten(transport, listed, definition, moved)
         finally:
             session.rollback()
             journal.staged.difference_update(file.path for file in made)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -195,7 +195,7 @@ def swap(
     publish(journal, change)
 
 
-Chosen = Callable[[list[rows_of.RetiredTable]], list[rows_of.RetiredTable]]
+Chosen = Callable[[Sequence[rows_of.RetiredTable]], Sequence[rows_of.RetiredTable]]
 """Which of the retired tables of a journal go, oldest first."""
 
 
@@ -237,6 +237,9 @@ def reap(journal: DatabaseJournal, table_id: int, chosen: Chosen | None = None) 
             continue
         with journal.reading_session() as session:
             session.begin(BEGIN_SECTION)
+            if found.name in backups.pinned_paths(session):
+                # Somebody has begun to restore a backup that expired.
+                continue
             piece = exp.table_(found.name, db=STORE_SCHEMA)
             session.text(WAIT)
             try:
@@ -248,11 +251,11 @@ def reap(journal: DatabaseJournal, table_id: int, chosen: Chosen | None = None) 
                 in_use.append(found.name)
                 continue
             rows_of.forget(session, found.name)
-            backups.forget_without(session, table_id, found.name)
+            backups.forget_without(session, table_id, [found.name])
             session.commit()
         removed.append(found.name)
         freed += found.bytes
-    return Reaped(tuple(removed), freed, tuple(in_use))
+    return Reaped(tuple(removed), tuple(in_use), bytes=freed)
 
 
 def _drop_views(session: PostgresSession, table_id: int, epoch: int) -> None:

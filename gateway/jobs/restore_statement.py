@@ -1,0 +1,93 @@
+"""The difference to a backup as a statement, run by the session's executor in one transaction.
+
+So keys and constraints hold, nobody's update is lost, what was erased stays erased, and earlier
+points in time read as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from gateway.jobs.context import JobContext
+from gateway.session.request import StatementRequest
+from journal.model.schema import Table
+from journal.model.segment import Manifest
+from journal.records.backups import Backup
+from journal.sql.relations import ident
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
+from rewriter.statement import Restore, Source
+from rewriter.syntax.parsing import Parsed
+from spark_compaction.programs.backup_store import BackupStore
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreDifference:
+    """A backup, shown as a table of its own, and the rows of it that are restored.
+
+    ``among`` are files of the keys that may differ, if they are known.
+    """
+
+    backup: Backup
+    shown: Table
+    manifest: Manifest
+    where: exp.Expr | None
+    among: tuple[str, ...] = ()
+
+
+def difference_of(
+    context: JobContext,
+    store: BackupStore,
+    begun: Transaction,
+    backup: Backup,
+    where: exp.Expr | None,
+) -> RestoreDifference:
+    """The difference to a backup, which hides what is being erased."""
+    masks = begun.snapshot.tables[context.table.id].manifest.masks
+    shown, manifest = store.shown(context.session.journal.new_table_id(), backup, masks)
+    return RestoreDifference(backup, shown, manifest, where)
+
+
+@contextmanager
+def transaction(context: JobContext, backup: Backup) -> Iterator[Transaction]:
+    """A transaction for a restore; committed at the end of the block, unless it is a dry run."""
+    session, journal = context.session, context.session.journal
+    begun = journal.begin(explicit=True, message=_message(context, backup))
+    try:
+        yield begun
+        if context.dry_run:
+            journal.rollback(begun)
+        else:
+            journal.commit(begun, Author(session.user, session.settings.application))
+    except BaseException:
+        journal.rollback(begun)
+        raise
+
+
+def write(context: JobContext, begun: Transaction, difference: RestoreDifference) -> int:
+    """Write the difference in a transaction; how many rows it is."""
+    session = context.session
+    begun.shown.append((difference.shown, difference.manifest))
+    asked = StatementRequest(statement(context, difference), {}, session.settings, "duckdb")
+    outcome = session.executor.run(begun, asked, session.cancellation)
+    return max(0, outcome.row_count)
+
+
+def statement(context: JobContext, difference: RestoreDifference) -> Parsed:
+    """The statement that writes a difference."""
+    table, backup = context.table, difference.backup
+    tiers = frozenset(s.tier for s in difference.manifest.segments)
+    source = Source(
+        difference.shown.id, tiers, only_missing=backup.is_archive, among=difference.among
+    )
+    name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    wanted = Restore(name, "BACKUP", exp.Null(), difference.where, source)
+    return Parsed(wanted, f"{_message(context, backup)} #{difference.shown.id}", ())
+
+
+def _message(context: JobContext, backup: Backup) -> str:
+    return f"restore {context.table.name} from {backup.name}"

@@ -1,0 +1,1 @@
+"""Maintenance programs of embedded warehouses."""

@@ -1,0 +1,121 @@
+"""Backups of a table in a Hive store: lists of partitions, live and retired.
+
+What the catalog lists is listed under a name, too; nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from journal.model.schema import Table
+from journal.model.segment import Manifest
+from journal.records import backups
+from journal.records.backups import Backup, Naming
+from journal.records.retired import Reaped
+from journal.stores.hive import backup_segments
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.catalog_db.catalog import RECORDS, STATE
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.segment_check import count_rows
+from spark_compaction.backends.hive import cleaning
+from spark_compaction.backends.hive.backup_transport import HiveTransport
+from spark_compaction.programs.backup_store import Chosen, PiecesHere
+
+
+@dataclass(frozen=True, slots=True)
+class HiveBackups:
+    """How a Hive store keeps backups of one table."""
+
+    transport: HiveTransport
+    has_files: bool = False
+
+    @property
+    def _journal(self) -> HiveJournal:
+        return self.transport.journal
+
+    @property
+    def _table(self) -> Table:
+        return self.transport.table
+
+    def record(self, naming: Naming, *, is_whole: bool) -> Backup:
+        """Record the partitions that the catalog lists; none of them is read."""
+        with self._journal.catalog.writing(STATE, RECORDS) as connection:
+            _, committed = self._journal.look_in(connection)
+            segments = committed.tables[self._table.id].manifest.segments
+            backup = naming.backup(self._table, segments, committed.version)
+            with self._journal.recording(connection) as session:
+                backups.add(session, backup)
+                session.commit()
+        return backup
+
+    def planned(self, naming: Naming) -> tuple[Backup, bool]:
+        """The partitions that the catalog lists."""
+        _, committed = self._journal.look()
+        segments = committed.tables[self._table.id].manifest.segments
+        return naming.backup(self._table, segments, committed.version), True
+
+    def pieces(self) -> PiecesHere:
+        """Partitions, live and retired."""
+        _, committed = self._journal.look()
+        live = backup_segments.live_paths(committed.tables[self._table.id].manifest)
+        with self._journal.catalog.reading() as catalog:
+            there = {r.path for r in sql_retired.load_retired(catalog, self._table.id)}
+        return PiecesHere(live | there, live)
+
+    def no_reaping(self) -> AbstractContextManager[object]:
+        """The lease of whoever drops retired partitions."""
+        return self._journal.leases.holding([cleaning.REAPING])
+
+    def check(self, backup: Backup) -> None:
+        """Rows are counted."""
+        names = self._journal.names
+        with self._journal.store.connection() as connection:
+            for segment in backup_segments.segments_of(backup):
+                path = segment.files[0].path
+                rows = count_rows(names, connection, self._table, path).total
+                backups.check_rows(backup, path, rows, segment.counts.total)
+
+    def shown(
+        self, table_id: int, backup: Backup, masks: tuple[str, ...]
+    ) -> tuple[Table, Manifest]:
+        """The table with the partitions of the backup."""
+        segments = backup_segments.segments_of(backup)
+        return replace(self._table, id=table_id), Manifest(0, (), segments, masks)
+
+    def due(self, chosen: Chosen | None, ignored: Collection[str]) -> Reaped:
+        """Retired partitions."""
+        found = cleaning.droppable(self._journal, self._table.id, chosen, frozenset(ignored))
+        return Reaped(tuple(r.path for r in found))
+
+    def reap(self, chosen: Chosen | None = None) -> Reaped:
+        """The same, dropped."""
+        with self._journal.store.connection() as connection:
+            return Reaped(tuple(cleaning.reap(self._journal, connection, self._table.id, chosen)))
+
+    def clear(self) -> Collection[str]:
+        """Partitions and tables of transactions that ended long ago without a word."""
+        with self._journal.store.connection() as connection:
+            return cleaning.remove_forsaken(self._journal, connection)
+
+    def archived(self) -> list[Backup]:
+        """Archives are backups of their own."""
+        with self._journal.reading_session() as session:
+            return backups.archives(session, self._table.id)
+
+    def release(self, found: Sequence[Backup]) -> None:
+        """They are forgotten."""
+        with self._journal.exclusive_session() as session:
+            backups.drop(session, self._table.id, [b.name for b in found])
+            session.commit()
+
+
+def store_of(journal: HiveJournal, table: Table) -> HiveBackups:
+    """How the store keeps backups of a table."""
+    return HiveBackups(HiveTransport(journal, table))
+
+
+def overdue(journal: HiveJournal) -> set[int]:
+    """The tables of journals of which something retired may be dropped."""
+    return {r.table_id for r in cleaning.droppable(journal)}
