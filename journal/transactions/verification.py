@@ -1,13 +1,14 @@
 """Are journals whole? The pieces against what is listed, the rows against a journal's rules.
 
-What a piece is, and how it is looked at, is the store's: ``PieceChecks``. Everything is read and
+What a piece is, and how it is looked at, is the store's: ``CheckPieces``. Everything is read and
 nothing is changed; an empty list of problems is the proof that nothing was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -38,39 +39,30 @@ _NOT_OF_THE_JOURNAL = {
 """What keeps from looking, and says nothing of what would be seen."""
 
 
-class PieceChecks(Protocol):
-    """How a store looks at the pieces of a journal."""
+CheckPieces = Callable[[Any, Table, TableState, Verification, Progress], Found]
+"""Tells what is wrong with the pieces of a table, live ones and those that backups list.
 
-    def pieces(
-        self,
-        statement: Any,
-        table: Table,
-        state: TableState,
-        report: Verification,
-        advance: Progress,
-    ) -> Found:
-        """What is wrong with the pieces of a table, live ones and those that backups list.
+It is given a statement of the store, counts what it reads in the report, and says which part of it
+is done, 0 to 1.
+"""
 
-        Counts what it reads in the report, and says which part of it is done, 0 to 1. The statement
-        is one of the store's own.
-        """
 
-    def newest(self, table: Table) -> Version | None:
-        """The last version that the store's clock would pass, of a journal that others write too.
-
-        None for one that the gateway alone writes: nothing is newer than the last commit.
-        """
+def _nothing_newer(_table: Table) -> None:
+    """The gateway alone writes: nothing is newer than the last commit."""
 
 
 def verify(
     journal: OpenJournal,
-    checks: PieceChecks,
+    pieces: CheckPieces,
     progress: Progress | None = None,
     only: Collection[int] | None = None,
+    newest: Callable[[Table], Version | None] = _nothing_newer,
 ) -> Verification:
     """Check every journal, or ``only`` those of the tables of these ids.
 
-    ``progress`` is told which part is done, 0 to 1. Raises what keeps the store from being read.
+    ``progress`` is told which part is done, 0 to 1. ``newest`` is the last version that the store's
+    clock would pass, of a journal that others write too. Raises what keeps the store from being
+    read.
     """
     report = Verification()
     transaction = journal.begin(read_only=True)
@@ -86,7 +78,8 @@ def verify(
 
                 table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
                 report.tables += 1
-                for kind, message in _problems(statement, checks, table, state, report, advance):
+                found = partial(pieces, statement, table, state, report, advance)
+                for kind, message in _problems(statement, found, table, state, newest, report):
                     report.problems.append(Problem(kind, str(table.name), message))
                 advance(1.0)
     finally:
@@ -96,21 +89,21 @@ def verify(
 
 def _problems(
     statement: OpenStatement,
-    checks: PieceChecks,
+    pieces: Callable[[], Found],
     table: Table,
     state: TableState,
+    newest: Callable[[Table], Version | None],
     report: Verification,
-    advance: Progress,
 ) -> Found:
     committed, is_readable = statement.committed, True
     try:
-        for kind, message in checks.pieces(statement, table, state, report, advance):
+        for kind, message in pieces():
             is_readable &= kind not in UNREADABLE
             yield kind, message
         if not is_readable:
             return
-        newest = checks.newest(table)
-        yield from row_checks(statement.session, table, state, committed.version, newest)
+        given = (statement.session, table, state, committed.version, newest(table))
+        yield from row_checks(*given)
         if committed.catalog.by_id(table.id) is not None:
             report.dangling |= orphans(statement.session, committed, table)
     except PalimpsestError as error:

@@ -52,7 +52,7 @@ def _planned(run: BackupRun, naming: Naming) -> JobReport:
 def record(run: BackupRun, naming: Naming, *, is_whole: bool = False) -> Backup:
     """Record what the table consists of, with all that was committed before.
 
-    Raises BACKUP if the name is taken, JOB_FAILED if jobs keep replacing parts of the table, and
+    Raises BACKUP if the name is taken, JOB_BUSY if jobs keep replacing parts of the table, and
     SEGMENT_DAMAGED if a backup that ``is_whole`` would list a damaged file.
     """
     if any(b.name == naming.name for b in run.backups()):
@@ -62,7 +62,7 @@ def record(run: BackupRun, naming: Naming, *, is_whole: bool = False) -> Backup:
         if made is not None:
             return made
     raise PalimpsestError(
-        Code.JOB_FAILED,
+        Code.JOB_BUSY,
         f"other jobs replaced parts of {run.table.name} whenever it was to be backed up",
         advice="run it again when fewer jobs run",
     )

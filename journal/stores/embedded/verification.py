@@ -29,7 +29,7 @@ def verify(
 
     ``progress`` is told which part has been read, 0 to 1.
     """
-    report = verification.verify(journal, _FileChecks(journal), progress, only)
+    report = verification.verify(journal, _FileChecks(journal).pieces, progress, only)
     report.unlisted = unlisted_files(journal)
     if progress is not None:
         progress(1.0)
@@ -42,9 +42,6 @@ class _FileChecks:
 
     journal: Journal
     seen: set[str] = field(default_factory=set)
-
-    def newest(self, table: Table) -> None:
-        """Every version was committed."""
 
     def pieces(
         self,

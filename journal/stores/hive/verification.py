@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from functools import partial
 
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
@@ -23,44 +23,35 @@ def verify(
     only: Collection[int] | None = None,
 ) -> Verification:
     """Check every journal, or ``only`` those of the tables of these ids; nothing is repaired."""
-    return verification.verify(journal, _PartitionChecks(journal), progress, only)
+    return verification.verify(journal, partial(_pieces, journal), progress, only)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartitionChecks:
-    """How the partitions of a journal are looked at."""
-
-    journal: HiveJournal
-
-    def newest(self, table: Table) -> None:
-        """Every version was committed."""
-
-    def pieces(
-        self,
-        statement: HiveStatement,
-        table: Table,
-        state: TableState,
-        report: Verification,
-        advance: Progress,
-    ) -> Found:
-        """Segments, those that only backups list, and lists of keys."""
-        names, connection = self.journal.names, statement.session.connection
-        segments = state.manifest.segments
-        kept = backup_segments.backup_only_segments(statement.session, table, state)
-        report.segments += len(segments) + len(kept)
-        report.files += len(segments) + len(kept)
-        segment_check.refresh(names, connection, segments)
-        counted = segment_check.counted(names, connection, table, segments)
-        for segment in segments:
-            rows = counted.get(segment.id, RowCounts())
-            report.rows += rows.total
-            yield from miscounted(segment.id, rows, segment.counts)
-        advance(0.5)
-        for segment in kept:
-            path = segment.files[0].path
-            total = segment_check.count_rows(names, connection, table, path).total
-            yield from miscounted_backup(segment.id, total, segment.counts.total)
-        for mask in state.manifest.key_lists:
-            keys = layout.masked_keys(names, table, [mask]).limit(1)
-            if not connection.run(keys):
-                yield "mask", f"the list of hidden keys {mask} is empty"
+def _pieces(
+    journal: HiveJournal,
+    statement: HiveStatement,
+    table: Table,
+    state: TableState,
+    report: Verification,
+    advance: Progress,
+) -> Found:
+    """Segments, those that only backups list, and lists of keys."""
+    names, connection = journal.names, statement.session.connection
+    segments = state.manifest.segments
+    kept = backup_segments.backup_only_segments(statement.session, table, state)
+    report.segments += len(segments) + len(kept)
+    report.files += len(segments) + len(kept)
+    segment_check.refresh(names, connection, segments)
+    counted = segment_check.counted(names, connection, table, segments)
+    for segment in segments:
+        rows = counted.get(segment.id, RowCounts())
+        report.rows += rows.total
+        yield from miscounted(segment.id, rows, segment.counts)
+    advance(0.5)
+    for segment in kept:
+        path = segment.files[0].path
+        total = segment_check.count_rows(names, connection, table, path).total
+        yield from miscounted_backup(segment.id, total, segment.counts.total)
+    for mask in state.manifest.key_lists:
+        keys = layout.masked_keys(names, table, [mask]).limit(1)
+        if not connection.run(keys):
+            yield "mask", f"the list of hidden keys {mask} is empty"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from journal.erasure.guard import has_returned
@@ -32,73 +32,66 @@ def verify(
     only: Collection[int] | None = None,
 ) -> Verification:
     """Check every journal, or ``only`` those of the tables of these ids; nothing is repaired."""
-    return verification.verify(journal, _TableChecks(journal), progress, only)
+
+    def newest(table: Table) -> Version | None:
+        return journal.clock.latest_passed if is_flat(table) else None
+
+    return verification.verify(journal, partial(_pieces, journal), progress, only, newest)
 
 
-@dataclass(frozen=True, slots=True)
-class _TableChecks:
-    """How the tables of a journal are looked at."""
+def _pieces(
+    journal: DatabaseJournal,
+    statement: DatabaseStatement,
+    table: Table,
+    state: TableState,
+    report: Verification,
+    advance: Progress,
+) -> Found:
+    """Heads, segments, and the tables that only backups list; then what was erased."""
+    session, counted = statement.session, RowCounts()
+    for head in state.manifest.heads:
+        report.files += 1
+        counted += layout.count_rows(session, table, layout.head_table(table.id, head))
+    report.rows += counted.total
+    yield from miscounted("the heads", counted, state.head_counts)
+    segments = moved(state.manifest)
+    for done, segment in enumerate(segments):
+        report.segments += 1
+        report.files += 1
+        source = layout.segment_table(segment)
+        rows = layout.count_rows(session, table, source)
+        report.rows += rows.total
+        yield from miscounted(segment.id, rows, segment.counts)
+        if rows == segment.counts:
+            holds = as_committed.fingerprint(session, table, source, segment.fields)
+            if (changed := as_committed.altered(segment, holds)) is not None:
+                yield "altered", changed
+        advance((done + 1) / len(segments))
+    for segment in backup_only_segments(session, table, state):
+        report.segments += 1
+        report.files += 1
+        total = layout.count_rows(session, table, layout.segment_table(segment)).total
+        yield from miscounted_backup(segment.id, total, segment.counts.total)
+    if _holds_erased(journal, statement, table, state):
+        told = "holds rows with an identifier or a key that was erased: somebody wrote them back"
+        yield "erased", told
 
-    journal: DatabaseJournal
 
-    def newest(self, table: Table) -> Version | None:
-        """What the clock passes, of an adopted journal."""
-        return self.journal.clock.latest_passed if is_flat(table) else None
+def _holds_erased(
+    journal: DatabaseJournal, statement: DatabaseStatement, table: Table, state: TableState
+) -> bool:
+    """True if rows that can be seen carry what may not come back.
 
-    def pieces(
-        self,
-        statement: DatabaseStatement,
-        table: Table,
-        state: TableState,
-        report: Verification,
-        advance: Progress,
-    ) -> Found:
-        """Heads, segments, and the tables that only backups list; then what was erased."""
-        session, counted = statement.session, RowCounts()
-        for head in state.manifest.heads:
-            report.files += 1
-            counted += layout.count_rows(session, table, layout.head_table(table.id, head))
-        report.rows += counted.total
-        yield from miscounted("the heads", counted, state.head_counts)
-        segments = moved(state.manifest)
-        for done, segment in enumerate(segments):
-            report.segments += 1
-            report.files += 1
-            source = layout.segment_table(segment)
-            rows = layout.count_rows(session, table, source)
-            report.rows += rows.total
-            yield from miscounted(segment.id, rows, segment.counts)
-            if rows == segment.counts:
-                holds = as_committed.fingerprint(session, table, source, segment.fields)
-                if (changed := as_committed.altered(segment, holds)) is not None:
-                    yield "altered", changed
-            advance((done + 1) / len(segments))
-        for segment in backup_only_segments(session, table, state):
-            report.segments += 1
-            report.files += 1
-            total = layout.count_rows(session, table, layout.segment_table(segment)).total
-            yield from miscounted_backup(segment.id, total, segment.counts.total)
-        if self._holds_erased(statement, table, state):
-            told = (
-                "holds rows with an identifier or a key that was erased: somebody wrote them back"
-            )
-            yield "erased", told
-
-    def _holds_erased(self, statement: DatabaseStatement, table: Table, state: TableState) -> bool:
-        """True if rows that can be seen carry what may not come back.
-
-        Identifiers are looked for in current rows: versions before may have one that was erased
-        from other rows alone.
-        """
-        fence, reader = statement.committed.fence, Reader(table, state.tiers)
-        looked = (
-            (fence.of_keys, reader.journal()),
-            (fence.of_people, reader.current(stored_outputs(table))),
-        )
-        return any(
-            part.concerns(table)
-            and has_returned(
-                self.journal, statement.session, part, table, rows.subquery(copy=False)
-            )
-            for part, rows in looked
-        )
+    Identifiers are looked for in current rows: versions before may have one that was erased
+    from other rows alone.
+    """
+    fence, reader = statement.committed.fence, Reader(table, state.tiers)
+    looked = (
+        (fence.of_keys, reader.journal()),
+        (fence.of_people, reader.current(stored_outputs(table))),
+    )
+    return any(
+        part.concerns(table)
+        and has_returned(journal, statement.session, part, table, rows.subquery(copy=False))
+        for part, rows in looked
+    )
