@@ -16,6 +16,7 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
+from journal.records import backups
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import erasing, retention, segment_swap
 from spark_compaction.backends.postgres.acceptance import accept
@@ -63,6 +64,23 @@ def test_a_backup_brings_back_what_was_there_and_can_be_undone(
     assert state == "PLANNED"
     call(table, "restore('t', backup => 'good')")
     assert outside.execute(ALL).fetchall() == before
+
+
+def test_nothing_is_restored_from_a_table_that_lost_rows(
+    table: Connection, outside: psycopg.Connection[Any]
+) -> None:
+    made = call(table, "backup('t', name => 'good')")
+    table.execute("DELETE FROM t")
+    with _journal(table).reading_session() as session:
+        found = next(b for b in backups.load(session, 1) if b.name == made["details"]["backup"])
+    place = max(found.segments, key=lambda s: s.counts.total).files[0].path
+    outside.execute("SET session_replication_role = replica")
+    outside.execute(f"DELETE FROM _palimpsest.{place} WHERE ctid = '(0,1)'")
+    with pytest.raises(gateway.Error, match="is not whole") as raised:
+        table.execute("CALL system.restore('t', backup => 'good')")
+    assert raised.value.code == "PAL-503"
+    kinds = rows(table, "SELECT name FROM system.backups")
+    assert kinds == [("good",)], "neither trash nor a backup that was read stays"
 
 
 def test_rows_by_condition_and_by_key(table: Connection) -> None:

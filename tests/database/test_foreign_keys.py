@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -124,3 +125,5 @@ def test_erasures_count_or_refuse_what_would_be_left(family: Connection) -> None
     assert why.endswith("; rows that refer to what goes: 2 of public.c (c_x_fkey)")
     assert family.execute("ERASE FROM p WHERE a = 1 ON DEPENDENTS REFUSE").fetchall()
     assert family.execute("SELECT count(*) FROM p").fetchall() == [(0,)]
+    ((*_, report),) = family.execute("CALL system.verify('c')").fetchall()
+    assert json.loads(report)["details"]["dangling"] == {"public.c (c_x_fkey)": 2}

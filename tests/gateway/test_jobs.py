@@ -126,6 +126,8 @@ def test_nothing_and_empty_backups_are_refused(run: Client) -> None:
     assert run.error("CALL system.restore('hr.t')") == ("PAL-705", "55000")
     run("CALL system.backup('hr.u', name => 'empty')")
     assert run.error("CALL system.restore('hr.u', backup => 'empty')") == ("PAL-705", "55000")
+    assert call(run, "CALL system.backup('hr.u', name => 'empty', drop => true)")
+    assert run.error("CALL system.restore('hr.u', backup => 'empty')") == ("PAL-705", "55000")
     with pytest.raises(gateway.Error, match=r"no rows of hr\.t are archived"):
         run(f"CALL system.backup('hr.t', name => 'a', archive => true, to => '{run.root}-away')")
 

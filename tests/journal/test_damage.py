@@ -72,6 +72,28 @@ def test_a_damaged_file_is_named(
     assert name in report.problems[0].message
 
 
+@pytest.mark.parametrize("how", ["named", "archived"])
+def test_a_damaged_file_of_a_backup_is_named(connect: Callable[..., Client], how: str) -> None:
+    run = connect()
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, day DATE)")
+    run("INSERT INTO t SELECT i, DATE '2020-01-01' + i::INTEGER FROM range(100) r(i)")
+    run("CALL system.flush('t')")
+    (kept,) = run.files()
+    if how == "named":
+        run("CALL system.backup('t', name => 'good')")
+        run("DELETE FROM t")
+        run("OPTIMIZE t")
+    else:
+        run("ALTER TABLE t SET POLICY (RETENTION = 30 DAYS ON COLUMN day ACTION = ARCHIVE)")
+        run("CALL system.retain('t')")
+        for (name,) in run("SELECT name FROM system.backups"):
+            run(f"CALL system.backup('t', name => '{name}', drop => true)")
+    assert run("CALL system.verify('t')")
+    _alter(kept)
+    with pytest.raises(gateway.Error, match=f"{kept.name}, which backups list, was altered"):
+        run("CALL system.verify('t')")
+
+
 def test_a_whole_warehouse_is_verified(connect: Callable[..., Client]) -> None:
     run = connect()
     _filled(run)
