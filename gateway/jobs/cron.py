@@ -1,40 +1,23 @@
-"""When a cron line is due: the library's triggers, made from what ``journal.model.cron`` has read.
-
-The library would number weekdays from Monday, and ask for day and weekday both.
-"""
+"""Cron lines as triggers of APScheduler, which reads weekdays and days otherwise than cron does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from journal.model.cron import WEEKDAYS, parse_cron
+from apscheduler.triggers.base import BaseTrigger
 
-if TYPE_CHECKING:
-    from apscheduler.triggers.base import BaseTrigger
+from journal.model.cron import check_cron, next_run
 
 
-def trigger_of(line: str) -> BaseTrigger:
-    """The trigger of a line, in UTC; raises POLICY for what is no cron line."""
-    from apscheduler.triggers.combining import OrTrigger
-    from apscheduler.triggers.cron import CronTrigger
+class CronLine(BaseTrigger):  # type: ignore[misc]  # The library has no types.
+    """Fires when a line is due; raises POLICY for what is no cron line."""
 
-    found = parse_cron(line)
-    common = {
-        "minute": _listed(found.minutes),
-        "hour": _listed(found.hours),
-        "month": _listed(found.months),
-        "timezone": UTC,
-    }
-    ways: list[dict[str, str]] = []
-    if found.days is not None:
-        ways.append({"day": _listed(found.days)})
-    if found.weekdays is not None:
-        ways.append({"day_of_week": ",".join(WEEKDAYS[n] for n in sorted(found.weekdays))})
-    triggers = [CronTrigger(**common, **way) for way in ways or [{}]]
-    return triggers[0] if len(triggers) == 1 else OrTrigger(triggers)
+    __slots__ = ("_line",)
 
+    def __init__(self, line: str) -> None:
+        check_cron(line)
+        self._line = line
 
-def _listed(values: Iterable[int]) -> str:
-    return ",".join(str(value) for value in sorted(values))
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+        """The next time after the previous one, or after now."""
+        return next_run(self._line, previous or now)

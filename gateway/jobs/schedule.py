@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.backup_stores import overdue
-from gateway.jobs.cron import trigger_of
 from gateway.procedures.erasers import eraser_of
 from gateway.procedures.procedures import committed_now
 from journal.erasure.holds import active
+from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
 from journal.model.limits import Slo
 from journal.model.policy import policy_of
@@ -65,8 +65,7 @@ class JobSchedule:
         if self.every is not None:
             return ran + self.every - min(_JITTER, self.every / 10) <= now
         assert self.cron is not None
-        following = trigger_of(self.cron).get_next_fire_time(None, ran)
-        return following is not None and following <= now
+        return next_run(self.cron, ran) <= now
 
 
 @dataclass(frozen=True, slots=True)

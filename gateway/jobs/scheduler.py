@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import known
-from gateway.jobs.cron import trigger_of
 from gateway.jobs.job_locks import alone_on
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, planned, triggered
@@ -121,6 +120,8 @@ class Scheduler:
     def _add(self, key: str, entry: JobSchedule) -> bool:
         from apscheduler.triggers.interval import IntervalTrigger
 
+        from gateway.jobs.cron import CronLine
+
         if entry.cron is None:
             assert entry.every is not None
             trigger = IntervalTrigger(seconds=entry.every.total_seconds(), timezone=UTC)
@@ -128,7 +129,7 @@ class Scheduler:
             self._scheduler.add_job(self._scheduled, trigger, [entry], id=key, next_run_time=first)
             return True
         try:
-            trigger = trigger_of(entry.cron)
+            trigger = CronLine(entry.cron)
         except PalimpsestError as error:
             _LOG.warning("%s of %s is not scheduled: %s", entry.kind, entry.table, error)
             return False

@@ -6,11 +6,13 @@ Moments are UTC throughout, so that no change of clocks moves a boundary.
 
 from __future__ import annotations
 
-import calendar
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+
+from dateutil.relativedelta import relativedelta
 
 from journal.model.errors import Code, PalimpsestError
 
@@ -28,15 +30,8 @@ class Unit(StrEnum):
     YEARS = "YEARS"
 
 
-_FIXED = {
-    Unit.MINUTES: timedelta(minutes=1),
-    Unit.HOURS: timedelta(hours=1),
-    Unit.DAYS: timedelta(days=1),
-    Unit.WEEKS: timedelta(weeks=1),
-}
-_MONTHS = {Unit.MONTHS: 1, Unit.YEARS: 12}
-_SHORTEST_MONTH, _LONGEST_MONTH = timedelta(days=28), timedelta(days=31)
-_SHORTEST_YEAR, _LONGEST_YEAR = timedelta(days=365), timedelta(days=366)
+_SHORTEST_DAYS = {Unit.MONTHS: 28, Unit.YEARS: 365}
+_LONGEST_DAYS = {Unit.MONTHS: 31, Unit.YEARS: 366}
 _WRITTEN = re.compile(r"(\d+)\s*([A-Za-z]+)")
 
 
@@ -71,33 +66,32 @@ class Duration:
     def before(self, moment: datetime) -> datetime:
         """The moment that lies this far back; the first of all moments if there is none."""
         try:
-            if self.unit in _FIXED:
-                return moment - self.number * _FIXED[self.unit]
-            return _months(moment, -self.number * _MONTHS[self.unit])
+            found: datetime = moment - relativedelta(**{self.unit.lower(): self.number})
+            return found
         except (OverflowError, ValueError):
             return datetime(1, 1, 1, tzinfo=UTC)
 
     def after(self, moment: datetime) -> datetime:
         """The moment that lies this far ahead; the last of all moments if there is none."""
         try:
-            if self.unit in _FIXED:
-                return moment + self.number * _FIXED[self.unit]
-            return _months(moment, self.number * _MONTHS[self.unit])
+            found: datetime = moment + relativedelta(**{self.unit.lower(): self.number})
+            return found
         except (OverflowError, ValueError):
             return datetime(9999, 12, 31, tzinfo=UTC)
 
     @property
     def shortest(self) -> timedelta:
         """The least time it can be."""
-        return self._times(_SHORTEST_MONTH, _SHORTEST_YEAR)
+        return self._times(_SHORTEST_DAYS)
 
     @property
     def longest(self) -> timedelta:
         """The most time it can be."""
-        return self._times(_LONGEST_MONTH, _LONGEST_YEAR)
+        return self._times(_LONGEST_DAYS)
 
-    def _times(self, month: timedelta, year: timedelta) -> timedelta:
-        one = {**_FIXED, Unit.MONTHS: month, Unit.YEARS: year}[self.unit]
+    def _times(self, days: Mapping[Unit, int]) -> timedelta:
+        in_days = self.unit in days
+        one = timedelta(**{"days": days[self.unit]} if in_days else {self.unit.lower(): 1})
         return min(self.number, timedelta.max // one) * one
 
     def __str__(self) -> str:
@@ -108,10 +102,3 @@ class Duration:
 def _unit(word: str) -> Unit | None:
     wanted = word.upper().removesuffix("S")
     return next((u for u in Unit if u.value.removesuffix("S") == wanted), None)
-
-
-def _months(moment: datetime, count: int) -> datetime:
-    place = moment.year * 12 + moment.month - 1 + count
-    year, month = divmod(place, 12)
-    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
-    return moment.replace(year=year, month=month + 1, day=day)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from journal.model.cron import parse_cron
+from journal.model.cron import check_cron
 from journal.model.dependents import Dependents
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
@@ -188,7 +188,7 @@ def check_policy(table: Table) -> None:
     if policy.archive is not None:
         _check_archive(policy, policy.archive)
     for _, line in policy.schedules:
-        parse_cron(line)
+        check_cron(line)
 
 
 def _check_column(table: Table, policy: Policy) -> None:
