@@ -35,10 +35,31 @@ COMMANDS = {
     "shell": "gateway.commands.shell",
     "demo": "gateway.commands.demo",
 }
+SUMMARIES = {
+    "init": "Make a warehouse in a directory (./warehouse unless you name another).",
+    "query": "Run SQL statements and write what they give back.",
+    "preview": "Show what a statement becomes: the rewritten SQL, step by step.",
+    "import": "Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.",
+    "export": "Write the current rows of TABLE, or what QUERY gives, to FILE.",
+    "log": "List the commits, the latest first, or those that changed TABLE.",
+    "flush": "Seal the head of TABLE (of every table, if none is named) into a Parquet segment.",
+    "verify": "Check the whole warehouse: files, manifests, and the rows in them.",
+    "job": "Run a job of KIND on TABLES.",
+    "scheduler": "Run jobs when they are due, until interrupted.",
+    "adopt": "Take a table that there is already into the gateway's care.",
+    "eject": "Leave TABLE as a plain one of its current rows, outside of the gateway's care.",
+    "hold": "Legal holds: what must not be removed, whoever asks.",
+    "erase": "Forget people: from every version, segment, backup and list.",
+    "access": "Tell people what is known about them: all versions, encrypted, with an expiry.",
+    "audit": "The audit log: who asked for an erasure or an access, and what came of it.",
+    "shell": "A SQL shell on a warehouse, which is made if it is not there.",
+    "demo": "Load 336,776 real flights, replay the year's operations, and look back.",
+}
+"""What the list of commands says of each, as its own help begins. No command is loaded for it."""
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module only when that command, or the list of all, is asked for."""
+    """Imports a command's module only when that command is called, or its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the table above."""
@@ -51,6 +72,11 @@ class LazyGroup(click.Group):
             return None
         found: click.Command = importlib.import_module(module).command
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; interrupted before it looks after that itself, leave with 130."""

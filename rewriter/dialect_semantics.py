@@ -12,25 +12,23 @@ class DialectSemantics:
     ``short_rows``: INSERT without a column list may give fewer values than there are columns.
     ``stars_by_name``: UPDATE SET * and INSERT * of a MERGE go by name, not by position.
     ``null_generates``: NULL for a generated number asks for one.
-    ``unordered_duplicates``: an upsert applies rows with one key one after another.
     """
 
     short_rows: bool = False
     stars_by_name: bool = False
     null_generates: bool = False
-    unordered_duplicates: bool = False
 
 
 _STRICT = DialectSemantics()
-_MANNERS = {
+_SEMANTICS = {
     "postgres": DialectSemantics(short_rows=True),
     "postgresql": DialectSemantics(short_rows=True),
-    "mysql": DialectSemantics(null_generates=True, unordered_duplicates=True),
+    "mysql": DialectSemantics(null_generates=True),
     "spark": DialectSemantics(stars_by_name=True),
     "hive": DialectSemantics(stars_by_name=True),
 }
 
 
-def manners_of(dialect: str) -> DialectSemantics:
-    """The manners of a dialect."""
-    return _MANNERS.get(dialect, _STRICT)
+def semantics_of(dialect: str) -> DialectSemantics:
+    """How a dialect's statements behave; as strictly as SQL says where nothing is known."""
+    return _SEMANTICS.get(dialect, _STRICT)

@@ -43,14 +43,14 @@ class Style:
     remedy: str = r"\x on shows them whole"
 
 
-def style_for(out: TextIO, *, rows: int = 0) -> Style:
+def style_for(out: TextIO) -> Style:
     """The style a stream can show: fitted and coloured at a terminal, plain elsewhere."""
     encoding = (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "")
     unicode = encoding.startswith("utf")
     if not out.isatty():
         return Style(expanded="off", unicode=unicode)
     color = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return Style(screen_width(), rows, color=color, unicode=unicode)
+    return Style(screen_width(), color=color, unicode=unicode)
 
 
 def screen_width() -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,10 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def checksum(path: Path, progress: Callable[[int], None] | None = None) -> int:
+def checksum(path: Path) -> int:
     """CRC-32 of a file's bytes."""
     value = 0
     with path.open("rb") as handle:
         while block := handle.read(_READ_BYTES):
             value = zlib.crc32(block, value)
-            if progress is not None:
-                progress(len(block))
     return value

@@ -13,7 +13,7 @@ from journal.sql.relations import column, ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.computed import check_writable, writable
-from rewriter.dialect_semantics import manners_of
+from rewriter.dialect_semantics import semantics_of
 from rewriter.names import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.writing.assignments import assignments
@@ -184,7 +184,7 @@ class _Source:
 
     def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext) -> None:
         self.alias = alias
-        self._by_name = manners_of(context.dialect).stars_by_name
+        self._by_name = semantics_of(context.dialect).stars_by_name
         self._node = ast
         self._context = context
 

@@ -14,7 +14,7 @@ from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.relations import column
 from journal.sql.sql import everything, named, relation, select
 from rewriter.definitions.computed import check_writable, generated_value
-from rewriter.dialect_semantics import manners_of
+from rewriter.dialect_semantics import semantics_of
 from rewriter.names import position_of
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.reads import Reads
@@ -45,7 +45,7 @@ class NewRows:
         self._table = table
         self._part = part
         self._overriding = str(ast.args.get("overriding") or "").upper()
-        self._manners = manners_of(reads.context.dialect)
+        self._semantics = semantics_of(reads.context.dialect)
         self._batch = reads.context.batch
         self._source = RowSource(reads, table, ast, given)
         check_writable(table, self._source.given)
@@ -154,12 +154,12 @@ class NewRows:
         else:
             given = None
         mixed = place in self._source.some_defaults
-        if given is not None and not mixed and not self._manners.null_generates:
+        if given is not None and not mixed and not self._semantics.null_generates:
             return given
         made = typed(self._numbered(self._number(stored)), stored)
         if given is None:
             return made
-        if self._manners.null_generates:
+        if self._semantics.null_generates:
             return exp.Coalesce(this=given, expressions=[made])
         assert place is not None
         return exp.Case().when(column(default_mark(place), "r"), made).else_(given)

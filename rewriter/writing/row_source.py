@@ -16,7 +16,7 @@ from journal.model.schema import Column, Table
 from journal.model.trees import copied
 from journal.sql.sql import everything, named, select
 from rewriter.definitions.computed import writable
-from rewriter.dialect_semantics import manners_of
+from rewriter.dialect_semantics import semantics_of
 from rewriter.names import INTERNAL, position_of
 from rewriter.reading.key_lookup import Keys, is_constant
 from rewriter.reading.output_names import output_names
@@ -180,7 +180,7 @@ class RowSource:
             self.given.append(found)
 
     def _fit_width(self, width: int, node: exp.Expr) -> None:
-        short = self._implicit and manners_of(self._reads.context.dialect).short_rows
+        short = self._implicit and semantics_of(self._reads.context.dialect).short_rows
         if short and 0 < width < len(self.given):
             self.given = self.given[:width]
         if width != len(self.given):
