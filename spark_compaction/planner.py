@@ -10,12 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
 from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
 from journal.model.version import Version
+from spark_compaction.limits import SMALL_ROWS
 
 CHANGE_WEIGHT = 2.2
 FILE_WEIGHT = 0.001
+
+
+MODES = ("auto", "minor", "major")
+WITHIN_LIMITS = "no limit is exceeded"
+NOTHING_TO_REWRITE = "nothing to rewrite"
+SMALL = "it is small, and not the only one"
+NOT_SMALL = "it is not small, or the only small one"
+MERGED_HISTORY = "history lies in many pieces"
+KEPT_HISTORY = "history stays as it is"
+TAKEN = {
+    Tier.HEAD: "its changes are worked into the base",
+    Tier.DELTA: "its changes are worked into the base",
+    Tier.BASE: "changes are worked into it",
+    Tier.HISTORY: MERGED_HISTORY,
+}
+"""Why a major compaction takes a segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +66,30 @@ def details(mode: str, manifest: Manifest, heads: RowCounts | None = None) -> di
     return {"mode": mode, "amplification": amplification(manifest, heads)}
 
 
+def is_small(segment: Segment, slo: Slo) -> bool:
+    """True for a segment that a minor compaction merges with others of its kind."""
+    return segment.bytes < slo.small_bytes if segment.bytes else segment.counts.total < SMALL_ROWS
+
+
+def check_mode(mode: str) -> None:
+    """Raise SETTING_VALUE for what is no mode of compaction."""
+    if mode not in MODES:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{mode} is no mode of compaction",
+            advice="there are " + ", ".join(MODES),
+        )
+
+
+def wanted(
+    mode: str, manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None
+) -> DueCompaction | None:
+    """The compaction to run: the one that was asked for, or the one that is ``due``."""
+    if mode == "auto":
+        return due(manifest, slo, now, heads)
+    return DueCompaction(mode, f"{mode} compaction was asked for")
+
+
 def due(
     manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None
 ) -> DueCompaction | None:
@@ -57,9 +99,9 @@ def due(
     changes = (counts_of(deltas) + (heads or RowCounts())).total
     enough = changes >= slo.changes_min
     if slo.amplification_max is not None and cost > slo.amplification_max and changes and enough:
-        wanted = f"{slo.amplification_max:g}"
+        limit = f"{slo.amplification_max:g}"
         return DueCompaction(
-            "major", f"the current view costs about {cost:.2f} plain scans, over {wanted}"
+            "major", f"the current view costs about {cost:.2f} plain scans, over {limit}"
         )
     size = sum(s.bytes for s in deltas)
     if slo.delta_bytes_max is not None and size > slo.delta_bytes_max:
@@ -70,7 +112,7 @@ def due(
         return DueCompaction("major", f"changes have waited {age:.0f} s, over {slo.age_max_s:g}")
     if slo.deltas_max is not None:
         for tier in (Tier.DELTA, Tier.BASE):
-            small = [s for s in manifest.in_tier(tier) if s.bytes < slo.small_bytes]
+            small = [s for s in manifest.in_tier(tier) if is_small(s, slo)]
             if len(small) > slo.deltas_max:
                 return DueCompaction(
                     "minor", f"{len(small)} small segments in {tier}, over {slo.deltas_max}"
@@ -138,9 +180,9 @@ def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[
     run: list[Stretch] = []
 
     def end_run() -> None:
-        wanted = any(s.changes or len(s.pieces) > 1 for s in run)
+        is_wanted = any(s.changes or len(s.pieces) > 1 for s in run)
         files = sum(len(s.pieces) for s in run)
-        if run and (wanted or files >= small_min):
+        if run and (is_wanted or files >= small_min):
             groups.append(list(run))
         run.clear()
 

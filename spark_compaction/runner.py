@@ -1,50 +1,42 @@
-"""The loop every job goes through: plan, stage, verify, swap, retire, report.
+"""The loop every job goes through on every store: plan, stage, verify, swap, retire, report.
 
-It runs in the process that owns the warehouse; only ``stage`` goes to the engine. Readers and
-writers go on all the while. If what was planned on changed meanwhile, the job is planned anew, a
-few times. Whatever ends it early, the files it had staged are removed.
+Readers and writers go on all the while. If what a job planned on changed meanwhile, it plans anew,
+a few times. Whatever ends it early, what it had staged is removed.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TypeVar
 
-from journal.files.staging import close_folder, open_folders, remove_folder
 from journal.model.errors import Code, PalimpsestError
-from journal.records import retired
-from journal.records.report import JobReport, Work
-from journal.stores.embedded import catalog_tables as rows_of
-from journal.stores.embedded import retired_files
-from journal.stores.embedded.integrity import damage_named
+from journal.records.report import UNKNOWN, JobReport, Work
 from journal.stores.embedded.journal import Journal
-from journal.stores.embedded.scratch_folders import sweep
-from journal.stores.embedded.table_lock import job_turn
-from spark_compaction.contract import GRACE_US, Engine, Job, JobPlan, Progress, Staged, silent
-from spark_compaction.programs.swap import Check, Replan, settled_version, swap
+from spark_compaction.backend import MaintenanceBackend, Program, Replan
+from spark_compaction.backends.embedded.maintenance import Check, FileProgram, WarehouseBackend
+from spark_compaction.contract import (
+    GRACE_US,
+    Engine,
+    Job,
+    JobPlan,
+    JobRequest,
+    Progress,
+    Staged,
+    silent,
+)
+from spark_compaction.limits import PLANS_MAX
 
-_LOG = logging.getLogger("palimpsest.jobs")
-_REPLANS_MAX = 5
-"""How often a job is planned anew before it gives up."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How to run a job; ``grace_us`` None keeps what it retires until told."""
-
-    dry_run: bool = False
-    grace_us: int | None = GRACE_US
-    job_id: str | None = None
-    wait_s: float = 0.0
+B = TypeVar("B", bound=MaintenanceBackend)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Times:
+    progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -55,6 +47,95 @@ class _Times:
         finally:
             spent = time.perf_counter() - began
             self.seconds[name] = round(self.seconds.get(name, 0.0) + spent, 4)
+        self.progress(name, 1, 1)
+
+
+def run(backend: B, job: Program[B], asked: JobRequest) -> JobReport:
+    """Run a job on one table.
+
+    Raises JOB_BUSY, which says to run it again, while another job holds the table or if the table
+    changes whenever it is planned; JOB_VERIFICATION; and what the store raises.
+    """
+    times = _Times(asked.progress)
+    if asked.dry_run or job.plans_ahead:
+        with times.step("plan"), backend.preview(asked.table) as at:
+            plan = job.plan(backend, at)
+        if asked.dry_run or plan.is_empty:
+            return _report(asked, plan, "nothing" if plan.is_empty else "planned", times)
+    with backend.lock(asked.table):
+        return until_settled(
+            str(asked.table.name), lambda number: _once(backend, job, asked, times, number)
+        )
+
+
+def until_settled(what: str, once: Callable[[int], T]) -> T:
+    """What ``once`` gives, called with 0, 1, .. until it does not raise Replan.
+
+    Raises JOB_BUSY if it always does; ``what`` names the table.
+    """
+    reason = Replan()
+    for number in range(PLANS_MAX):
+        try:
+            return once(number)
+        except Replan as found:
+            reason = found
+    raise PalimpsestError(
+        Code.JOB_BUSY,
+        f"{what} changed {PLANS_MAX} times while a job ran: {reason}",
+        advice="run it again when fewer jobs and writers are at it; nothing was changed",
+    ) from reason
+
+
+def _once(backend: B, job: Program[B], asked: JobRequest, times: _Times, replans: int) -> JobReport:
+    """Plan, stage, verify and swap once; raises Replan when it must all be done again."""
+    with times.step("seal"):
+        at = backend.rotate_head(asked.table)
+    with times.step("plan"):
+        plan = job.plan(backend, at)
+    if plan.is_empty:
+        return _report(asked, plan, "nothing", times, replans=replans)
+    with backend.staging(at, plan):
+        with times.step("stage"):
+            staged = job.stage(backend, at, plan, asked.progress)
+        with times.step("verify"):
+            verified = job.verify(backend, at, plan, staged)
+        with times.step("swap"):
+            retired = backend.swap(at, plan, staged)
+    with times.step("retire"):
+        reaped = backend.drop_retired(at.table)
+    found = _report(asked, plan, "done", times, staged, replans)
+    details = {**plan.details, **staged.details, **verified}
+    return replace(found, retired=retired, reaped=reaped, details=details)
+
+
+def _report(
+    asked: JobRequest,
+    plan: JobPlan,
+    state: str,
+    times: _Times,
+    staged: Staged | None = None,
+    replans: int = 0,
+) -> JobReport:
+    written = plan.written if staged is None else staged.written
+    # What the store never says is unknown of what is done as well.
+    inexact = {n: how for n, how in plan.inexact.items() if staged is None or how == UNKNOWN}
+    return JobReport.of(
+        Work(plan.taken, written, plan.skipped, {} if state == "nothing" else inexact),
+        *(asked.job_id, plan.kind, plan.table, state, plan.why),
+        replans=replans,
+        seconds=times.seconds,
+        details=plan.details,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a job over segment files; ``grace_us`` None keeps what it retires until told."""
+
+    dry_run: bool = False
+    grace_us: int | None = GRACE_US
+    job_id: str | None = None
+    wait_s: float = 0.0
 
 
 def run_job(
@@ -67,169 +148,13 @@ def run_job(
     progress: Progress = silent,
     check: Check | None = None,
 ) -> JobReport:
-    """Run a job on one table; raises JOB_BUSY while another job holds the table.
+    """Run a job over the segment files of an embedded warehouse; raises as ``run`` does.
 
     ``check`` is asked in the commit section whether the swap is still right.
     """
     chosen = options or RunOptions()
-    times = _Times()
-    if chosen.dry_run:
-        with times.step("plan"), journal.sealing_lock(table_id):
-            plan = job.plan(journal, table_id, journal.state.version)
-        return _report(chosen, plan, "nothing" if plan.is_empty else "planned", times)
-    with job_turn(journal, table_id, chosen.wait_s):
-        return _run(journal, job, table_id, engine, chosen, progress, check, times)
-
-
-def _run(
-    journal: Journal,
-    job: Job,
-    table_id: int,
-    engine: Engine,
-    options: RunOptions,
-    progress: Progress,
-    check: Check | None,
-    times: _Times,
-) -> JobReport:
-    sweep(journal)
-    for attempt in range(_REPLANS_MAX):
-        with times.step("seal"):
-            settled = settled_version(journal, table_id)
-        with (
-            times.step("plan"),
-            damage_named(journal.checker, journal.state.tables[table_id].manifest.segments),
-        ):
-            plan = job.plan(journal, table_id, settled)
-        if plan.is_empty:
-            return _report(options, plan, "nothing", times, replans=attempt)
-        with journal.pins.hold(plan.inputs), staged_folders(journal, plan.folders):
-            try:
-                with times.step("stage"):
-                    _check_inputs(journal, plan)
-                    staged = job.stage(journal, plan, engine, progress)
-                with times.step("verify"):
-                    _check_files(journal.root, staged)
-                    verified = job.verify(journal, plan, staged)
-                    _merge_filters(journal.root, plan)
-                with times.step("swap"):
-                    ids = _swap(journal, plan, staged, options, check)
-            except Replan:
-                continue
-        with times.step("retire"):
-            reaped = retired_files.reap(journal, journal.clock.now(), table_id)
-        details = {**plan.details, **staged.details, **verified}
-        found = _report(options, plan, "done", times, staged, replans=attempt)
-        return replace(found, retired=ids, reaped=len(reaped.removed), details=details)
-    raise PalimpsestError(
-        Code.JOB_FAILED,
-        f"the segments of {plan.table} changed {_REPLANS_MAX} times while the job ran",
-        advice="run it again when fewer jobs run; nothing was changed",
-    )
-
-
-def _check_inputs(journal: Journal, plan: JobPlan) -> None:
-    """Raise SEGMENT_DAMAGED for an altered file: what is written from it would pass for whole."""
-    inputs = set(plan.inputs)
-    segments = journal.state.tables[plan.table_id].manifest.segments
-    journal.checker.check_files(f for s in segments for f in s.files if f.path in inputs)
-
-
-def _merge_filters(root: Path, plan: JobPlan) -> None:
-    """Make one sidecar of what the units have written into each folder."""
-    for folder in plan.folders:
-        if any((root / folder).glob("filters*.bloom")):
-            from journal.files.filters.sidecar import merge_sidecars
-
-            merge_sidecars(root / folder)
-
-
-def _swap(
-    journal: Journal, plan: JobPlan, staged: Staged, options: RunOptions, check: Check | None
-) -> tuple[str, ...]:
-    if staged.replacement is None:
-        return ()
-    now = journal.clock.now()
-    until = None if options.grace_us is None else now + options.grace_us
-    job_id = options.job_id or uuid.uuid4().hex
-    why = retired.Retirement(job_id, plan.kind, plan.why, now, until)
-    return swap(
-        journal,
-        plan.table_id,
-        staged.replacement,
-        why,
-        check,
-        archived=staged.archived,
-        floor=staged.floor,
-        moved=staged.moved,
-    )
-
-
-def _check_files(root: Path, staged: Staged) -> None:
-    """Raise unless every new file is there, in its size; their checksums come from executors."""
-    new = staged.replacement.new() if staged.replacement is not None else ()
-    for file in (f for s in new for f in s.files):
-        path = root / file.path
-        size = path.stat().st_size if path.is_file() else None
-        if size != file.bytes:
-            found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
-            raise PalimpsestError(
-                Code.JOB_VERIFICATION,
-                f"the new file {file.path} {found}",
-                advice="see that Spark's executors write where this process reads",
-            )
-
-
-@contextmanager
-def staged_folders(journal: Journal, folders: Sequence[str]) -> Iterator[None]:
-    """Folders that units may write into; in the end, what in them got listed nowhere goes."""
-    journal.staged.update(folders)
-    try:
-        open_folders(journal.root, folders, journal.warehouse.modes)
-        yield
-    finally:
-        for folder in folders:
-            close_folder(journal.root, folder)
-        listed: set[str] | None = None
-        try:
-            with journal.reading_session() as session:
-                listed = rows_of.listed_paths(session) | retired.paths(session)
-        except PalimpsestError as error:
-            # Perhaps the store broke down in the swap: what is unlisted goes with the next start.
-            _LOG.warning("staged files were left for the next start to look at: %s", error)
-        if listed is not None:
-            for folder in folders:
-                _tidy(journal.root, folder, listed)
-        journal.staged.difference_update(folders)
-
-
-def _tidy(root: Path, folder: str, listed: set[str]) -> None:
-    found = root / folder
-    if not any(path.startswith(f"{folder}/") for path in listed):
-        remove_folder(found)
-        return
-    stray = [p for p in found.glob("*.parquet*") if f"{folder}/{p.name}" not in listed]
-    for path in stray:
-        path.unlink(missing_ok=True)
-    if stray and any(found.glob("filters*.bloom")):
-        from journal.files.filters.sidecar import drop_from_sidecar
-
-        drop_from_sidecar(found, [p.name for p in stray])
-
-
-def _report(
-    options: RunOptions,
-    plan: JobPlan,
-    state: str,
-    times: _Times,
-    staged: Staged | None = None,
-    replans: int = 0,
-) -> JobReport:
-    written = plan.written if staged is None else staged.written
-    inexact = plan.inexact if state == "planned" else {}
-    return JobReport.of(
-        Work(plan.taken, written, plan.skipped, inexact),
-        *(options.job_id or uuid.uuid4().hex, plan.kind, plan.table, state, plan.why),
-        replans=replans,
-        seconds=times.seconds,
-        details=plan.details,
-    )
+    job_id = chosen.job_id or uuid.uuid4().hex
+    backend = WarehouseBackend(journal, job_id, chosen.grace_us, chosen.wait_s, check)
+    table = journal.state.tables[table_id].layouts[-1]
+    asked = JobRequest(table, job_id, chosen.dry_run)
+    return run(backend, FileProgram(job, engine, progress), asked)

@@ -16,7 +16,7 @@ from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
 from journal.stores.embedded.journal import Journal
 from journal.transactions.protocol import OpenJournal
-from spark_compaction.contract import Engine, Progress
+from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -67,6 +67,11 @@ class JobContext:
         if backup is None:
             return usual
         return max(0, from_datetime(backup.after(self.moment)) - from_datetime(self.moment))
+
+    def request(self) -> JobRequest:
+        """What a job on a server is asked for."""
+        grace_us = self.grace_us(GRACE_US)
+        return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress)
 
     @property
     def given(self) -> Arguments:

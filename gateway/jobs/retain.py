@@ -10,7 +10,6 @@ from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
 from journal.records.report import JobReport
-from spark_compaction.contract import GRACE_US, JobRequest
 from spark_compaction.programs.archives import move_archive
 
 
@@ -40,10 +39,8 @@ def _moved(context: JobContext, report: JobReport) -> JobReport:
 def _run_on_database(context: JobContext) -> JobReport:
     from spark_compaction.backends.postgres.retention import retain
 
-    grace_us = context.grace_us(GRACE_US)
-    asked = JobRequest(context.table, context.job_id, context.dry_run, grace_us, context.progress)
     now = _moment(context) or context.moment
-    report = retain(context.database, asked, now, context.session.user)
+    report = retain(context.database, context.request(), now, context.session.user)
     return _moved(context, report)
 
 

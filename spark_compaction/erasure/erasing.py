@@ -31,6 +31,7 @@ from journal.records.report import ESTIMATED, JobReport, Skipped, Work
 from journal.stores.embedded.integrity import damage_named
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import JournalState
+from spark_compaction.backends.embedded.maintenance import staged_folders
 from spark_compaction.contract import Engine, Progress, silent
 from spark_compaction.erasure import deferred_files
 from spark_compaction.erasure.completion import WAIT_S, finish, purged
@@ -55,7 +56,7 @@ from spark_compaction.erasure.purge import (
 )
 from spark_compaction.erasure.purge_copies import purge_copies
 from spark_compaction.programs.unsealed import unsealed
-from spark_compaction.runner import RunOptions, run_job, staged_folders
+from spark_compaction.runner import RunOptions, run_job
 
 _ROUNDS_MAX = 3
 

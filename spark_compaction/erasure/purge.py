@@ -22,10 +22,10 @@ from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, 
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import bounded_key, parquet_options
 from journal.transactions.state import TableState
+from spark_compaction.backend import Replan
 from spark_compaction.contract import Engine, JobPlan, Progress, Replacement, Staged
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure.key_matches import Holdings, KeyMatch, holdings, key_casts
-from spark_compaction.programs.swap import Replan
 
 REWRITE = "journal.stores.embedded.file_rewrite:rewrite_without"
 SMALL_BYTES = 32_000_000

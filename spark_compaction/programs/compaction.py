@@ -24,12 +24,12 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from spark_compaction import planner
 from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
+from spark_compaction.limits import HISTORY_PIECES_MAX, SMALL_FILES_MIN
 from spark_compaction.programs.compaction_plan import CompactionDraft, empty
 from spark_compaction.programs.compaction_unit import Sums
 from spark_compaction.programs.unsealed import unsealed, with_unsealed
 
 UNIT = "spark_compaction.programs.compaction_unit:compact_unit"
-MODES = ("auto", "minor", "major")
 _Source = tuple[int, SegmentFile, bool]
 """A file, with the layout it is in, and whether it holds changes."""
 
@@ -46,17 +46,12 @@ class CompactJob:
     slo: Slo | None = None
     target_bytes: int = 128 << 20
     rows_max: int = ROWS_PER_FILE
-    small_files_min: int = 4
-    history_segments_max: int = 32
+    small_files_min: int = SMALL_FILES_MIN
+    history_segments_max: int = HISTORY_PIECES_MAX
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f"{self.mode} is no mode of compaction",
-                advice="there are " + ", ".join(MODES),
-            )
+        planner.check_mode(self.mode)
 
     @property
     def kind(self) -> str:
@@ -66,24 +61,21 @@ class CompactJob:
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
         """Which files are rewritten, and what stays as it is."""
         state = journal.state.tables[table_id]
-        mode, why = self.mode, f"{self.mode} compaction was asked for"
+        slo = self.slo or Slo.of(state.layouts[-1])
         with journal.reading_session() as session:
             heads = unsealed(session, state, settled)
             there = with_unsealed(state, heads)
-            if mode == "auto":
-                slo = self.slo or Slo.of(state.layouts[-1])
-                manifest = replace(state.manifest, segments=there)
-                wanted = planner.due(manifest, slo, journal.clock.now())
-                if wanted is None:
-                    return empty(state, there, "no limit is exceeded")
-                mode, why = wanted.mode, wanted.why
+            manifest = replace(state.manifest, segments=there)
+            wanted = planner.wanted(self.mode, manifest, slo, journal.clock.now())
+            if wanted is None:
+                return empty(state, there, planner.WITHIN_LIMITS)
             sealed = [s for s in there if s.max_version <= settled]
             draft = CompactionDraft(self, journal, session, state, sealed, heads)
-            if mode == "minor":
+            if wanted.mode == "minor":
                 draft.minor()
             else:
                 draft.major()
-        return draft.finish(why, mode)
+        return draft.finish(wanted.why, wanted.mode)
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
         """Have the units written; what comes back becomes segments."""

@@ -76,21 +76,21 @@ class CompactionDraft:
             if pieces or changes:
                 self._range(pieces, deltas, low, high, changes)
         for segment in deltas:
-            self._take(segment, segment.files, "its changes are worked into the base")
+            self._take(segment, segment.files, planner.TAKEN[Tier.DELTA])
         self._skip(bases, "no change lies among its keys")
         history = [s for s in self.sealed if s.tier is Tier.HISTORY]
         if len(history) > self.job.history_segments_max:
-            self._merge(history, Tier.HISTORY, "history lies in many pieces")
-        self._skip(history, "history stays as it is")
+            self._merge(history, Tier.HISTORY, planner.MERGED_HISTORY)
+        self._skip(history, planner.KEPT_HISTORY)
 
     def minor(self) -> None:
         """Merge small segments: changes with changes, inserts with inserts."""
         slo = self.job.slo or Slo.of(self.state.layouts[-1])
         for tier in (Tier.DELTA, Tier.BASE):
-            small = [s for s in self.sealed if s.tier is tier and s.bytes < slo.small_bytes]
+            small = [s for s in self.sealed if s.tier is tier and planner.is_small(s, slo)]
             if len(small) > 1:
-                self._merge(small, tier, "it is small, and not the only one")
-        self._skip(self.sealed, "it is not small, or the only small one")
+                self._merge(small, tier, planner.SMALL)
+        self._skip(self.sealed, planner.NOT_SMALL)
 
     def _stretches(
         self, bases: Sequence[Segment], deltas: Sequence[Segment]
@@ -279,7 +279,7 @@ class CompactionDraft:
             str(self.state.layouts[-1].name),
             self.state.manifest.generation,
             is_empty=not self.units,
-            why=why if self.units else "nothing to rewrite",
+            why=why if self.units else planner.NOTHING_TO_REWRITE,
             taken=taken,
             written=written,
             inexact=self._inexact(),

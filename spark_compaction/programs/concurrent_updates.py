@@ -18,7 +18,7 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from journal.transactions.expiry import ENDED, HELD, Expiry
 from journal.transactions.state import TableState
-from spark_compaction.programs.swap import Replan
+from spark_compaction.backend import Replan
 
 _STAGED = "ended_meanwhile"
 _ROWS_MAX = 100_000

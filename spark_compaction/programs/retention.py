@@ -30,11 +30,11 @@ from journal.stores.embedded.removals import Removal
 from journal.transactions.expiry import Expiry
 from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.state import JournalState
+from spark_compaction.backend import Replan
 from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
 from spark_compaction.programs.concurrent_updates import ended_meanwhile, show_lists
 from spark_compaction.programs.expired_files import count_file
 from spark_compaction.programs.retention_plan import Planning
-from spark_compaction.programs.swap import Replan
 from spark_compaction.programs.unsealed import unsealed
 
 _PARQUET = exp.Literal.string("parquet")

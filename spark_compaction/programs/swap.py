@@ -17,13 +17,10 @@ from journal.records import backups, retired
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.sealing import seal
 from journal.transactions.state import JournalState, TableState
+from spark_compaction.backend import Replan
 from spark_compaction.contract import Replacement
 
 _NOTHING: Mapping[str, SegmentFile | None] = MappingProxyType({})
-
-
-class Replan(Exception):
-    """What was planned on is no longer what is live; the message says which part."""
 
 
 Check = Callable[[JournalState], Sequence[Segment]]

@@ -13,7 +13,7 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from journal.erasure.erasure_spec import requests
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 from tests.support.traces import everything

@@ -22,7 +22,7 @@ from journal.model.errors import PalimpsestError
 from journal.model.version import to_datetime
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import acceptance, erasing
-from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 from tests.support.traces import everything

@@ -18,7 +18,7 @@ from journal.model.schema import Table
 from journal.sql.relations import Reader, column
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import segment_swap
-from spark_compaction.backends.postgres.compaction import compact
+from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 
@@ -108,7 +108,7 @@ def test_writes_go_on_after_a_compaction(
     assert changed.session.executor.sealer.verify().is_clean
 
 
-STEPS = ("plan", "settle", "stage", "verify", "swap")
+STEPS = ("plan", "seal", "stage", "verify", "swap")
 
 
 @pytest.mark.parametrize("killed_after", STEPS)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction.backends.postgres import compaction, rewriting
+from spark_compaction.backends.postgres import rewriting
+from spark_compaction.programs.compaction_sql import CompactionInSql
 from tests.support import redefined
 
 
@@ -19,8 +20,8 @@ def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
 @pytest.fixture
 def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
     def call_in(kind: str, then: Callable[[], None]) -> None:
-        module, name = (compaction, "_stage") if kind == "compact" else (rewriting, "rewrite")
-        redefined.once_after(monkeypatch, module, name, then)
+        owner, name = (CompactionInSql, "stage") if kind == "compact" else (rewriting, "rewrite")
+        redefined.once_after(monkeypatch, owner, name, then)
 
     return call_in
 

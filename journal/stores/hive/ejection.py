@@ -16,6 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation
 from journal.model.schema import Table, TableName
 from journal.sql.relations import Reader, business_outputs
+from journal.sql.substitution import in_terms_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as plain_tables
 from journal.stores.hive.adoption import commit, show
@@ -25,7 +26,6 @@ from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import PARTITIONED
 from journal.stores.hive.plain import EJECTED, HISTORY, TAKEN
-from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.segment_check import check_whole
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions import conflicts

@@ -17,12 +17,13 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.model.store_session import Parameters
+from journal.sql.substitution import put_in_place
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.json import note_json
 from journal.stores.hive.known_types import has_nested
 from journal.stores.hive.nested import note_types
 from journal.stores.hive.partition_pruning import Needed, needed
-from journal.stores.hive.queries import CATALOG, is_cte, put_in_place
+from journal.stores.hive.queries import CATALOG, is_cte
 from journal.stores.hive.rows import HeldRelation, held_relation
 from journal.stores.hive.sql_cache import KeptText, kept_text
 from journal.stores.hive.text import Template, rendered

@@ -18,12 +18,12 @@ from journal.model.failures import failures
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, TableName, View
 from journal.sql import dialects
 from journal.sql.relations import Reader, business_outputs, ident
+from journal.sql.substitution import in_terms_of
 from journal.stores.hive import layout
 from journal.stores.hive.apache_nested import as_shown
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
 from journal.stores.hive.leases import Leases
-from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions.state import JournalState

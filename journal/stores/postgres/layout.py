@@ -147,7 +147,7 @@ def refresh_tiers(
         name = physical(table.id, tier, table.layout)
         if sources:
             bodies = [
-                unmasked(table, _rows(table, source, fields), manifest.masks)
+                unmasked(table, rows_as(table, source, fields), manifest.masks)
                 for source, fields in sources
             ]
             create_view(session, name, union_all(bodies))
@@ -155,8 +155,11 @@ def refresh_tiers(
     return views
 
 
-def _rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
-    """Rows of a table of ours; texts of an adopted one have the type that all others have."""
+def rows_as(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+    """Rows of a table of ours as a definition shows them.
+
+    Texts of an adopted table have the type that all others have.
+    """
     rows = rows_in_layout(table, source, fields)
     texts = {text.column for text in texts_before(table)}
     for output in rows.selects if texts else ():

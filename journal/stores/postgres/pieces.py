@@ -6,16 +6,16 @@ base (rows that no closing row names) and a history (rows with the version that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import Fields, Head, RowCounts, Segment, Tier
+from journal.model.segment import Fields, Head, RowCounts, Segment
 from journal.model.wall_clock import wall_clock_us
-from journal.sql.relations import column, ident, union_all, version_type
+from journal.sql.relations import column, ident
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import layout
 from journal.stores.postgres.store import PostgresSession
@@ -29,40 +29,15 @@ _ERASED = "erased_keys"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Heads and segments that a job replaces; ``changed`` is False if they are all base."""
+    """Heads and segments that a job replaces."""
 
     heads: tuple[Head, ...]
     segments: tuple[Segment, ...]
-    changed: bool = True
-
-    @property
-    def is_empty(self) -> bool:
-        """True when there is nothing to do."""
-        return not self.changed
 
     def tables(self, table: Table) -> list[exp.Table]:
         """The tables behind them."""
         heads = [layout.head_table(table.id, h) for h in self.heads]
         return [*heads, *(layout.segment_table(s) for s in self.segments)]
-
-    def all_fields(self) -> list[Fields]:
-        """The sets of columns they were written in."""
-        return list(
-            dict.fromkeys([*(s.fields for s in self.segments), *(h.fields for h in self.heads)])
-        )
-
-    def sources(self, table: Table, *, archived: bool) -> Iterator[tuple[exp.Table, Fields]]:
-        """Tables with their columns: of history, or all others."""
-        if not archived:
-            yield from ((layout.head_table(table.id, h), h.fields) for h in self.heads)
-        for segment in self.segments:
-            if (segment.tier is Tier.HISTORY) == archived:
-                yield layout.segment_table(segment), segment.fields
-
-    def written_in(self, table: Table, fields: Fields) -> list[exp.Table]:
-        """The tables whose rows were written in these columns."""
-        both = (self.sources(table, archived=kind) for kind in (False, True))
-        return [source for sources in both for source, written in sources if written == fields]
 
     def are_in(self, state: TableState) -> bool:
         """True while a manifest lists them all as they are."""
@@ -103,59 +78,6 @@ def size(session: PostgresSession, table: exp.Table) -> int:
         [name, name, name],
     )
     return int(found)
-
-
-def rows_for(table: Table, inputs: Inputs, fields: Fields, tier: Tier) -> exp.Query:
-    """What base or history shall hold of the rows that were written in these columns."""
-    start, end = table.format.version_column, table.format.subsequent_column
-    names = [name for name, _ in fields]
-    branches: list[exp.Query] = []
-    opens = [
-        _open_rows(table, source, fields)
-        for source, written in inputs.sources(table, archived=False)
-        if written == fields
-    ]
-    if opens:
-        last: exp.Expr = column(end, "c")
-        if tier is Tier.BASE:
-            last = exp.cast(exp.Null(), version_type(table))
-        outputs = [*(column(n, "o") for n in (*names, start)), exp.alias_(last, ident(end))]
-        rows = exp.select(*outputs).from_(union_all(opens).subquery("o"))
-        closings = _closing_rows(table, inputs).subquery("c")
-        same = [
-            exp.EQ(this=column(f"{_KEY}{i}", "o"), expression=column(f"{_KEY}{i}", "c"))
-            for i in range(len(table.key))
-        ]
-        on = exp.and_(*same, exp.EQ(this=column(start, "o"), expression=column(start, "c")))
-        kind = "ANTI" if tier is Tier.BASE else "INNER"
-        rows.append("joins", exp.Join(this=closings, kind=kind, on=on))
-        branches.append(rows)
-    if tier is Tier.HISTORY:
-        for source, written in inputs.sources(table, archived=True):
-            if written == fields:
-                found = [column(n) for n in (*names, start, end)]
-                branches.append(exp.select(*found).from_(source))
-    return union_all(branches) if branches else _no_rows(table, fields)
-
-
-def parts_of(
-    table: Table, inputs: Inputs, fields: Fields, tier: Tier
-) -> tuple[list[exp.Select], list[exp.Select], list[exp.Select]]:
-    """What ``rows_for`` is made of: open rows, closing rows of all columns, rows of history."""
-    opens = [
-        _open_rows(table, source, fields).select(column(ends(table)[1], "p"))
-        for source, written in inputs.sources(table, archived=False)
-        if written == fields
-    ]
-    closings = _closings(table, inputs)
-    archived: list[exp.Select] = []
-    if tier is Tier.HISTORY:
-        archived = [
-            all_rows(table, source, fields)
-            for source, written in inputs.sources(table, archived=True)
-            if written == fields
-        ]
-    return opens, closings, archived
 
 
 def key_names(table: Table) -> list[str]:
@@ -204,12 +126,6 @@ def _joined(
     return rows
 
 
-def _no_rows(table: Table, fields: Fields) -> exp.Query:
-    kinds = [*fields, *((n, version_type(table)) for n in ends(table))]
-    nulls = [exp.alias_(exp.cast(exp.Null(), kind), ident(name)) for name, kind in kinds]
-    return exp.select(*nulls).where(exp.false())
-
-
 def ends(table: Table) -> tuple[str, str]:
     """The version columns."""
     return table.format.version_column, table.format.subsequent_column
@@ -221,29 +137,6 @@ def _values(fields: Fields) -> list[exp.Expr]:
         exp.alias_(exp.cast(column(n, "p"), kind), ident(n)) if kind == "JSON" else column(n, "p")
         for n, kind in fields
     ]
-
-
-def _open_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Select:
-    """Open rows in the columns they have, and their keys as the table has them now."""
-    start, end = ends(table)
-    outputs = [*_values(fields), column(start, "p"), *_keys(table, source, fields)]
-    rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
-    return rows.where(exp.Is(this=column(end, "p"), expression=exp.Null()))
-
-
-def _closing_rows(table: Table, inputs: Inputs) -> exp.Query:
-    return union_all(_closings(table, inputs))
-
-
-def _closings(table: Table, inputs: Inputs) -> list[exp.Select]:
-    start, end = ends(table)
-    branches: list[exp.Select] = []
-    for source, fields in inputs.sources(table, archived=False):
-        outputs = [*_keys(table, source, fields), column(start, "p"), column(end, "p")]
-        rows = exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
-        later = exp.GT(this=column(end, "p"), expression=column(start, "p"))
-        branches.append(rows.where(later))
-    return branches
 
 
 def _keys(table: Table, source: exp.Expr, fields: Fields) -> list[exp.Expr]:

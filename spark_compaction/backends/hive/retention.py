@@ -31,12 +31,12 @@ from journal.records.backups import BackupKind, Naming
 from journal.records.report import JobReport, Work
 from journal.sql.relations import column, union_all
 from journal.sql.row_layout import rows_in_layout
+from journal.sql.substitution import in_terms_of
 from journal.stores.hive import layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.pieces import SegmentGroup, pieces
-from journal.stores.hive.queries import in_terms_of
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.statement import HiveStatement
 from journal.stores.hive.tiers import SeenTiers

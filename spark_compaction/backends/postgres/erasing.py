@@ -35,6 +35,7 @@ from journal.stores.postgres import as_committed, backup_segments, layout, piece
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
+from spark_compaction.backend import Replan
 from spark_compaction.backends.postgres import (
     deferred_search,
     flat_jobs,
@@ -140,7 +141,7 @@ def _purge_here(
         for _ in range(_ROUNDS_MAX):
             try:
                 return _once(journal, session, table, accepted, engine, away)
-            except segment_swap.TableReplan:
+            except Replan:
                 session.rollback()
         raise PalimpsestError(
             Code.JOB_BUSY,
@@ -243,7 +244,7 @@ class _Swapping:
     def record(self, section: PostgresSession, following: TableState) -> TableState:
         """Write the receipts in the swap's transaction; masks go if their keys are nowhere."""
         if not set(self.masks) <= set(following.manifest.masks):
-            raise segment_swap.TableReplan("a request was cancelled, or a hold was placed")
+            raise Replan("a request was cancelled, or a hold was placed")
         done = PurgeResult(self.before.manifest, following.manifest, self.work, self.away)
         done.record(section, self.masks, self.removed)
         moved = {**self.moved, **self.moved_beside}

@@ -30,10 +30,12 @@ from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.pieces import hashed
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import JournalState, TableState
+from spark_compaction.backend import Replan
 from spark_compaction.backends.postgres import rewriting, segment_swap
 from spark_compaction.contract import JobRequest
+from spark_compaction.planner import NOTHING_TO_REWRITE
+from spark_compaction.runner import until_settled
 
-_ROUNDS_MAX = 5
 _WHY = "superseded versions move to history"
 
 
@@ -60,7 +62,7 @@ def compact(journal: DatabaseJournal, asked: JobRequest) -> JobReport:
         place = flat.journal_table(table)
         taken = rewriting.taken(place, rows, pieces.size(session, place), _WHY)
     if rows == left:
-        return JobReport(asked.job_id, "compact", name, "nothing", "nothing has changed")
+        return JobReport(asked.job_id, "compact", name, "nothing", NOTHING_TO_REWRITE)
     details = {"current_rows": left, "history_rows": ended}
     if asked.dry_run:
         written = Volume(1 + bool(ended), left + ended, taken.bytes * (left + ended) // rows)
@@ -92,26 +94,25 @@ def rewrite(
     with segment_swap.turn(journal, table) as session:
         segment_swap.remove_litter(session, table.id)
         exchanging.refuse_ties(session, table)
-        for _ in range(_ROUNDS_MAX):
+
+        def once(_number: int) -> RewrittenJournal:
             with journal.commit_section() as (_, committed, _):
-                table = segment_swap.definition(committed, table.id)
+                now = segment_swap.definition(committed, table.id)
                 state = committed.tables[table.id]
             session.begin()
-            staged = stage(session, table, state)
+            staged = stage(session, now, state)
             session.commit()
             try:
-                _swap(journal, table, state, staged, why, alongside)
-                return staged
-            except segment_swap.TableReplan:
+                _swap(journal, now, state, staged, why, alongside)
+            except Replan:
                 session.begin()
                 made = [staged.journal, *(layout.segment_table(s) for s in staged.made)]
                 layout.drop_tables(session, made)
                 session.commit()
-        raise PalimpsestError(
-            Code.JOB_BUSY,
-            f"{table.journal_name} changes again and again while it is written anew",
-            advice="run it again when fewer rows are written",
-        )
+                raise
+            return staged
+
+        return until_settled(str(table.journal_name), once)
 
 
 def _swap(
@@ -128,9 +129,9 @@ def _swap(
         place = session.rendered(flat.journal_table(table)).sql
         session.text(f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE")
         if state.manifest != planned.manifest:
-            raise segment_swap.TableReplan("the manifest is another")
+            raise Replan("the manifest is another")
         if hashed(session, flat.everything(table)) != staged.seen:
-            raise segment_swap.TableReplan("rows were written meanwhile")
+            raise Replan("rows were written meanwhile")
         since, epoch = journal.clock.now(), state.manifest.epoch
         name = pieces.new_name(table.id, len(staged.made) + 1)
         size = pieces.size(session, flat.journal_table(table))

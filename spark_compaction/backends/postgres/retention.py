@@ -42,6 +42,7 @@ from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold, subs
 from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.orphaned_rows import told as told_left
 from journal.transactions.state import TableState
+from spark_compaction.backend import Replan
 from spark_compaction.backends.postgres import rewriting, segment_swap, table_backups
 from spark_compaction.backends.postgres.searched import tables_of
 from spark_compaction.contract import JobRequest
@@ -72,7 +73,7 @@ def retain(
         for _ in range(_ROUNDS_MAX):
             try:
                 return _once(journal, session, asked, now, by)
-            except segment_swap.TableReplan:
+            except Replan:
                 session.rollback()
     raise PalimpsestError(
         Code.JOB_BUSY,
@@ -236,9 +237,9 @@ def _once(
 
     def alongside(section: PostgresSession, following: TableState) -> TableState:
         if _ended_since(section, found, state):
-            raise segment_swap.TableReplan("a row that goes was ended meanwhile")
+            raise Replan("a row that goes was ended meanwhile")
         if not are_as_judged(journal, section, found.table, found.holding):
-            raise segment_swap.TableReplan("a legal hold was placed or released meanwhile")
+            raise Replan("a legal hold was placed or released meanwhile")
         if found.policy.dependents is Dependents.REFUSE:
             # In the section this is the state that is committed.
             left_by_date(section, journal.state, found)

@@ -31,14 +31,10 @@ from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.pieces import STAGED, Inputs, size
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.transactions.state import JournalState, TableState
+from spark_compaction.backend import Replan
+from spark_compaction.limits import SWAP_PAUSE_S, SWAP_TRIES
 
-_TRIES = 60
-_PAUSE_S = 0.25
 WAIT = "SET LOCAL lock_timeout = '300ms'"
-
-
-class TableReplan(Exception):
-    """What was planned on is no longer what is live; the message says which part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ def publish(
 
     The state that was committed before.
     """
-    for _ in range(_TRIES):
+    for _ in range(SWAP_TRIES):
         try:
             with journal.commit_section() as (session, committed, row):
                 changed = change(session, committed)
@@ -118,7 +114,7 @@ def publish(
         except PalimpsestError as error:
             if error.code is not Code.JOB_BUSY:
                 raise
-        time.sleep(_PAUSE_S)
+        time.sleep(SWAP_PAUSE_S)
     raise PalimpsestError(
         Code.JOB_BUSY,
         "statements outside the gateway read the table's views without a pause",
@@ -178,9 +174,9 @@ def swap(
         now = definition(committed, table.id)
         state = committed.tables[now.id]
         if not inputs.are_in(state):
-            raise TableReplan("the manifest does not list any more what was planned on")
+            raise Replan("the manifest does not list any more what was planned on")
         if planned_as is not None and committed.catalog.by_id(table.id) != planned_as:
-            raise TableReplan("the table's definition was changed meanwhile")
+            raise Replan("the table's definition was changed meanwhile")
         since = journal.clock.now()
         for piece in inputs.tables(now):
             retired = rows_of.RetiredTable(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,11 +13,12 @@ from journal.model.segment import Fields, Tier
 from journal.sql.relations import column, ident
 from journal.stores.postgres import layout, pieces
 from journal.stores.postgres.layout import insert_fields
-from journal.stores.postgres.pieces import Inputs
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import shortened
+from spark_compaction.backend import JoinedRows
 from spark_compaction.backends.postgres.rewriting import Copy, Copying
 from spark_compaction.contract import Engine, Json, Progress
+from spark_compaction.programs.journal_rows import query_of
 
 FUNCTION = "spark_compaction.engines.jdbc:fill"
 WITHOUT = "spark_compaction.engines.jdbc:without"
@@ -25,13 +26,12 @@ WITHOUT = "spark_compaction.engines.jdbc:without"
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A target, and which rows of a compaction's inputs it shall hold."""
+    """A target, and the rows that it shall hold."""
 
     table: Table
     target: exp.Table
-    inputs: Inputs
     fields: Fields
-    tier: Tier
+    rows: JoinedRows
 
 
 Fill = Callable[[PostgresSession, Filling], None]
@@ -41,8 +41,7 @@ Fill = Callable[[PostgresSession, Filling], None]
 def by_server(session: PostgresSession, filling: Filling) -> None:
     """Let the server do it, in the same transaction."""
     table, fields = filling.table, filling.fields
-    body = pieces.rows_for(table, filling.inputs, fields, filling.tier)
-    session.run(insert_fields(table, filling.target, fields, body))
+    session.run(insert_fields(table, filling.target, fields, query_of(table, filling.rows)))
 
 
 def by_spark(engine: Engine, progress: Progress) -> Fill:
@@ -94,23 +93,22 @@ def _keys(table: Table) -> list[str]:
 
 
 def _task(session: PostgresSession, filling: Filling) -> dict[str, Json]:
-    table = filling.table
-    names = [*(n for n, _ in filling.fields), *pieces.ends(table)]
-    opens, closings, archived = pieces.parts_of(table, filling.inputs, filling.fields, filling.tier)
+    rows = filling.rows
 
-    def texts(queries: list[exp.Select]) -> list[str]:
+    def texts(queries: Iterable[exp.Select]) -> list[str]:
         return [session.rendered(_as_text(query)).sql for query in queries]
 
+    *_, start, end = columns = [shortened(fold(n)) for n in rows.names]
     return {
         "target": session.rendered(filling.target).sql,
-        "columns": [shortened(fold(n)) for n in names],
-        "keys": pieces.key_names(table),
-        "start": shortened(fold(pieces.ends(table)[0])),
-        "end": shortened(fold(pieces.ends(table)[1])),
-        "is_base": filling.tier is Tier.BASE,
-        "opens": texts(opens),
-        "closings": texts(closings),
-        "archived": texts(archived),
+        "columns": columns,
+        "keys": list(rows.keys),
+        "start": start,
+        "end": end,
+        "is_base": rows.tier is Tier.BASE,
+        "opens": texts(rows.opens),
+        "closings": texts(rows.closings),
+        "archived": texts(rows.as_written),
     }
 
 

@@ -29,6 +29,7 @@ from journal.stores.postgres.guards import guard
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
+from spark_compaction.backend import Replan
 from spark_compaction.backends.postgres import rewriting, segment_swap
 
 FIRST_NUMBER = 10_000
@@ -174,7 +175,7 @@ def follow(
     known = {r.name: r for r in rows_of.retired(session, table.id)}
     for name, made in made_beside.items():
         if name not in known:
-            raise segment_swap.TableReplan(f"{name} was dropped meanwhile")
+            raise Replan(f"{name} was dropped meanwhile")
         if made is not None:
             size = pieces.size(session, layout.segment_table(made))
             old = replace(known[name], name=made.id)

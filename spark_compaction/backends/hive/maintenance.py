@@ -1,0 +1,190 @@
+"""A Hive store under maintenance: segments are partitions, and Spark works on them.
+
+Nothing is moved: queries in flight go on reading the partitions they began with. There are no
+heads: every commit is a segment. A run that is killed leaves partitions that no manifest lists;
+a later clean-up drops them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import RowCounts, Segment
+from journal.model.version import Version
+from journal.records.catalog_format import JournalRow
+from journal.records.report import UNKNOWN, JobReport
+from journal.sql.relations import column
+from journal.stores.hive import layout, written
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.pieces import SegmentGroup, fingerprints
+from journal.stores.hive.pieces import pieces as grouped
+from journal.stores.hive.segment_check import check_there, check_whole, count_rows
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import HiveStatement
+from journal.transactions.state import TableState
+from spark_compaction.backend import Fingerprint, JoinedRows, Piece, Replan, TableAt
+from spark_compaction.backends.hive import cleaning
+from spark_compaction.backends.hive.rewriting import HiveRetireReason, staging
+from spark_compaction.contract import JobPlan, JobRequest, Staged
+from spark_compaction.programs.compaction_sql import CompactionInSql
+from spark_compaction.programs.journal_rows import query_of
+from spark_compaction.runner import run
+
+
+def compact(journal: HiveJournal, asked: JobRequest, mode: str = "major") -> JobReport:
+    """Run a compaction."""
+    return run(HiveBackend(journal, asked), CompactionInSql(mode), asked)
+
+
+class HiveBackend:
+    """One run of a job on a Hive store."""
+
+    def __init__(self, journal: HiveJournal, asked: JobRequest) -> None:
+        self.journal = journal
+        self._asked = asked
+        self._made: list[str] = []
+        self._stay = ExitStack()
+        self._statement: HiveStatement | None = None
+
+    @property
+    def sizes(self) -> str:
+        """Spark does not say what partitions take."""
+        return UNKNOWN
+
+    @property
+    def session(self) -> HiveSession:
+        """The session of the statement that reads what was planned on."""
+        assert self._statement is not None
+        return self._statement.session
+
+    def now(self) -> Version:
+        return self.journal.clock.now()
+
+    @contextmanager
+    def lock(self, table: Table) -> Iterator[None]:
+        with self.journal.leases.trying(f"maintenance:{table.id}") as is_mine, self._stay:
+            if not is_mine:
+                raise PalimpsestError(
+                    Code.JOB_BUSY,
+                    f"another job is replacing parts of {table.name}",
+                    advice="wait until it has ended; system.jobs shows it",
+                )
+            yield
+
+    @contextmanager
+    def preview(self, table: Table) -> Iterator[TableAt]:
+        with self._stay:
+            at = self._begin(table)
+            check_there(self.journal.names, self.session.connection, at.table, at.segments)
+            yield at
+
+    def rotate_head(self, table: Table) -> TableAt:
+        return self._begin(table)
+
+    def _begin(self, table: Table) -> TableAt:
+        """Read what is committed now, through one statement until the next begins."""
+        self._stay.close()
+        transaction = self.journal.begin(read_only=True)
+        statement = self._stay.enter_context(self.journal.statement(transaction))
+        self._statement, committed = statement, statement.committed
+        now = committed.catalog.by_id(table.id)
+        state = committed.tables[table.id]
+        listed = tuple(
+            Piece(g.tier, g.fields, g.segments, g.paths[0].partition("/")[0])
+            for g in grouped(state.manifest.segments)
+        )
+        shown = state.layouts[-1] if now is None else now
+        return TableAt(shown, committed, committed.version, listed, is_dropped=now is None)
+
+    @contextmanager
+    def staging(self, at: TableAt, plan: JobPlan) -> Iterator[None]:
+        try:
+            with staging(self.journal) as self._made:
+                yield
+        except Replan:
+            self.journal.drop_segments(self._made)
+            raise
+
+    def swap(self, at: TableAt, plan: JobPlan, staged: Staged) -> tuple[str, ...]:
+        """The table's lease keeps commits out while the catalog lists the new partitions."""
+        assert staged.replacement is not None
+        journal, table = self.journal, at.table
+        removed, added = staged.replacement.removed, staged.replacement.added
+        with journal.leases.holding([f"table:{table.id}"]) as held:
+            with journal.catalog.writing(rows_of.STATE) as connection:
+                held.check(connection)
+                row, committed = journal.look_in(connection)
+                if committed.catalog.by_id(table.id) != table:
+                    raise Replan("the table's definition was changed meanwhile")
+                state = _replaced(committed.tables[table.id], removed, added)
+                following = replace(row, generation=row.generation + 1)
+                listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
+                rows_of.put_journal(connection, listed, following.generation)
+                now = journal.now()
+                reason = HiveRetireReason(self._asked.job_id, now, now + self._asked.grace_us)
+                reason.retire(connection, table, removed)
+                rows_of.put_state(connection, following)
+            journal.keep(following, committed.with_tables({table.id: state}))
+        return tuple(s.id for s in removed)
+
+    def drop_retired(self, table: Table) -> int:
+        return len(cleaning.reap(self.journal, self.session.connection, table.id))
+
+    def size(self, segment: Segment) -> int:
+        return 0
+
+    def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
+        """All segments of the table: those that stay are compared as well."""
+        names, connection = self.journal.names, self.session.connection
+        check_whole(names, connection, at.table, at.segments)
+
+    def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
+        names, paths = self.journal.names, [s.files[0].path for s in piece.segments]
+        if shown is not None:
+            found = layout.rows_in_table(names, shown, piece.fields, paths)
+            assert isinstance(found, exp.Select)
+            return found
+        columns = [n for n, _ in layout.journal_fields(self._asked.table, piece.fields)]
+        source = layout.rows_of(names, paths).subquery("p")
+        return exp.select(*[column(n, "p") for n in columns]).from_(source)
+
+    def write(self, at: TableAt, like: Piece, rows: JoinedRows, *, anew: bool) -> Segment | None:
+        """Rows that are written anew lie in the partitions and buckets that the table wants."""
+        journal, connection = self.journal, self.session.connection
+        group = SegmentGroup(like.tier, like.fields, like.segments)
+        path = written.write(
+            *(journal, connection, at.table, like.fields, query_of(at.table, rows)),
+            *(self._made, anew or group.is_shaped),
+        )
+        counts = count_rows(journal.names, connection, at.table, path)
+        if not counts.total:
+            self._made.remove(path)
+            journal.staged.discard(path)
+            journal.drop_segments([path])
+            return None
+        return group.written_to(path, counts)
+
+    def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
+        asked = [(query, query.named_selects) for query in queries]
+        return fingerprints(self.session.connection, asked)
+
+
+def _replaced(
+    state: TableState, removed: Sequence[Segment], added: Sequence[Segment]
+) -> TableState:
+    """The journal with new segments in the place of old ones; raises Replan if they are gone."""
+    gone = {s.id for s in removed}
+    kept = tuple(s for s in state.manifest.segments if s.id not in gone)
+    if len(kept) + len(gone) != len(state.manifest.segments):
+        raise Replan("the manifest does not list any more what was planned on")
+    manifest = replace(
+        state.manifest, generation=state.manifest.generation + 1, segments=(*added, *kept)
+    )
+    return replace(state, manifest=manifest)
