@@ -13,15 +13,17 @@ A program is a plan over these verbs. It never asks which store it is on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
+from journal.erasure.seam import ErasureJournal
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.contract import JobPlan, Json, Progress, Staged
@@ -80,6 +82,18 @@ class TableAt:
         return tuple(s for p in self.pieces for s in p.segments)
 
 
+@dataclass(frozen=True, slots=True)
+class Alongside:
+    """What a program does where its swap commits; either raises Replan if the swap became wrong.
+
+    ``since`` is given the pieces that others wrote since the plan, and reads them; ``record`` the
+    session of the records, and what is committed.
+    """
+
+    since: Callable[[Sequence[Piece]], None]
+    record: Callable[[StoreSession, JournalState], None]
+
+
 class MaintenanceBackend(Protocol):
     """What the loop of jobs needs of a store; one object serves one run."""
 
@@ -101,7 +115,9 @@ class MaintenanceBackend(Protocol):
     def staging(self, at: TableAt, plan: JobPlan) -> AbstractContextManager[None]:
         """What is written in the block and not listed when it ends is removed, at once or later."""
 
-    def swap(self, at: TableAt, plan: JobPlan, staged: Staged) -> tuple[str, ...]:
+    def swap(
+        self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
+    ) -> tuple[str, ...]:
         """List what was staged; the names of what was retired.
 
         Raises Replan, and changes nothing, if that is not what was planned on any more.
@@ -135,6 +151,9 @@ class Program(Protocol[B]):
     def verify(self, backend: B, at: TableAt, plan: JobPlan, staged: Staged) -> Mapping[str, Json]:
         """Raise JOB_VERIFICATION unless the new pieces say what they should; for the report."""
 
+    def alongside(self, backend: B, at: TableAt, plan: JobPlan, staged: Staged) -> Alongside | None:
+        """What is to be done where the swap commits."""
+
 
 @dataclass(frozen=True, slots=True)
 class JoinedRows:
@@ -155,11 +174,22 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
     """A store that reads and writes pieces by SQL of its own."""
 
     @property
+    def journal(self) -> ErasureJournal:
+        """The journals of the store."""
+
+    @property
+    def session(self) -> StoreSession:
+        """What reads the journals: of the lock, the preview, or the section of the swap."""
+
+    @property
     def sizes(self) -> str:
         """How well the store knows what pieces take: ESTIMATED, or UNKNOWN."""
 
     def size(self, segment: Segment) -> int:
         """Bytes of a segment; 0 where the store does not know."""
+
+    def listed(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+        """Segments as a backup lists them."""
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
         """Raise FOREIGN_WRITE or SEGMENT_DAMAGED unless segments hold what was written to them."""
@@ -176,3 +206,12 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
 
     def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
         """One for each query, in their order."""
+
+    def count(self, at: TableAt, piece: Piece, where: exp.Expr) -> Mapping[str, RowCounts]:
+        """Rows of a piece that meet a condition over ``p``, by segment; those that have any."""
+
+    def show(self, name: str, query: exp.Query) -> None:
+        """Let queries read a query over what readers see, or over pieces, as relation ``name``."""
+
+    def ask(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        """The rows of a query, which are few."""

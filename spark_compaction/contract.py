@@ -122,7 +122,8 @@ class Staged:
     ``written`` is what is listed in the place of what was taken; what is archived is no part of it.
     ``archived`` segments are retired with the swap, and kept until told; ``floor`` is the version
     before which the table's past cannot be told any more. ``moved`` says what an erasure has made
-    of files, by their paths, so that backups follow; None: nothing is left of it.
+    of files, by their paths, so that backups follow; None: nothing is left of it. Where it
+    ``removes_rows``, no transaction that began before can commit changes of the table.
     """
 
     replacement: Replacement | None = None
@@ -131,6 +132,7 @@ class Staged:
     archived: tuple[Segment, ...] = ()
     floor: Version = 0
     moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
+    removes_rows: bool = False
 
 
 class Engine(Protocol):

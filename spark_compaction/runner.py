@@ -100,7 +100,8 @@ def _once(backend: B, job: Program[B], asked: JobRequest, times: _Times, replans
         with times.step("verify"):
             verified = job.verify(backend, at, plan, staged)
         with times.step("swap"):
-            retired = backend.swap(at, plan, staged)
+            alongside = job.alongside(backend, at, plan, staged)
+            retired = backend.swap(at, plan, staged, alongside)
     with times.step("retire"):
         reaped = backend.drop_retired(at.table)
     found = _report(asked, plan, "done", times, staged, replans)

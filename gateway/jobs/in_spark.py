@@ -24,6 +24,6 @@ def journal_of(context: JobContext) -> HiveJournal:
 
 def retain(context: JobContext, now: datetime) -> JobReport:
     """Apply the table's policy at a moment."""
-    from spark_compaction.backends.hive.retention import retain as retain_table
+    from spark_compaction.backends.hive.maintenance import retain as retain_table
 
     return retain_table(journal_of(context), context.request(), now, context.session.user)

@@ -37,7 +37,7 @@ def _moved(context: JobContext, report: JobReport) -> JobReport:
 
 
 def _run_on_database(context: JobContext) -> JobReport:
-    from spark_compaction.backends.postgres.retention import retain
+    from spark_compaction.backends.postgres.maintenance import retain
 
     now = _moment(context) or context.moment
     report = retain(context.database, context.request(), now, context.session.user)

@@ -115,6 +115,11 @@ class CompactionInSql:
         (current, _), (versions, checksum) = before
         return {"current_rows": current, "versions": versions, "checksum": str(checksum)}
 
+    def alongside(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> None:
+        """Nothing: rows that others wrote since name those of the new pieces just as well."""
+
 
 def _changed(at: TableAt) -> list[Piece]:
     """What a major compaction takes, if there is anything to gain: all, but history that is

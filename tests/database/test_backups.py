@@ -18,8 +18,9 @@ from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from journal.records import backups
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import erasing, retention, segment_swap
+from spark_compaction.backends.postgres import erasing, segment_swap
 from spark_compaction.backends.postgres.acceptance import accept
+from spark_compaction.programs import retention_sql
 from tests.database.test_adopt import CLASSIC, journal
 from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
@@ -195,7 +196,7 @@ def test_who_is_in_a_backup_only_is_found_there(
     table.execute("UPDATE t SET b = 'other' WHERE a = 7")
     table.execute("ALTER TABLE t SET POLICY (VERSIONS = 1)")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retention, "_READ_US", 0)
+        patch.setattr(retention_sql, "READ_US", 0)
         table.execute("CALL system.retain('t')")
     _drop_retired(table)
     assert rows(table, f"SELECT count(*) FROM t_journal WHERE b = '{TOKEN}'") == [(0,)]

@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from gateway.procedures.adopting import adopt
-from spark_compaction.backends.postgres import acceptance, retention
+from spark_compaction.backends.postgres import acceptance
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import dependents
 from tests.support.client import Client
 from tests.support.dependents import Stage
@@ -58,9 +59,7 @@ def test_retention_refuses_or_counts(stage: Stage) -> None:
 
 
 def test_retention_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_that_it_looks_again(
-        stage, partial(once_after, monkeypatch, retention.rewriting, "rewrite")
-    )
+    check_that_it_looks_again(stage, partial(once_after, monkeypatch, RetentionInSql, "stage"))
 
 
 def test_adopted_journals_are_followed(

@@ -9,7 +9,9 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from spark_compaction.backends.postgres import retention, segment_swap
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.programs import retention_sql
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import aged
 from tests.support.aged import FRESH, retain, rows, set_policy
 
@@ -28,7 +30,7 @@ def test_rows_past_their_date_go_and_no_other(table: Connection) -> None:
 def test_versions_and_history_go_by_number_and_age(
     table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aged.check_versions(table, lambda: monkeypatch.setattr(retention, "_READ_US", 0))
+    aged.check_versions(table, lambda: monkeypatch.setattr(retention_sql, "READ_US", 0))
 
 
 def test_holds_keep_rows_and_tables(table: Connection) -> None:
@@ -50,7 +52,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_next_round(
     other, before = connect(), connect()
     before.execute("BEGIN")
     before.execute("UPDATE t SET n = 5 WHERE id = 1")
-    stage, rounds = retention.rewriting.rewrite, iter((1, 2))
+    stage, rounds = RetentionInSql.stage, iter((1, 2))
 
     def slow(*arguments: Any) -> Any:
         staged = stage(*arguments)
@@ -58,7 +60,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_next_round(
             other.execute("UPDATE t SET n = n + 1 WHERE id = 2")
         return staged
 
-    monkeypatch.setattr(retention.rewriting, "rewrite", slow)
+    monkeypatch.setattr(RetentionInSql, "stage", slow)
     assert retain(table)[3] == "SUCCEEDED"
     assert rows(table, f"SELECT count(*) FROM t_journal WHERE NOT {FRESH}") == [(0,)]
     with pytest.raises(gateway.Error) as raised:

@@ -13,6 +13,7 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from journal.stores.postgres import section
 from spark_compaction.backends.postgres import rewriting
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import under_hold
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
@@ -85,15 +86,15 @@ def test_a_hold_that_is_placed_while_a_purge_runs(
 def test_a_hold_that_is_placed_while_a_retention_runs(
     con: Connection, connect: Callable[..., Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rewrite, other = rewriting.rewrite, connect()
+    stage, other = RetentionInSql.stage, connect()
 
     def meanwhile(do: Callable[[Connection], Any]) -> None:
         def slow(*given: Any, **more: Any) -> Any:
-            done = rewrite(*given, **more)
+            done = stage(*given, **more)
             do(other)
             return done
 
-        monkeypatch.setattr(rewriting, "rewrite", slow)
+        monkeypatch.setattr(RetentionInSql, "stage", slow)
 
     under_hold.check_placed_while_retained(con, meanwhile)
 

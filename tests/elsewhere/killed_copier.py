@@ -65,11 +65,11 @@ def _in_parts() -> None:
 def _around_a_swap(journal: Any, step: str) -> None:
     """Die before or after a server's store lists what a job has written."""
     from journal.stores.hive.journal import HiveJournal
-    from spark_compaction.backends.hive import rewriting
+    from spark_compaction.backends.hive.maintenance import HiveBackend
     from spark_compaction.backends.postgres import segment_swap
 
     if step == "before swap":
-        segment_swap.swap = rewriting.swap = die
+        segment_swap.swap = HiveBackend.swap = die
     elif isinstance(journal, HiveJournal):
         journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
     else:

@@ -14,8 +14,9 @@ from gateway.procedures.adopting import adopt
 from gateway.procedures.erasers import eraser_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, retention
+from spark_compaction.backends.hive import cleaning
 from spark_compaction.contract import silent
+from spark_compaction.programs import retention_sql
 from tests.hive.test_backups import (
     test_a_backup_that_somebody_damaged_is_found_and_not_restored as test_a_damaged_backup,
 )
@@ -129,7 +130,7 @@ def test_rows_past_their_date_go_and_no_other(con: Connection) -> None:
 
 def test_versions_and_history_go(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     aged.make(con)
-    aged.check_versions(con, lambda: monkeypatch.setattr(retention, "_READ_US", 0))
+    aged.check_versions(con, lambda: monkeypatch.setattr(retention_sql, "READ_US", 0))
 
 
 def test_dates_that_are_text(con: Connection) -> None:

@@ -18,8 +18,9 @@ from journal.erasure.requests import State
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, partition_backups, retention
+from spark_compaction.backends.hive import cleaning, partition_backups
 from spark_compaction.contract import silent
+from spark_compaction.programs import retention_sql
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_erasure import WHO, traces
 from tests.support import kept
@@ -161,7 +162,7 @@ def test_who_is_in_a_backup_only_is_found_there(table: Connection, tmp_path: Pat
     table.execute("UPDATE t SET b = 'other' WHERE a = 7")
     table.execute("ALTER TABLE t SET POLICY (VERSIONS = 1)")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retention, "_READ_US", 0)
+        patch.setattr(retention_sql, "READ_US", 0)
         table.execute("CALL system.retain('t')")
     _drop_retired(table)
     assert rows(table, f"SELECT count(*) FROM t_journal WHERE b = '{WHO}'") == [(0,)]

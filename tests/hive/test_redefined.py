@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction.backends.hive import rewriting
 from spark_compaction.programs.compaction_sql import CompactionInSql
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import redefined
 
 pytestmark = pytest.mark.timeout(900)
@@ -22,8 +22,8 @@ def other(con: Connection, connect: Callable[..., Connection]) -> Connection:
 @pytest.fixture
 def during(monkeypatch: pytest.MonkeyPatch) -> redefined.During:
     def call_in(kind: str, then: Callable[[], None]) -> None:
-        owner, name = (CompactionInSql, "stage") if kind == "compact" else (rewriting, "rewrite")
-        redefined.once_after(monkeypatch, owner, name, then)
+        job = CompactionInSql if kind == "compact" else RetentionInSql
+        redefined.once_after(monkeypatch, job, "stage", then)
 
     return call_in
 

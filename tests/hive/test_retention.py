@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction.backends.hive import retention
+from spark_compaction.programs import retention_sql
 from tests.support import aged
 from tests.support.aged import FRESH, retain, rows, set_policy
 
@@ -27,7 +27,7 @@ def test_rows_past_their_date_go_and_no_other(table: Connection) -> None:
 def test_versions_and_history_go_by_number_and_age(
     table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aged.check_versions(table, lambda: monkeypatch.setattr(retention, "_READ_US", 0))
+    aged.check_versions(table, lambda: monkeypatch.setattr(retention_sql, "READ_US", 0))
 
 
 def test_holds_keep_rows(table: Connection) -> None:

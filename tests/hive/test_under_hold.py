@@ -11,7 +11,8 @@ import pytest
 from gateway.dbapi.connection import Connection
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, rewriting
+from spark_compaction.backends.hive import cleaning
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import under_hold
 
 pytestmark = pytest.mark.timeout(900)
@@ -83,15 +84,15 @@ def test_a_release_that_is_killed_has_not_happened(
 def test_a_hold_that_is_placed_while_a_retention_runs(
     con: Connection, connect: Callable[..., Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rewrite, other = rewriting.rewrite, connect()
+    stage, other = RetentionInSql.stage, connect()
 
     def meanwhile(do: Callable[[Connection], Any]) -> None:
         def slow(*given: Any, **more: Any) -> Any:
-            done = rewrite(*given, **more)
+            done = stage(*given, **more)
             do(other)
             return done
 
-        monkeypatch.setattr(rewriting, "rewrite", slow)
+        monkeypatch.setattr(RetentionInSql, "stage", slow)
 
     under_hold.check_placed_while_retained(con, meanwhile)
 

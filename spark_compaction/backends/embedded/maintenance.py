@@ -22,7 +22,7 @@ from journal.stores.embedded.integrity import damage_named
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.scratch_folders import sweep
 from journal.stores.embedded.table_lock import job_turn
-from spark_compaction.backend import TableAt
+from spark_compaction.backend import Alongside, TableAt
 from spark_compaction.contract import Engine, Job, JobPlan, Json, Progress, Staged
 from spark_compaction.programs.swap import Check, settled_version, swap
 
@@ -68,7 +68,9 @@ class WarehouseBackend:
         with self.journal.pins.hold(plan.inputs), staged_folders(self.journal, plan.folders):
             yield
 
-    def swap(self, at: TableAt, plan: JobPlan, staged: Staged) -> tuple[str, ...]:
+    def swap(
+        self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
+    ) -> tuple[str, ...]:
         if staged.replacement is None:
             return ()
         now = self.journal.clock.now()
@@ -128,6 +130,11 @@ class FileProgram:
         verified = self.job.verify(backend.journal, plan, staged)
         _merge_filters(root, plan)
         return verified
+
+    def alongside(
+        self, backend: WarehouseBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> None:
+        """Nothing: the backend has the check of a job over files."""
 
 
 def _merge_filters(root: Path, plan: JobPlan) -> None:

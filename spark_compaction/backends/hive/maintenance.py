@@ -7,13 +7,16 @@ a later clean-up drops them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.model.version import Version
@@ -25,22 +28,33 @@ from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.pieces import SegmentGroup, fingerprints
 from journal.stores.hive.pieces import pieces as grouped
-from journal.stores.hive.segment_check import check_there, check_whole, count_rows
+from journal.stores.hive.segment_check import check_there, check_whole, count_rows, refresh
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
 from journal.transactions.state import TableState
-from spark_compaction.backend import Fingerprint, JoinedRows, Piece, Replan, TableAt
+from spark_compaction.backend import Alongside, Fingerprint, JoinedRows, Piece, Replan, TableAt
 from spark_compaction.backends.hive import cleaning
 from spark_compaction.backends.hive.rewriting import HiveRetireReason, staging
 from spark_compaction.contract import JobPlan, JobRequest, Staged
 from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.journal_rows import query_of
+from spark_compaction.programs.retention_sql import RetentionInSql
 from spark_compaction.runner import run
 
 
 def compact(journal: HiveJournal, asked: JobRequest, mode: str = "major") -> JobReport:
     """Run a compaction."""
     return run(HiveBackend(journal, asked), CompactionInSql(mode), asked)
+
+
+def retain(
+    journal: HiveJournal, asked: JobRequest, now: datetime, by: str | None = None
+) -> JobReport:
+    """Apply the table's policy at a moment; ``by`` makes the backup of what was there before."""
+    return run(HiveBackend(journal, asked), RetentionInSql(now, asked.job_id, by), asked)
+
+
+_ASKED = "asked_rows"
 
 
 class HiveBackend:
@@ -96,10 +110,7 @@ class HiveBackend:
         self._statement, committed = statement, statement.committed
         now = committed.catalog.by_id(table.id)
         state = committed.tables[table.id]
-        listed = tuple(
-            Piece(g.tier, g.fields, g.segments, g.paths[0].partition("/")[0])
-            for g in grouped(state.manifest.segments)
-        )
+        listed = tuple(_pieces(state.manifest.segments))
         shown = state.layouts[-1] if now is None else now
         return TableAt(shown, committed, committed.version, listed, is_dropped=now is None)
 
@@ -112,33 +123,56 @@ class HiveBackend:
             self.journal.drop_segments(self._made)
             raise
 
-    def swap(self, at: TableAt, plan: JobPlan, staged: Staged) -> tuple[str, ...]:
+    def swap(
+        self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
+    ) -> tuple[str, ...]:
         """The table's lease keeps commits out while the catalog lists the new partitions."""
         assert staged.replacement is not None
         journal, table = self.journal, at.table
-        removed, added = staged.replacement.removed, staged.replacement.added
+        removed = staged.replacement.removed
         with journal.leases.holding([f"table:{table.id}"]) as held:
-            with journal.catalog.writing(rows_of.STATE) as connection:
+            if alongside is not None:
+                alongside.since(self._since(at))
+            with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
                 held.check(connection)
                 row, committed = journal.look_in(connection)
                 if committed.catalog.by_id(table.id) != table:
                     raise Replan("the table's definition was changed meanwhile")
-                state = _replaced(committed.tables[table.id], removed, added)
+                state = _replaced(committed.tables[table.id], staged)
+                if alongside is not None:
+                    with journal.recording(connection) as records:
+                        alongside.record(records, committed)
+                        records.commit()
                 following = replace(row, generation=row.generation + 1)
                 listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
                 rows_of.put_journal(connection, listed, following.generation)
-                now = journal.now()
-                reason = HiveRetireReason(self._asked.job_id, now, now + self._asked.grace_us)
-                reason.retire(connection, table, removed)
+                now, job_id = journal.now(), self._asked.job_id
+                until = now + self._asked.grace_us
+                HiveRetireReason(job_id, now, until).retire(connection, table, removed)
+                HiveRetireReason(job_id, now, now).retire(connection, table, staged.archived)
+                if staged.removes_rows:
+                    # What a claim is checked against may be gone; the epoch tells who is late.
+                    rows_of.forget_claims_of(connection, table.id)
                 rows_of.put_state(connection, following)
             journal.keep(following, committed.with_tables({table.id: state}))
         return tuple(s.id for s in removed)
+
+    def _since(self, at: TableAt) -> list[Piece]:
+        """What was committed since; the caller has the table's lease, so nothing more comes."""
+        _, committed = self.journal.look()
+        known = {s.id for s in at.segments}
+        new = [s for s in committed.tables[at.table.id].manifest.segments if s.id not in known]
+        refresh(self.journal.names, self.session.connection, new)
+        return _pieces(new)
 
     def drop_retired(self, table: Table) -> int:
         return len(cleaning.reap(self.journal, self.session.connection, table.id))
 
     def size(self, segment: Segment) -> int:
         return 0
+
+    def listed(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+        return tuple(segments)
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
         """All segments of the table: those that stay are compared as well."""
@@ -159,9 +193,10 @@ class HiveBackend:
         """Rows that are written anew lie in the partitions and buckets that the table wants."""
         journal, connection = self.journal, self.session.connection
         group = SegmentGroup(like.tier, like.fields, like.segments)
+        is_adopted = layout.is_adopted(journal.names, group.paths[0])
         path = written.write(
-            *(journal, connection, at.table, like.fields, query_of(at.table, rows)),
-            *(self._made, anew or group.is_shaped),
+            *(journal, connection, at.table, like.fields, self._placed(query_of(at.table, rows))),
+            *(self._made, anew or group.is_shaped or is_adopted),
         )
         counts = count_rows(journal.names, connection, at.table, path)
         if not counts.total:
@@ -172,19 +207,52 @@ class HiveBackend:
         return group.written_to(path, counts)
 
     def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
-        asked = [(query, query.named_selects) for query in queries]
-        return fingerprints(self.session.connection, asked)
+        asked = [(self._placed(query), query.named_selects) for query in queries]
+        return fingerprints(self.session.connection, asked) if asked else []
+
+    def count(self, at: TableAt, piece: Piece, where: exp.Expr) -> Mapping[str, RowCounts]:
+        place = column(layout.PARTITION, "p")
+        outputs = [place, *layout.kinds_of(at.table)]
+        rows = self.scan(piece).select(*outputs, append=False).where(where).group_by(place.copy())
+        return {
+            str(name): RowCounts(opens, total - opens - tombstones, tombstones)
+            for name, total, opens, tombstones in self.session.connection.run(self._placed(rows))
+        }
+
+    def show(self, name: str, query: exp.Query) -> None:
+        self.session.put_remote(name, self._placed(query))
+
+    def ask(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        self.show(_ASKED, query)
+        found = self.session.arrow(Query(exp.select("*").from_(_ASKED), ()), {})
+        return self.session.arrow_rows(found)
+
+    def _placed(self, query: exp.Query) -> exp.Query:
+        """A query over what Spark has."""
+        placed = self.session.in_spark(query)
+        assert isinstance(placed, exp.Query)
+        return placed
 
 
-def _replaced(
-    state: TableState, removed: Sequence[Segment], added: Sequence[Segment]
-) -> TableState:
+def _pieces(segments: Sequence[Segment]) -> list[Piece]:
+    """Segments by what one query reads."""
+    return [
+        Piece(g.tier, g.fields, g.segments, g.paths[0].partition("/")[0]) for g in grouped(segments)
+    ]
+
+
+def _replaced(state: TableState, staged: Staged) -> TableState:
     """The journal with new segments in the place of old ones; raises Replan if they are gone."""
-    gone = {s.id for s in removed}
+    assert staged.replacement is not None
+    gone = {s.id for s in staged.replacement.removed}
     kept = tuple(s for s in state.manifest.segments if s.id not in gone)
     if len(kept) + len(gone) != len(state.manifest.segments):
         raise Replan("the manifest does not list any more what was planned on")
     manifest = replace(
-        state.manifest, generation=state.manifest.generation + 1, segments=(*added, *kept)
+        state.manifest,
+        generation=state.manifest.generation + 1,
+        epoch=state.manifest.epoch + int(staged.removes_rows),
+        floor=max(state.manifest.floor, staged.floor),
+        segments=(*staged.replacement.added, *kept),
     )
     return replace(state, manifest=manifest)

@@ -1,0 +1,273 @@
+"""Retention by set-based SQL: rows and versions past their time go, by their table's policy.
+
+    stage     pieces that hold rows past their time are written anew without them
+    verify    what stays is what there was, less what goes
+    swap      if a row that goes was ended meanwhile, or holds are others: once more; if a row
+              refers to one that goes, and the policy has DEPENDENTS = REFUSE: nothing goes
+    retire    what was replaced stays until its grace ends, as a backup; what is archived until told
+
+The dates in the data decide. A transaction that began before cannot commit changes of the table: a
+row that it ends may be gone. Versions stay for an hour after they ended, for those who read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from journal.erasure.holds import are_as_judged
+from journal.model.dependents import Dependents
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import RowCounts, Segment, Tier
+from journal.model.store_session import StoreSession
+from journal.model.version import to_datetime
+from journal.records import backups
+from journal.records.backups import BackupKind, Naming
+from journal.records.report import ReplacedSegment, Skipped, Volume, volume_of
+from journal.sql.relations import column, union_all
+from journal.sql.row_layout import rows_in_layout
+from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold, substituted
+from journal.transactions.orphaned_rows import left_by_date
+from journal.transactions.state import JournalState
+from spark_compaction.backend import Alongside, JoinedRows, Piece, Replan, SetBasedBackend, TableAt
+from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged
+from spark_compaction.limits import READ_US
+from spark_compaction.programs.compaction_sql import BYTES
+from spark_compaction.programs.journal_rows import journal_names
+from spark_compaction.programs.retention_rules import NO_ROW, WHY, details, expiry, floor_of, why
+
+
+@dataclass(slots=True)
+class RetentionInSql:
+    """The job for one table; ``now`` is the moment the policy is applied at.
+
+    What was there before is left as a backup made ``by`` somebody. ``_found`` is what was planned
+    last, and ``_rewritten`` each piece that was written anew, with what is left of it.
+    """
+
+    now: datetime
+    job_id: str
+    by: str | None = None
+    _found: Expiry | None = field(default=None, init=False)
+    _rewritten: list[tuple[Piece, Segment | None]] = field(default_factory=list, init=False)
+
+    @property
+    def kind(self) -> str:
+        """Its name among the kinds of jobs."""
+        return "retain"
+
+    @property
+    def plans_ahead(self) -> bool:
+        """No: rows are counted."""
+        return False
+
+    @property
+    def found(self) -> Expiry:
+        """What is past its time."""
+        assert self._found is not None
+        return self._found
+
+    def plan(self, backend: SetBasedBackend, at: TableAt) -> JobPlan:
+        """Count what goes, piece by piece."""
+        table, generation = at.table, at.state.manifest.generation
+        nothing = JobPlan(self.kind, table.id, str(table.name), generation, is_empty=True)
+        if at.is_dropped:
+            return replace(nothing, why="the table was dropped")
+        judged = expiry(backend.journal, table, self.now, nothing)
+        if isinstance(judged, JobPlan):
+            return judged
+        found = replace(judged, settled=at.version, oldest=backend.now() - READ_US)
+        self._found = found
+        _show_lists(backend, found, at)
+        going = {p: backend.count(at, p, _condition(found.goes("r"), table, p)) for p in at.pieces}
+        taken, skipped = _taken(backend, going)
+        gone = sum((n for counts in going.values() for n in counts.values()), RowCounts())
+        kept = _kept(backend, found, at)
+        left = left_by_date(backend.session, at.committed, found) if gone.total else {}
+        pieces = [p.only(frozenset(counts)) for p, counts in going.items() if counts]
+        files = sum(_is_left(p, counts) for p, counts in going.items() if counts)
+        archived = sum(n.total for p in pieces for n in _archived(backend, found, at, p).values())
+        floor, read = floor_of(found, backend.ask), volume_of(taken)
+        rows = read.rows - gone.total
+        return replace(
+            nothing,
+            is_empty=not gone.total,
+            why=why(kept, gone.total, left),
+            taken=taken,
+            written=Volume(files, rows, read.bytes * rows // max(1, read.rows)),
+            skipped=skipped,
+            inexact=dict.fromkeys(BYTES, backend.sizes),
+            task={"pieces": pieces, "floor": floor},
+            details=details(found, floor, archived, kept, gone, left),
+        )
+
+    def stage(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, progress: Progress
+    ) -> Staged:
+        """Write pieces anew without the rows that go, and those apart that are archived."""
+        pieces: Sequence[Piece] = plan.task["pieces"]
+        removed = tuple(s for p in pieces for s in p.segments)
+        backend.check(at, removed)
+        self._rewritten = [(p, self._without(backend, at, p)) for p in pieces]
+        apart = [self._apart(backend, at, p) for p in pieces] if self.found.archives else []
+        made = tuple(s for _, s in self._rewritten if s is not None)
+        written = Volume(
+            len(made), sum(s.counts.total for s in made), sum(backend.size(s) for s in made)
+        )
+        return Staged(
+            Replacement(removed, made),
+            written,
+            archived=backend.listed([s for s in apart if s is not None]),
+            floor=plan.task["floor"],
+            removes_rows=True,
+        )
+
+    def _without(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
+        """What is left of a piece."""
+        goes = _condition(self.found.goes("r"), at.table, piece)
+        return _written(backend, at, piece, exp.Not(this=goes))
+
+    def _apart(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
+        """The rows of a piece that the policy keeps elsewhere."""
+        dated = self.found.archived("r")
+        assert dated is not None
+        return _written(backend, at, piece, _condition(dated, at.table, piece))
+
+    def verify(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> Mapping[str, Json]:
+        """Every row that was read is left or goes, and none is another."""
+        queries: list[exp.Query] = []
+        for piece, made in self._rewritten:
+            goes = _condition(self.found.goes("r"), at.table, piece)
+            queries += [backend.scan(piece), backend.scan(piece).where(goes)]
+            if made is not None:
+                queries.append(backend.scan(Piece(made.tier, made.fields, (made,))))
+        found = iter(backend.fingerprints(queries))
+        for piece, made in self._rewritten:
+            before, gone = next(found), next(found)
+            after = (0, 0) if made is None else next(found)
+            if (before[0] - gone[0], before[1] - gone[1]) != after:
+                names = ", ".join(s.id for s in piece.segments)
+                raise PalimpsestError(
+                    Code.JOB_VERIFICATION,
+                    f"writing {names} anew without rows that go would change others",
+                    advice="nothing was changed; palimpsest verify tells whether the journal is"
+                    " whole",
+                )
+        return {}
+
+    def alongside(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> Alongside:
+        """Look whether what was judged is still so, and leave a backup of what was there."""
+        made_at = to_datetime(backend.now())
+        before = Naming(f"retain-{self.job_id}", BackupKind.AUTO, self.by, made_at).backup(
+            at.table, backend.listed(at.segments), at.version
+        )
+        apart = backups.archived_by(self.job_id, self.by, made_at)
+
+        def record(session: StoreSession, committed: JournalState) -> None:
+            found = self.found
+            if not are_as_judged(backend.journal, session, at.table, found.holding):
+                raise Replan("a legal hold was placed or released meanwhile")
+            if found.policy.dependents is Dependents.REFUSE:
+                left_by_date(session, committed, found)
+            if all(b.name != before.name for b in backups.load(session, at.table.id)):
+                backups.add(session, before)
+            if staged.archived:
+                backups.add(session, apart.backup(at.table, staged.archived, at.version))
+
+        return Alongside(lambda pieces: self._look_at(backend, at, pieces), record)
+
+    def _look_at(self, backend: SetBasedBackend, at: TableAt, since: Sequence[Piece]) -> None:
+        """Raise Replan if rows that were written since end a row that is past its date.
+
+        A closing row carries the values of the row it ends.
+        """
+        dated, table = self.found.archived("r"), at.table
+        if dated is None:
+            return
+        held = self.found.held(_in_present(backend, table, [*at.pieces, *since]))
+        if held is not None:
+            backend.show(HELD, held)
+        start, end = table.format.version_column, table.format.subsequent_column
+        closing = exp.GT(this=column(end, "r"), expression=column(start, "r"))
+        for piece in since:
+            rows = backend.scan(piece, table).subquery("r")
+            ended = exp.select(exp.alias_(exp.Literal.number(1), "ended")).from_(rows)
+            if backend.ask(ended.where(closing.copy(), dated.copy()).limit(1)):
+                raise Replan("a row that goes was ended meanwhile")
+
+
+def _show_lists(backend: SetBasedBackend, found: Expiry, at: TableAt) -> None:
+    """Let queries look up the versions and keys that conditions name."""
+    if found.looks_at_history:
+        heads = {Tier.HEAD} if at.state.manifest.heads else set()
+        backend.show(ENDED, found.ended(at.state.tiers | heads))
+    held = found.held(_in_present(backend, at.table, at.pieces))
+    if held is not None:
+        backend.show(HELD, held)
+
+
+def _in_present(backend: SetBasedBackend, table: Table, pieces: Iterable[Piece]) -> list[exp.Query]:
+    """All rows of pieces in present columns, also those that an erasure hides."""
+    return [backend.scan(p, table) for p in pieces]
+
+
+def _kept(backend: SetBasedBackend, found: Expiry, at: TableAt) -> RowsUnderHold:
+    """The rows past their time that stay because of holds."""
+    if not at.pieces:
+        return RowsUnderHold()
+    return found.kept(union_all(_in_present(backend, at.table, at.pieces)), backend.ask)
+
+
+def _condition(condition: exp.Expr, table: Table, piece: Piece) -> exp.Expr:
+    """A condition over present columns of ``r`` as one over the rows ``p`` of a piece."""
+    shown = rows_in_layout(table, exp.to_table("p"), piece.fields).selects
+    return exp.paren(substituted(condition, "r", shown))
+
+
+def _archived(
+    backend: SetBasedBackend, found: Expiry, at: TableAt, piece: Piece
+) -> Mapping[str, RowCounts]:
+    """How many rows of a piece the policy keeps elsewhere when they go, by segment."""
+    dated = found.archived("r")
+    if dated is None or not found.archives:
+        return {}
+    return backend.count(at, piece, _condition(dated, at.table, piece))
+
+
+def _written(
+    backend: SetBasedBackend, at: TableAt, piece: Piece, where: exp.Expr
+) -> Segment | None:
+    """A segment of the rows of a piece that meet a condition; None if there are none."""
+    tier = Tier.DELTA if piece.tier is Tier.HEAD else piece.tier
+    names = journal_names(at.table, piece.fields)
+    rows = JoinedRows(tier, names, as_written=(backend.scan(piece).where(where),))
+    return backend.write(at, replace(piece, tier=tier), rows, anew=False)
+
+
+def _taken(
+    backend: SetBasedBackend, going: Mapping[Piece, Mapping[str, RowCounts]]
+) -> tuple[tuple[ReplacedSegment, ...], tuple[Skipped, ...]]:
+    """What is written anew, with how many rows of it go, and what is left as it is."""
+    taken, skipped = [], []
+    for piece, counts in going.items():
+        for s in piece.segments:
+            if s.id in counts:
+                why_taken = WHY.format(counts[s.id].total)
+                taken.append(ReplacedSegment(s.id, 1, s.counts.total, backend.size(s), why_taken))
+            else:
+                skipped.append(Skipped(s.id, 1, NO_ROW))
+    return tuple(taken), tuple(skipped)
+
+
+def _is_left(piece: Piece, going: Mapping[str, RowCounts]) -> bool:
+    """True if a row stays of the segments of a piece that hold rows that go."""
+    there = piece.only(frozenset(going)).counts.total
+    return there > sum(n.total for n in going.values())
