@@ -19,10 +19,9 @@ from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from journal.transactions.expiry import ENDED, HELD, Expiry
 from journal.transactions.state import TableState
 from spark_compaction.backend import Replan
+from spark_compaction.limits import ENDED_ROWS_MAX
 
 _STAGED = "ended_meanwhile"
-_ROWS_MAX = 100_000
-"""So many rows may be written inside the commit section; with more, the job is planned anew."""
 
 
 def ended_meanwhile(
@@ -37,7 +36,7 @@ def ended_meanwhile(
         show_lists(session, journal, found)
         session.stage(_STAGED, Query.of(_open_rows(found, tiers)), {})
         count = session.count(_STAGED)
-        if count > _ROWS_MAX:
+        if count > ENDED_ROWS_MAX:
             raise Replan("many rows past their time were changed meanwhile")
         if not count:
             return ()

@@ -15,13 +15,12 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from journal.erasure.holds import active, are_as_judged, conditions, whole_table
+from journal.erasure.holds import are_as_judged
 from journal.files.parquet_files import checksum
 from journal.local_engine.session import DuckDBSession
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.policy import policy_of
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version, to_datetime
 from journal.records.report import Volume
@@ -35,6 +34,7 @@ from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replaceme
 from spark_compaction.programs.concurrent_updates import ended_meanwhile, show_lists
 from spark_compaction.programs.expired_files import count_file
 from spark_compaction.programs.retention_plan import Planning
+from spark_compaction.programs.retention_rules import expiry
 from spark_compaction.programs.unsealed import unsealed
 
 _PARQUET = exp.Literal.string("parquet")
@@ -64,25 +64,15 @@ class Retention:
         """Count what goes, file by file."""
         table = journal.state.catalog.by_id(table_id)
         state = journal.state.tables[table_id]
-        empty = JobPlan(self.kind, table_id, "", state.manifest.generation, is_empty=True)
+        nothing = JobPlan(self.kind, table_id, "", state.manifest.generation, is_empty=True)
         if table is None:
-            return replace(empty, why="the table was dropped")
-        empty = replace(empty, table=str(table.name))
-        policy = policy_of(table)
-        if not policy.removes:
-            return replace(empty, why="no policy removes anything")
-        holds = active(journal, table)
-        if (whole := whole_table(holds)) is not None:
-            return replace(empty, why=f"under {whole.told()}", details={"held": whole.id})
+            return replace(nothing, why="the table was dropped")
+        nothing = replace(nothing, table=str(table.name))
         now = self.now or to_datetime(journal.clock.now())
-        self.found = Expiry(
-            table,
-            policy,
-            now,
-            settled,
-            conditions(journal, table, holds),
-            journal.oldest_snapshot(),
-        )
+        judged = expiry(journal, table, now, nothing)
+        if isinstance(judged, JobPlan):
+            return judged
+        self.found = replace(judged, settled=settled, oldest=journal.oldest_snapshot())
         with journal.reading_session() as session:
             heads = unsealed(session, state, settled)
             segments = state.manifest.segments

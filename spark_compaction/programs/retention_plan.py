@@ -18,17 +18,16 @@ from journal.model.catalog import change_to_json
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
-from journal.model.version import Version, from_datetime
 from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, volume_of
-from journal.sql.relations import column, union_all
+from journal.sql.relations import union_all
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold
 from journal.transactions.orphaned_rows import left_by_date
-from journal.transactions.orphaned_rows import told as told_left
 from spark_compaction.contract import JobPlan, Json
 from spark_compaction.programs.concurrent_updates import show_lists
 from spark_compaction.programs.expired_files import NONE, FileCounts, by_kind, count_file, rewriting
+from spark_compaction.programs.retention_rules import NO_ROW, WHY, details, floor_of, why
 from spark_compaction.programs.unsealed import Unsealed
 
 _GUESSED = ("written.files", "written.bytes", "removed.bytes")
@@ -65,12 +64,10 @@ class Planning:
             self._head(head)
         table, gone = self.found.table, self.gone
         kept = self._kept()
-        details: dict[str, Json] = self.found.details(self._floor(), self.archived) | kept.details
-        details["rows"] = asdict(gone)
         left: dict[str, int] = {}
         if gone.total:
             left = left_by_date(self.session, self.journal.state, self.found)
-        details |= {"dangling": left} if left else {}
+        floor = floor_of(self.found, self._ask)
         read = volume_of(self.taken)
         left_rows = read.rows - gone.total
         size = read.bytes * left_rows // read.rows if read.rows else 0
@@ -80,7 +77,7 @@ class Planning:
             str(table.name),
             0,
             is_empty=not gone.total,
-            why=_why(kept.told(gone.total), left),
+            why=why(kept, gone.total, left),
             taken=tuple(self.taken),
             written=Volume(self.written_files, left_rows, size),
             inexact=dict.fromkeys([*_GUESSED, *sorted(self.guessed)], ESTIMATED),
@@ -88,7 +85,7 @@ class Planning:
             folders=tuple(self.folders) if self.work else (),
             skipped=tuple(self.skipped),
             task={"segments": self.work, "lists": self.lists},
-            details=details,
+            details=details(self.found, floor, self.archived, kept, gone, left),
         )
 
     def _kept(self) -> RowsUnderHold:
@@ -97,11 +94,10 @@ class Planning:
         written = layout.written_rows(self.found.table, manifest, self.journal.root)
         if not written:
             return RowsUnderHold()
+        return self.found.kept(union_all(written), self._ask)
 
-        def ask(query: exp.Select) -> list[tuple[Any, ...]]:
-            return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
-
-        return self.found.kept(union_all(written), ask)
+    def _ask(self, query: exp.Select) -> list[tuple[Any, ...]]:
+        return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
 
     def _lists(self) -> None:
         """Files for what the executors must look up."""
@@ -124,11 +120,11 @@ class Planning:
             if found.gone.total:
                 counts[file.path] = found
         if not counts:
-            self.skipped.append(Skipped(segment.id, len(segment.files), "nothing past its time"))
+            self.skipped.append(Skipped(segment.id, len(segment.files), NO_ROW))
             return
         keep = [f.path for f in segment.files if f.path not in counts]
         if keep:
-            self.skipped.append(Skipped(segment.id, len(keep), "nothing past its time"))
+            self.skipped.append(Skipped(segment.id, len(keep), NO_ROW))
         touched = sum((c.total for c in counts.values()), RowCounts())
         archive: dict[str, Json] = {}
         rewrite: list[str] = []
@@ -192,8 +188,7 @@ class Planning:
 
     def _take(self, segment: Segment, files: Sequence[SegmentFile], gone: int) -> None:
         rows, size = sum(f.rows for f in files), sum(f.bytes for f in files)
-        why = f"{gone} of its rows are past their time"
-        self.taken.append(ReplacedSegment(segment.id, len(files), rows, size, why))
+        self.taken.append(ReplacedSegment(segment.id, len(files), rows, size, WHY.format(gone)))
 
     def _head(self, head: Unsealed) -> None:
         """What would go of heads once they are sealed; a run has sealed them."""
@@ -201,7 +196,7 @@ class Planning:
         gone = by_kind(self.session, self.found, rows, self.found.goes("r"))
         if not gone.total:
             files = len(head.segment.files)
-            self.skipped.append(Skipped(head.segment.id, files, "nothing past its time"))
+            self.skipped.append(Skipped(head.segment.id, files, NO_ROW))
             return
         self.gone = self.gone + gone
         if (dated := self.found.archived("r")) is not None:
@@ -212,20 +207,3 @@ class Planning:
         if not head.is_one_file:
             # Those of its files that hold no such row would not be read.
             self.guessed |= {"read.files", "read.rows", "written.rows", "removed.files"}
-
-    def _floor(self) -> Version:
-        """The end of the latest version that goes, before which the past cannot be told."""
-        if not self.found.looks_at_history:
-            return 0
-        end = self.found.table.format.subsequent_column
-        latest: exp.Expr = exp.Max(this=column(end))
-        query = exp.select(latest).from_(exp.alias_(exp.to_table(ENDED), "r"))
-        query = query.where(self.found.unheld("r"))
-        found = self.session.row(Query.of(query), {})[0]
-        if found is None:
-            return 0
-        return found if isinstance(found, int) else from_datetime(found)
-
-
-def _why(why: str, left: dict[str, int]) -> str:
-    return f"{why}; {told_left(left)}" if left else why

@@ -92,6 +92,42 @@ def test_a_compaction_changes_no_answer(
     assert _rows(changed, "CALL system.verify('t')")[0][3] == "SUCCEEDED"
 
 
+def test_a_minor_compaction_puts_small_pieces_together(
+    con: Connection, outside: psycopg.Connection[Any]
+) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    for number in range(3):
+        con.execute(
+            f"INSERT INTO t SELECT i, 'b' FROM range({number * 10}, {number * 10 + 10}) r(i)"
+        )
+        con.execute(f"UPDATE t SET b = 'c' WHERE a = {number}")
+        con.execute(f"CALL system.backup('t', name => 'at {number}')")
+    con.execute("DELETE FROM t WHERE a = 5")
+    before = _answers(con)
+    (planned,) = _rows(con, "CALL system.compact('t', mode => 'minor', dry_run => true)")
+    (done,) = _rows(con, "CALL system.compact('t', mode => 'minor')")
+    assert (planned[3], done[3]) == ("PLANNED", "SUCCEEDED")
+    assert planned[4:7] == done[4:7]
+    assert [len(json.loads(row[-1])["taken"]) for row in (planned, done)] == [4, 4]
+    assert _answers(con) == before
+    assert _rows(con, "SELECT tier FROM system.segments") == [("delta",)]
+    assert _rows(con, "CALL system.compact('t', mode => 'minor')")[0][3] == "NOTHING"
+    con.execute("OPTIMIZE t")
+    assert _answers(con) == before
+    assert con.session.executor.sealer.verify().is_clean
+
+
+def test_auto_follows_the_limits_of_the_table(con: Connection) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    con.execute("INSERT INTO t SELECT i, 'b' FROM range(2000) r(i)")
+    assert _rows(con, "CALL system.compact('t', mode => 'auto')")[0][3] == "SUCCEEDED"
+    con.execute("UPDATE t SET b = 'c' WHERE a < 10")
+    (left_alone,) = _rows(con, "CALL system.compact('t', mode => 'auto')")
+    assert json.loads(left_alone[-1])["why"] == "no limit is exceeded"
+    journal, table = _journal(con)
+    assert len(journal.state.tables[table.id].manifest.heads) == 1
+
+
 def test_writes_go_on_after_a_compaction(
     changed: Connection, outside: psycopg.Connection[Any]
 ) -> None:

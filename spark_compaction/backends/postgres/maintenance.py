@@ -42,9 +42,9 @@ from spark_compaction.runner import run
 def compact(
     journal: DatabaseJournal, asked: JobRequest, mode: str = "major", fill: Fill = by_server
 ) -> JobReport:
-    """Run a compaction; of an adopted journal it moves superseded versions out, in any mode."""
+    """Run a compaction; of an adopted journal it moves superseded versions out."""
     if is_flat(asked.table):
-        return flat_jobs.compact(journal, asked)
+        return flat_jobs.compact(journal, asked, mode)
     return run(DatabaseBackend(journal, asked, fill), CompactionInSql(mode), asked)
 
 
