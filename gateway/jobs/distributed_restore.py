@@ -52,7 +52,7 @@ from spark_compaction.programs.backup_store import BackupStore
 from spark_compaction.programs.differences import States, differing
 from spark_compaction.programs.restored import UNIT
 from spark_compaction.programs.swap import settled_version
-from spark_compaction.runner import staged_folders
+from spark_compaction.backends.embedded.maintenance import staged_folders
 
 _OWN = {P_VERSION, P_SNAPSHOT}
 _ZONE = exp.Anonymous(this="current_setting", expressions=[exp.Literal.string("TimeZone")])

@@ -20,8 +20,6 @@ def journal_of(context: JobContext) -> HiveJournal:
     return found
 
 
-
-
 def retain(context: JobContext, now: datetime) -> JobReport:
     """Apply the table's policy at a moment."""
     from spark_compaction.backends.hive.maintenance import retain as retain_table

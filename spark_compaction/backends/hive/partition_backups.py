@@ -1,7 +1,4 @@
-"""Backups in a Hive store, as jobs leave them behind and erasures rewrite them.
-
-    leave    a job that removes rows lists what the table consisted of
-    follow   where an erasure wrote segments anew, backups list what is left of them
+"""Backups in a Hive store: where an erasure wrote segments anew, they list what is left.
 
 A segment behind a backup is live or retired; which backups are in force is said by
 ``journal.records.backups``.
@@ -16,20 +13,11 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.records import backups
-from journal.records.backups import Naming
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection
-from journal.transactions.state import JournalState, TableState
+from journal.transactions.state import TableState
 from spark_compaction.backends.hive.rewriting import StagedSegments
-
-
-def leave(session: DuckDBSession, committed: JournalState, table: Table, naming: Naming) -> None:
-    """Record what a table consisted of, in the transaction of a job that removes rows."""
-    segments = committed.tables[table.id].manifest.segments
-    backup = naming.backup(table, segments, committed.version)
-    if all(b.name != naming.name for b in backups.load(session, table.id)):
-        backups.add(session, backup)
 
 
 def with_backups(session: StoreSession, table: Table, state: TableState) -> TableState:

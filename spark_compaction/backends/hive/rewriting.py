@@ -17,7 +17,6 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
-from journal.model.version import Version
 from journal.records.catalog_format import JournalRow
 from journal.records.report import UNKNOWN, ReplacedSegment, Skipped, Volume, Work
 from journal.sql.relations import column
@@ -79,14 +78,13 @@ class StagedSegments:
     beside: tuple[tuple[Segment, str], ...] = ()
     moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
 
-    def in_place(self, state: TableState, floor: Version = 0) -> TableState:
+    def in_place(self, state: TableState) -> TableState:
         """The state that lists the new segments, under another epoch."""
         manifest, gone = state.manifest, {s.id for s in self.replaced}
         following = replace(
             manifest,
             generation=manifest.generation + 1,
             epoch=manifest.epoch + 1,
-            floor=max(manifest.floor, floor),
             segments=(*(s for s in manifest.segments if s.id not in gone), *self.segments),
         )
         return replace(state, manifest=following)

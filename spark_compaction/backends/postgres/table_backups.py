@@ -1,8 +1,4 @@
-"""Backups in a database, as jobs leave them behind and erasures rewrite them.
-
-    left_by   a job that removes rows lists what the table consisted of
-    archived  rows that a retention keeps apart are copied to tables that a backup lists
-    purge     tables that hold the erased are written anew without them, and backups follow
+"""Backups in a database, as erasures write them anew.
 
 A table behind a backup is live or retired; which backups are in force is said by
 ``journal.records.backups``.
@@ -10,47 +6,26 @@ A table behind a backup is live or retired; which backups are in force is said b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
-from journal.model.segment import Fields, Head, Segment, SegmentFile, Tier
+from journal.model.segment import Head, Segment, SegmentFile, Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.records import backups
-from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import Work
 from journal.stores.postgres import backup_segments, layout, pieces
 from journal.stores.postgres import jobs as rows_of
-from journal.stores.postgres.guards import guard
-from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
 from spark_compaction.backend import Replan
-from spark_compaction.backends.postgres import rewriting, segment_swap
+from spark_compaction.backends.postgres import rewriting
 
 FIRST_NUMBER = 10_000
 """Where the numbers of tables of backups begin that one job writes anew beside live ones."""
-_FIRST_ARCHIVED = 20_000
-"""Where the numbers of tables begin that hold what one job archives."""
-
-
-def left_by(
-    session: PostgresSession, settled: segment_swap.SettledTable, naming: Naming
-) -> Callable[[PostgresSession], None]:
-    """What records, in the transaction of a job that removes rows, what was there before."""
-    state = settled.state
-    found = pieces_of(session, settled.table, state, state.manifest.heads[:-1])
-    backup = naming.backup(settled.table, found, settled.version)
-
-    def record(section: PostgresSession) -> None:
-        if all(b.name != naming.name for b in backups.load(section, backup.table_id)):
-            backups.add(section, backup)
-
-    return record
 
 
 def pieces_of(
@@ -75,45 +50,6 @@ def pieces_of(
 def with_file(segment: Segment, size: int) -> Segment:
     """A segment as a backup lists it: its table stands for a file."""
     return replace(segment, files=(SegmentFile(segment.id, size, segment.counts.total, 0),))
-
-
-Archived = Callable[[exp.Table, Fields], exp.Query | None]
-"""The rows of a table, in the columns it was written in, that are to be kept; None: none at all."""
-
-
-def archived(
-    session: PostgresSession,
-    table: Table,
-    inputs: pieces.Inputs,
-    rows: Archived,
-    version: Version,
-) -> tuple[Segment, ...]:
-    """Copy some rows of what a job replaces into tables of their own, as a backup lists them."""
-    found: list[Segment] = []
-    replaced: list[Head | Segment] = [*inputs.heads, *inputs.segments]
-    for number, piece in enumerate(replaced, _FIRST_ARCHIVED):
-        source = backup_segments.source_of(table, piece)
-        query = rows(source, piece.fields)
-        if query is None or not pieces.hashed(session, query)[0]:
-            continue
-        target = exp.table_(pieces.new_name(table.id, number), db=STORE_SCHEMA)
-        layout.create_rows(session, table, target, piece.fields)
-        session.run(layout.insert_fields(table, target, piece.fields, query))
-        guard(session, session.rendered(target).sql)
-        counts = layout.count_rows(session, table, target)
-        tier = piece.tier if isinstance(piece, Segment) else Tier.DELTA
-        made = Segment(target.name, tier, (), piece.fields, counts, 0, version)
-        found.append(with_file(made, pieces.size(session, target)))
-    return tuple(found)
-
-
-def keep_archived(journal: DatabaseJournal, session: PostgresSession, backup: Backup) -> None:
-    """Record archived rows, in the swap's transaction; they stay until the record goes."""
-    since = journal.clock.now()
-    for segment in backup.segments:
-        retired = rows_of.RetiredTable(segment.id, backup.table_id, 0, since, since)
-        rows_of.retire(session, retired, "", BackupKind.ARCHIVE.value, segment.bytes)
-    backups.add(session, backup)
 
 
 def with_backups(session: StoreSession, table: Table, state: TableState) -> TableState:
