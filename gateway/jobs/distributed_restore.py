@@ -47,12 +47,12 @@ from journal.transactions.transaction import StatementWrites, Transaction
 from rewriter.names import INTERNAL
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.changes import new_name, old_name
+from spark_compaction.backends.embedded.maintenance import staged_folders
 from spark_compaction.contract import Engine
 from spark_compaction.programs.backup_store import BackupStore
 from spark_compaction.programs.differences import States, differing
 from spark_compaction.programs.restored import UNIT
 from spark_compaction.programs.swap import settled_version
-from spark_compaction.backends.embedded.maintenance import staged_folders
 
 _OWN = {P_VERSION, P_SNAPSHOT}
 _ZONE = exp.Anonymous(this="current_setting", expressions=[exp.Literal.string("TimeZone")])
