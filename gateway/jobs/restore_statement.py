@@ -48,7 +48,7 @@ def difference_of(
 ) -> RestoreDifference:
     """The difference to a backup, which hides what is being erased."""
     masks = begun.snapshot.tables[context.table.id].manifest.masks
-    shown, manifest = store.shown(context.session.journal.new_table_id(), backup, masks)
+    shown, manifest = store.as_table(context.session.journal.new_table_id(), backup, masks)
     return RestoreDifference(backup, shown, manifest, where)
 
 

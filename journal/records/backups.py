@@ -171,7 +171,7 @@ def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | No
 def add(session: StoreSession, backup: Backup) -> None:
     """Record a backup in the session's transaction; a taken name is refused."""
     if any(b.name == backup.name for b in load(session, backup.table_id)):
-        raise taken(backup.table_name, backup.name)
+        raise name_taken(backup.table_name, backup.name)
     rows_of.add_backup(
         session,
         [
@@ -182,7 +182,7 @@ def add(session: StoreSession, backup: Backup) -> None:
     )
 
 
-def taken(table: str, name: str) -> PalimpsestError:
+def name_taken(table: str, name: str) -> PalimpsestError:
     """What is said of a name that another backup of the table has."""
     return PalimpsestError(
         Code.BACKUP,

@@ -25,7 +25,7 @@ def copy_archive(run: BackupRun, given: BackupOptions) -> JobReport:
     One that was killed before the rows were released is finished, and one that was not is complete.
     Raises BACKUP if nothing is archived, or rows of the table are being erased.
     """
-    place = copies.outside(run.transport.root, given.place or "")
+    place = copies.full_place(run.transport.root, given.place or "")
     target = copies.place_of(place, str(run.table.name), given.name)
     with run.transport.lock():
         refuse_hidden_rows(run)
@@ -56,7 +56,7 @@ def move_archive(run: BackupRun, place: str) -> Backup | None:
 
     Nothing is moved while rows of the table are being erased: a later run does it.
     """
-    target, copied = copies.outside(run.transport.root, place), None
+    target, copied = copies.full_place(run.transport.root, place), None
     with run.transport.lock():
         if hides_rows(run):
             return None

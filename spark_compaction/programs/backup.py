@@ -35,7 +35,7 @@ def backup(run: BackupRun, given: BackupOptions) -> JobReport:
     """Name what the table consists of now, or copy it to a place."""
     naming = run.naming(given.name, BackupKind.NAMED, given.expires_at)
     if given.place is not None:
-        return _copy(run, naming, copies.outside(run.transport.root, given.place))
+        return _copy(run, naming, copies.full_place(run.transport.root, given.place))
     if run.dry_run:
         return _planned(run, naming)
     return report(run, record(run, naming, is_whole=True), "done")
@@ -56,7 +56,7 @@ def record(run: BackupRun, naming: Naming, *, is_whole: bool = False) -> Backup:
     SEGMENT_DAMAGED if a backup that ``is_whole`` would list a damaged file.
     """
     if any(b.name == naming.name for b in run.backups()):
-        raise backups.taken(str(run.table.name), naming.name)
+        raise backups.name_taken(str(run.table.name), naming.name)
     for _ in range(_ROUNDS_MAX):
         made = run.store.record(naming, is_whole=is_whole)
         if made is not None:

@@ -78,7 +78,7 @@ class BackupStore(Protocol):
     def check(self, backup: Backup) -> None:
         """Raise SEGMENT_DAMAGED unless the pieces of a backup hold what it lists."""
 
-    def shown(
+    def as_table(
         self, table_id: int, backup: Backup, masks: tuple[str, ...]
     ) -> tuple[Table, Manifest]:
         """A backup as a table of its own, of that id, and what that consists of."""

@@ -49,7 +49,7 @@ def place_of(place: str, table_name: str, name: str) -> str:
     return below(place, safe_name(table_name), safe_name(name))
 
 
-def outside(root: Path | None, place: str) -> str:
+def full_place(root: Path | None, place: str) -> str:
     """A place in full; raises SETTING_VALUE for one inside a warehouse, the folder ``root``."""
     if is_elsewhere(place):
         return place

@@ -112,13 +112,13 @@ def _source(run: BackupRun, given: RestoreOptions) -> Iterator[Callable[[], Back
             away = [bring(b) for b in known if b.place is not None and b.is_archive]
             everything = backups.merged([*here, *away], naming, run.table)
             if here:
-                stack.enter_context(_kept(run, backups.merged(here, naming, run.table)))
+                stack.enter_context(_pinned(run, backups.merged(here, naming, run.table)))
             yield lambda: everything
         else:
             table = str(run.table.name)
             chosen = _latest(run, known) if given.name is None else given.name
             backup = backups.named(known, chosen, table)
-            stack.enter_context(_kept(run, backup))
+            stack.enter_context(_pinned(run, backup))
             # An erasure may take rows out of it meanwhile.
             yield lambda: backups.named(run.backups(), chosen, table)
 
@@ -139,7 +139,7 @@ def _latest(run: BackupRun, known: list[Backup]) -> str:
 
 
 @contextmanager
-def _kept(run: BackupRun, backup: Backup) -> Iterator[None]:
+def _pinned(run: BackupRun, backup: Backup) -> Iterator[None]:
     """Keep the pieces of a backup, after a check that they are there and whole.
 
     They are kept by one more backup, which expires if this process ends before it is dropped.

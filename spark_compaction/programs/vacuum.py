@@ -29,7 +29,7 @@ class VacuumOptions:
     jobs: int | None = None
     backups: int | None = None
 
-    def chosen(self, found: Sequence[Replaced]) -> Sequence[Replaced]:
+    def choose(self, found: Sequence[Replaced]) -> Sequence[Replaced]:
         """Of what was replaced, in order, what goes by age and by count."""
         jobs = list(dict.fromkeys(r.job_id for r in found if r.job_id))
         old = set() if self.jobs is None else set(jobs[: max(0, len(jobs) - self.jobs)])
@@ -44,7 +44,7 @@ def vacuum(run: BackupRun, given: VacuumOptions) -> JobReport:
         if not run.dry_run:
             session.commit()
     forgotten = [*(b.name for b in expired), *_expired_copies(run)]
-    chosen = None if given.before is None and given.jobs is None else given.chosen
+    chosen = None if given.before is None and given.jobs is None else given.choose
     found = run.store.due(chosen, forgotten) if run.dry_run else run.store.reap(chosen)
     dropped = [*found.removed, *(() if run.dry_run else run.store.clear())]
     some = bool(dropped or forgotten)

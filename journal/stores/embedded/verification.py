@@ -62,7 +62,7 @@ class _FileChecks:
             if total:
                 advance((report.bytes - before) / total)
         yield from self._heads(statement, table, state, report)
-        with _kept(self.journal, table.id) as files:
+        with _backup_files(self.journal, table.id) as files:
             for file in (f for f in files if f.path not in self.seen):
                 damage = SegmentChecker(self.journal.root).damage(file)
                 if damage is not None:
@@ -129,7 +129,7 @@ class _FileChecks:
 
 
 @contextmanager
-def _kept(journal: Journal, table_id: int) -> Iterator[list[SegmentFile]]:
+def _backup_files(journal: Journal, table_id: int) -> Iterator[list[SegmentFile]]:
     """The files that backups and archives of a table list, which stay while the block lasts."""
     with ExitStack() as pins:
         yield _pinned(journal, table_id, pins)

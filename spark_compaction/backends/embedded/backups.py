@@ -27,23 +27,21 @@ from spark_compaction.programs.unsealed import unsealed
 class WarehouseBackups:
     """How a warehouse keeps backups of one table."""
 
-    transport: WarehouseTransport
+    journal: Journal
+    table: Table
     has_files: bool = True
 
     @property
-    def _journal(self) -> Journal:
-        return self.transport.journal
-
-    @property
-    def _table(self) -> Table:
-        return self.transport.table
+    def transport(self) -> WarehouseTransport:
+        """How pieces become files."""
+        return WarehouseTransport(self.journal, self.table)
 
     def record(self, naming: Naming, *, is_whole: bool) -> Backup | None:
         """Seal the head, and record the segments that were sealed.
 
         Rows committed since, in the next head or in segments of their own, are not part of it.
         """
-        journal, table = self._journal, self._table
+        journal, table = self.journal, self.table
         settled = settled_version(journal, table.id)
         if is_whole:
             # Most of what will be listed, while others commit: it may take a while.
@@ -62,7 +60,7 @@ class WarehouseBackups:
 
     def planned(self, naming: Naming) -> tuple[Backup, bool]:
         """Heads are listed as the segments that they would be; their sizes are estimated."""
-        journal, table = self._journal, self._table
+        journal, table = self.journal, self.table
         with journal.sealing_lock(table.id), journal.reading_session() as session:
             settled, state = journal.state.version, journal.state.tables[table.id]
             heads = tuple(u.segment for u in unsealed(session, state, settled))
@@ -72,8 +70,8 @@ class WarehouseBackups:
 
     def pieces(self) -> PiecesHere:
         """Files, live and retired; with rows in the head none are all that is there."""
-        state = self._journal.state.tables[self._table.id]
-        with self._journal.reading_session() as session:
+        state = self.journal.state.tables[self.table.id]
+        with self.journal.reading_session() as session:
             there = retired.paths(session)
         live = frozenset(f.path for s in state.manifest.segments for f in s.files)
         return PiecesHere(live | there, frozenset() if state.head_counts.total else live)
@@ -84,22 +82,22 @@ class WarehouseBackups:
 
     def check(self, backup: Backup) -> None:
         """Files are held against their checksums."""
-        self._journal.checker.check(backup.segments)
+        self.journal.checker.check(backup.segments)
 
-    def shown(
+    def as_table(
         self, table_id: int, backup: Backup, masks: tuple[str, ...]
     ) -> tuple[Table, Manifest]:
         """The table with the segments of the backup."""
-        return replace(self._table, id=table_id), Manifest(0, (), backup.segments, masks)
+        return replace(self.table, id=table_id), Manifest(0, (), backup.segments, masks)
 
     def due(self, chosen: Chosen | None, ignored: Collection[str]) -> Reaped:
         """Retired files."""
-        return retired_files.due(self._journal, self._table.id, chosen, ignored)
+        return retired_files.due(self.journal, self.table.id, chosen, ignored)
 
     def reap(self, chosen: Chosen | None = None) -> Reaped:
         """The same, removed."""
-        now = self._journal.clock.now()
-        return retired_files.reap(self._journal, now, self._table.id, chosen)
+        now = self.journal.clock.now()
+        return retired_files.reap(self.journal, now, self.table.id, chosen)
 
     def clear(self) -> Collection[str]:
         """Nothing: the store undoes what ends without a commit."""
@@ -107,29 +105,27 @@ class WarehouseBackups:
 
     def archived(self) -> list[Backup]:
         """Each archived segment as a backup of its own, named by its id."""
-        with self._journal.reading_session() as session:
+        with self.journal.reading_session() as session:
             found = [
-                r
-                for r in retired.load(session, self._table.id)
-                if r.why.job_kind == retired.ARCHIVE
+                r for r in retired.load(session, self.table.id) if r.why.job_kind == retired.ARCHIVE
             ]
         return [
             Naming(r.id, BackupKind.ARCHIVE, None, to_datetime(r.since)).backup(
-                self._table, (r.segment,), r.since
+                self.table, (r.segment,), r.since
             )
             for r in found
         ]
 
     def release(self, found: Sequence[Backup]) -> None:
         """Their grace ends now."""
-        with self._journal.exclusive_session() as session:
-            retired.keep_until(session, [b.name for b in found], self._journal.clock.now())
+        with self.journal.exclusive_session() as session:
+            retired.keep_until(session, [b.name for b in found], self.journal.clock.now())
             session.commit()
 
 
 def store_of(journal: Journal, table: Table) -> WarehouseBackups:
     """How the store keeps backups of a table."""
-    return WarehouseBackups(WarehouseTransport(journal, table))
+    return WarehouseBackups(journal, table)
 
 
 def overdue(journal: Journal) -> set[int]:

@@ -28,92 +28,90 @@ from spark_compaction.programs.backup_store import Chosen, PiecesHere
 class HiveBackups:
     """How a Hive store keeps backups of one table."""
 
-    transport: HiveTransport
+    journal: HiveJournal
+    table: Table
     has_files: bool = False
 
     @property
-    def _journal(self) -> HiveJournal:
-        return self.transport.journal
-
-    @property
-    def _table(self) -> Table:
-        return self.transport.table
+    def transport(self) -> HiveTransport:
+        """How pieces become files."""
+        return HiveTransport(self.journal, self.table)
 
     def record(self, naming: Naming, *, is_whole: bool) -> Backup:
         """Record the partitions that the catalog lists; none of them is read."""
-        with self._journal.catalog.writing(STATE, RECORDS) as connection:
-            _, committed = self._journal.look_in(connection)
-            segments = committed.tables[self._table.id].manifest.segments
-            backup = naming.backup(self._table, segments, committed.version)
-            with self._journal.recording(connection) as session:
+        with self.journal.catalog.writing(STATE, RECORDS) as connection:
+            _, committed = self.journal.look_in(connection)
+            segments = committed.tables[self.table.id].manifest.segments
+            backup = naming.backup(self.table, segments, committed.version)
+            with self.journal.recording(connection) as session:
                 backups.add(session, backup)
                 session.commit()
         return backup
 
     def planned(self, naming: Naming) -> tuple[Backup, bool]:
         """The partitions that the catalog lists."""
-        _, committed = self._journal.look()
-        segments = committed.tables[self._table.id].manifest.segments
-        return naming.backup(self._table, segments, committed.version), True
+        _, committed = self.journal.look()
+        segments = committed.tables[self.table.id].manifest.segments
+        return naming.backup(self.table, segments, committed.version), True
 
     def pieces(self) -> PiecesHere:
         """Partitions, live and retired."""
-        _, committed = self._journal.look()
-        live = backup_segments.live_paths(committed.tables[self._table.id].manifest)
-        with self._journal.catalog.reading() as catalog:
-            there = {r.path for r in sql_retired.load_retired(catalog, self._table.id)}
+        _, committed = self.journal.look()
+        live = backup_segments.live_paths(committed.tables[self.table.id].manifest)
+        with self.journal.catalog.reading() as catalog:
+            there = {r.path for r in sql_retired.load_retired(catalog, self.table.id)}
         return PiecesHere(live | there, live)
 
     def no_reaping(self) -> AbstractContextManager[object]:
         """The lease of whoever drops retired partitions."""
-        return self._journal.leases.holding([cleaning.REAPING])
+        return self.journal.leases.holding([cleaning.REAPING])
 
     def check(self, backup: Backup) -> None:
         """Rows are counted."""
-        names = self._journal.names
-        with self._journal.store.connection() as connection:
+        names = self.journal.names
+        with self.journal.store.connection() as connection:
             for segment in backup_segments.segments_of(backup):
                 path = segment.files[0].path
-                rows = count_rows(names, connection, self._table, path).total
+                rows = count_rows(names, connection, self.table, path).total
                 backups.check_rows(backup, path, rows, segment.counts.total)
 
-    def shown(
+    def as_table(
         self, table_id: int, backup: Backup, masks: tuple[str, ...]
     ) -> tuple[Table, Manifest]:
         """The table with the partitions of the backup."""
         segments = backup_segments.segments_of(backup)
-        return replace(self._table, id=table_id), Manifest(0, (), segments, masks)
+        return replace(self.table, id=table_id), Manifest(0, (), segments, masks)
 
     def due(self, chosen: Chosen | None, ignored: Collection[str]) -> Reaped:
         """Retired partitions."""
-        found = cleaning.droppable(self._journal, self._table.id, chosen, frozenset(ignored))
+        found = cleaning.droppable(self.journal, self.table.id, chosen, frozenset(ignored))
         return Reaped(tuple(r.path for r in found))
 
     def reap(self, chosen: Chosen | None = None) -> Reaped:
         """The same, dropped."""
-        with self._journal.store.connection() as connection:
-            return Reaped(tuple(cleaning.reap(self._journal, connection, self._table.id, chosen)))
+        with self.journal.store.connection() as connection:
+            return Reaped(tuple(cleaning.reap(self.journal, connection, self.table.id, chosen)))
 
     def clear(self) -> Collection[str]:
         """Partitions and tables of transactions that ended long ago without a word."""
-        with self._journal.store.connection() as connection:
-            return cleaning.remove_forsaken(self._journal, connection)
+        with self.journal.store.connection() as connection:
+            return cleaning.remove_forsaken(self.journal, connection)
 
     def archived(self) -> list[Backup]:
         """Archives are backups of their own."""
-        with self._journal.reading_session() as session:
-            return backups.archives(session, self._table.id)
+        with self.journal.reading_session() as session:
+            return backups.archives(session, self.table.id)
 
     def release(self, found: Sequence[Backup]) -> None:
         """They are forgotten."""
-        with self._journal.exclusive_session() as session:
-            backups.drop(session, self._table.id, [b.name for b in found])
+        with self.journal.exclusive_session() as session:
+            backups.drop(session, self.table.id, [b.name for b in found])
             session.commit()
 
 
 def store_of(journal: HiveJournal, table: Table) -> HiveBackups:
     """How the store keeps backups of a table."""
-    return HiveBackups(HiveTransport(journal, table))
+    return HiveBackups(journal, table)
 
 
 def overdue(journal: HiveJournal) -> set[int]:

@@ -35,23 +35,21 @@ from spark_compaction.programs.backup_store import Chosen, PiecesHere
 class DatabaseBackups:
     """How a database keeps backups of one table."""
 
-    transport: DatabaseTransport
+    journal: DatabaseJournal
+    table: Table
     has_files: bool = False
 
     @property
-    def _journal(self) -> DatabaseJournal:
-        return self.transport.journal
-
-    @property
-    def _table(self) -> Table:
-        return self.transport.table
+    def transport(self) -> DatabaseTransport:
+        """How pieces become files."""
+        return DatabaseTransport(self.journal, self.table)
 
     def record(self, naming: Naming, *, is_whole: bool) -> Backup | None:
         """Record the tables that the journal consists of; a head that was altered is refused."""
-        if is_flat(self._table):
+        if is_flat(self.table):
             return self._copied(naming)
-        journal = self._journal
-        settled = segment_swap.settle(journal, self._table)
+        journal = self.journal
+        settled = segment_swap.settle(journal, self.table)
         then = settled.state.manifest
         with journal.reading_session() as session:
             session.begin()
@@ -59,7 +57,7 @@ class DatabaseBackups:
             found = pieces_of(session, settled.table, settled.state, then.heads[:-1])
         backup = naming.backup(settled.table, found, settled.version)
         with journal.commit_section() as (session, committed, _):
-            now = committed.tables[self._table.id].manifest
+            now = committed.tables[self.table.id].manifest
             same = now.segments == then.segments and now.masks == then.masks
             if not same or now.heads[: len(then.heads)] != then.heads:
                 return None
@@ -69,8 +67,8 @@ class DatabaseBackups:
 
     def planned(self, naming: Naming) -> tuple[Backup, bool]:
         """The tables that the journal consists of; of an adopted one how many rows are current."""
-        table = self._table
-        with self._journal.statement(self._journal.begin(read_only=True)) as statement:
+        table = self.table
+        with self.journal.statement(self.journal.begin(read_only=True)) as statement:
             committed, session = statement.committed, statement.session
             state = committed.tables[table.id]
             if not is_flat(table):
@@ -84,7 +82,7 @@ class DatabaseBackups:
 
     def _copied(self, naming: Naming) -> Backup:
         """Copy the current rows of an adopted journal; what is being erased is not among them."""
-        journal, table = self._journal, self._table
+        journal, table = self.journal, self.table
         with segment_swap.turn(journal, table) as session:
             segment_swap.remove_litter(session, table.id)
             with journal.statement(journal.begin(read_only=True)) as statement:
@@ -120,8 +118,8 @@ class DatabaseBackups:
 
     def pieces(self) -> PiecesHere:
         """Tables, live and retired; those that hold rows are what is current."""
-        table = self._table
-        with self._journal.statement(self._journal.begin(read_only=True)) as statement:
+        table = self.table
+        with self.journal.statement(self.journal.begin(read_only=True)) as statement:
             state = statement.committed.tables[table.id]
             there = {r.name for r in jobs.retired(statement.session, table.id)}
             live = backup_segments.live_names(table, state.manifest)
@@ -134,31 +132,31 @@ class DatabaseBackups:
 
     def check(self, backup: Backup) -> None:
         """Rows are counted."""
-        with self._journal.reading_session() as session:
+        with self.journal.reading_session() as session:
             session.begin()
             for segment in backup_segments.tables_of(backup):
                 source = layout.segment_table(segment)
-                rows = layout.count_rows(session, self._table, source).total
+                rows = layout.count_rows(session, self.table, source).total
                 backups.check_rows(backup, segment.id, rows, segment.counts.total)
 
-    def shown(
+    def as_table(
         self, table_id: int, backup: Backup, masks: tuple[str, ...]
     ) -> tuple[Table, Manifest]:
         """A journal of the tables of the backup, which is not adopted."""
-        properties = tuple((n, v) for n, v in self._table.properties if n != FLAT)
-        table = replace(self._table, id=table_id, properties=properties)
+        properties = tuple((n, v) for n, v in self.table.properties if n != FLAT)
+        table = replace(self.table, id=table_id, properties=properties)
         return table, Manifest(0, (), backup_segments.tables_of(backup), masks)
 
     def due(self, chosen: Chosen | None, ignored: Collection[str]) -> Reaped:
         """Retired tables."""
-        found = segment_swap.retired(self._journal, self._table.id, chosen, frozenset(ignored))
+        found = segment_swap.retired(self.journal, self.table.id, chosen, frozenset(ignored))
         names = tuple(r.name for r in found if not r.in_use)
         in_use = tuple(r.name for r in found if r.in_use)
         return Reaped(names, in_use, bytes=sum(r.bytes for r in found if not r.in_use))
 
     def reap(self, chosen: Chosen | None = None) -> Reaped:
         """The same, dropped."""
-        return segment_swap.reap(self._journal, self._table.id, chosen)
+        return segment_swap.reap(self.journal, self.table.id, chosen)
 
     def clear(self) -> Collection[str]:
         """Nothing: the server undoes what ends without a commit."""
@@ -166,19 +164,19 @@ class DatabaseBackups:
 
     def archived(self) -> list[Backup]:
         """Archives are backups of their own."""
-        with self._journal.reading_session() as session:
-            return backups.archives(session, self._table.id)
+        with self.journal.reading_session() as session:
+            return backups.archives(session, self.table.id)
 
     def release(self, found: Sequence[Backup]) -> None:
         """They are forgotten."""
-        with self._journal.exclusive_session() as session:
-            backups.drop(session, self._table.id, [b.name for b in found])
+        with self.journal.exclusive_session() as session:
+            backups.drop(session, self.table.id, [b.name for b in found])
             session.commit()
 
 
 def store_of(journal: DatabaseJournal, table: Table) -> DatabaseBackups:
     """How the store keeps backups of a table."""
-    return DatabaseBackups(DatabaseTransport(journal, table))
+    return DatabaseBackups(journal, table)
 
 
 def overdue(journal: DatabaseJournal) -> set[int]:
