@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
-from gateway.procedures.procedures import committed_now, database, embedded, hive
+from gateway.procedures.procedures import database, embedded, hive
 from journal.model.errors import Code, PalimpsestError
 from journal.model.policy import Policy, policy_of
 from journal.model.schema import Table
@@ -56,10 +56,6 @@ class JobContext:
     def policy(self) -> Policy:
         """The table's policy."""
         return policy_of(self.table)
-
-    def hides_rows(self) -> bool:
-        """True while rows of the table are being erased."""
-        return bool(committed_now(self.session.journal).tables[self.table.id].manifest.masks)
 
     def grace_us(self, usual: int) -> int:
         """How long what is replaced stays: the table's BACKUP policy, else as usual."""

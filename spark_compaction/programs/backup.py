@@ -14,10 +14,10 @@ from journal.model.errors import Code, PalimpsestError
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import ESTIMATED, UNKNOWN, JobReport, Volume
+from spark_compaction.limits import PLANS_MAX
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_store import BackupRun
 
-_ROUNDS_MAX = 5
 _COPYING = timedelta(days=7)
 """How long a backup that is being copied is kept if the process ends meanwhile."""
 
@@ -57,7 +57,7 @@ def record(run: BackupRun, naming: Naming, *, is_whole: bool = False) -> Backup:
     """
     if any(b.name == naming.name for b in run.backups()):
         raise backups.name_taken(str(run.table.name), naming.name)
-    for _ in range(_ROUNDS_MAX):
+    for _ in range(PLANS_MAX):
         made = run.store.record(naming, is_whole=is_whole)
         if made is not None:
             return made
