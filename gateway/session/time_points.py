@@ -16,14 +16,10 @@ from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_TIME, PointRequest, StatementPlan, TransactionBoundary
 from journal.model.version import Version, to_datetime
+from journal.records.catalog import commits_across
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.state import JournalState
 from rewriter.context import TimePoint, Times
-
-_SPANNING = (
-    "SELECT min(first_version), max(version) FROM _palimpsest.transactions"
-    " WHERE first_version <= ? AND version >= ?"
-)
 
 
 def check_present(settings: Settings, plan: StatementPlan) -> None:
@@ -125,7 +121,9 @@ class TimePoints:
     def _aligned(
         self, statement: OpenStatement, version: Version, edge: TransactionBoundary
     ) -> Version:
-        first, last = statement.session.text(_SPANNING, [version, version])[0]
-        if last is None:
+        found = commits_across(statement.session, version)
+        if not found:
             return version
-        return int(last) if edge is TransactionBoundary.AT else int(first)
+        if edge is TransactionBoundary.AT:
+            return max(last for _, last in found)
+        return min(first for first, _ in found)

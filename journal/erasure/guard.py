@@ -18,7 +18,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordSession, StoreSession
 from journal.model.version import Version
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations import Reader, column, version_type, version_value
@@ -40,7 +40,7 @@ class HidingSession(StoreSession, Protocol):
         """Take back rows that were shown under these names."""
 
 
-def load_fence(session: StoreSession) -> SuppressionList:
+def load_fence(session: RecordSession) -> SuppressionList:
     """What is suppressed, as the session's transaction sees it."""
     return SuppressionList(frozenset(rows_of.load_fences(session)), rows_of.newest_fence(session))
 

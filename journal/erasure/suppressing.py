@@ -22,11 +22,12 @@ from journal.identity.suppression_list import (
     key_text,
     kind_of_numbers,
     kind_of_type,
-    suppress_query,
+    suppressed_rows,
 )
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
+from journal.records import erasure_rows as rows_of
 from journal.sql.relations import column
 
 _SHOWN = "erased_values"
@@ -88,8 +89,8 @@ class Suppressor:
         number = exp.null() if table is None else exp.Literal.number(table)
         end = exp.null() if expires is None else exp.Literal.number(expires)
         values = (number, exp.Literal.string(self.request), exp.Literal.number(self.now), end)
-        query = suppress_query(kind, text, source, values, label)
-        self.session.execute(query, {P_SECRET: self.secret})
+        rows = suppressed_rows(kind, text, source, values, label)
+        rows_of.add_suppressions(self.session, rows, {P_SECRET: self.secret})
         self.kinds.add((label or kind, table))
 
 

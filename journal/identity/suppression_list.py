@@ -351,14 +351,15 @@ def _hashed(kind: str, text: exp.Expr) -> exp.Select:
     return exp.select(label, exp.alias_(digest(kind, text), "hash"))
 
 
-def suppress_query(
+def suppressed_rows(
     kind: str,
     text: exp.Expr,
     source: exp.Expr,
     values: Sequence[exp.Expr],
     label: str | None = None,
-) -> Query:
-    """Adds an entry for each row of ``source``; ``values`` are table, request, since, expires.
+) -> exp.Select:
+    """An entry of the list for each row of ``source``; ``values`` are table, request, since,
+    expires.
 
     It has another ``label`` than its kind where it is no suppression itself.
     """
@@ -371,9 +372,7 @@ def suppress_query(
         request,
         *numbers[1:],
     ]
-    rows = exp.select(*outputs).distinct().from_(source)
-    target = exp.table_("suppressions", db=STORE_SCHEMA)
-    return Query.of(exp.Insert(this=target, expression=rows))
+    return exp.select(*outputs).distinct().from_(source)
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:

@@ -20,7 +20,7 @@ from sqlglot import exp
 from journal.local_engine.errors import mapped, translate
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, ResultColumn
+from journal.model.store_session import Parameters, RecordDialect, ResultColumn
 from journal.sql import dialects
 
 DIALECT = "duckdb"
@@ -57,6 +57,8 @@ def _parsed(
 
 class DuckDBSession:
     """One DuckDB connection; transactions here are short and belong to one statement."""
+
+    dialect = RecordDialect.DUCKDB
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -51,7 +52,32 @@ class ResultColumn:
     type: str
 
 
-class StoreSession(Protocol):
+class RecordDialect(StrEnum):
+    """How statements about records are written for a session."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+    CATALOG_SQLITE = "catalog in sqlite"
+    CATALOG_POSTGRES = "catalog in postgres"
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the records lie in a database of their own, which runs no query of a client."""
+        return self in {RecordDialect.CATALOG_SQLITE, RecordDialect.CATALOG_POSTGRES}
+
+
+class RecordSession(Protocol):
+    """A connection to where a store keeps its records, inside a transaction."""
+
+    @property
+    def dialect(self) -> RecordDialect:
+        """How its statements are written."""
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL of the catalog; never anything that came from a client."""
+
+
+class StoreSession(RecordSession, Protocol):
     """One connection to the store, used by one thread at a time."""
 
     def begin(self) -> None:
@@ -68,9 +94,6 @@ class StoreSession(Protocol):
 
     def stream(self, query: Query, parameters: Parameters) -> None:
         """Run a query whose rows may be many; no other runs before they are fetched."""
-
-    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run constant SQL of the catalog; never anything that came from a client."""
 
     def columns(self) -> list[ResultColumn]:
         """Columns of the query that was executed last."""

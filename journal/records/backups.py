@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.segment import Segment, SegmentFile
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.records import maintenance as rows_of
 
@@ -168,7 +168,7 @@ def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | No
     return found if all(s.max_version <= settled for s in found) else None
 
 
-def add(session: StoreSession, backup: Backup) -> None:
+def add(session: RecordSession, backup: Backup) -> None:
     """Record a backup in the session's transaction; a taken name is refused."""
     if any(b.name == backup.name for b in load(session, backup.table_id)):
         raise name_taken(backup.table_name, backup.name)
@@ -191,23 +191,23 @@ def name_taken(table: str, name: str) -> PalimpsestError:
     )
 
 
-def load(session: StoreSession, table_id: int | None = None) -> list[Backup]:
+def load(session: RecordSession, table_id: int | None = None) -> list[Backup]:
     """The backups of a table or of all, oldest first."""
     found = [_read(row) for row in rows_of.backups(session)]
     return [b for b in found if table_id in {None, b.table_id}]
 
 
-def listed(session: StoreSession, table_id: int) -> list[Backup]:
+def listed(session: RecordSession, table_id: int) -> list[Backup]:
     """Those whose pieces are in the store, and no copies."""
     return [b for b in load(session, table_id) if b.place is None]
 
 
-def archives(session: StoreSession, table_id: int) -> list[Backup]:
+def archives(session: RecordSession, table_id: int) -> list[Backup]:
     """The archives of a table whose pieces are in the store."""
     return [b for b in listed(session, table_id) if b.kind is BackupKind.ARCHIVE]
 
 
-def drop(session: StoreSession, table_id: int, names: Iterable[str]) -> None:
+def drop(session: RecordSession, table_id: int, names: Iterable[str]) -> None:
     """Forget backups of a table, in the session's transaction."""
     for name in names:
         rows_of.drop_backup(session, table_id, name)
@@ -239,13 +239,13 @@ def _read(row: tuple[Any, ...]) -> Backup:
     )
 
 
-def pinned_paths(session: StoreSession, but: frozenset[str] = frozenset()) -> set[str]:
+def pinned_paths(session: RecordSession, but: frozenset[str] = frozenset()) -> set[str]:
     """Files that stay for the sake of a backup, ``but`` those of some names."""
     return set(listed_paths(b for b in load(session) if b.is_pinned and b.name not in but))
 
 
 def expire(
-    session: StoreSession, table_id: int, now: datetime, keep: int | None = None
+    session: RecordSession, table_id: int, now: datetime, keep: int | None = None
 ) -> list[Backup]:
     """Forget a table's backups past their time, and all but the ``keep`` latest named ones.
 
@@ -260,7 +260,7 @@ def expire(
     return gone
 
 
-def forget_without(session: StoreSession, table_id: int, paths: Collection[str]) -> None:
+def forget_without(session: RecordSession, table_id: int, paths: Collection[str]) -> None:
     """Forget the backups of jobs that list a file which goes now."""
     found = load(session, table_id) if paths else []
     gone = [b for b in found if b.kind is BackupKind.AUTO and not b.paths.isdisjoint(paths)]
@@ -319,7 +319,7 @@ def check_rows(backup: Backup, piece: str, rows: int, listed: int) -> None:
         )
 
 
-def follow(session: StoreSession, moved: Mapping[str, SegmentFile | None]) -> int:
+def follow(session: RecordSession, moved: Mapping[str, SegmentFile | None]) -> int:
     """Let backups list what an erasure has put in the places of files; how many changed.
 
     A file given as None is gone. A backup that is left without any is forgotten.

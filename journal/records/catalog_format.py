@@ -1,24 +1,41 @@
-"""What the catalogs of databases have in common: rows, properties, refusing those of other formats.
-
-Constant SQL, run inside a given transaction.
-"""
+"""The format of a store's records: made, brought from an older one to this one, or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
 from journal.model.segment import Manifest, RowCounts
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordDialect, RecordSession
 from journal.model.version import Version
-
-QUERY = "SELECT value FROM _palimpsest.meta WHERE key = 'format'"
-"""What to ask the store for ``check_format``."""
+from journal.records.schema import FORMAT, META, RecordTable
+from journal.records.statements import (
+    add_column,
+    by,
+    columns_of,
+    create,
+    delete,
+    execute,
+    insert,
+    select,
+)
 
 OLDEST_SERVER = 120_000
 """The oldest PostgreSQL that keeps a catalog, as its server numbers versions."""
+_KEY = "format"
+_MEMBER = select(META, ["value"], by("key"))
+_ADD, _REMOVE = insert(META), delete(META, by("key"))
+
+
+def stored_format() -> exp.Subquery:
+    """The format, as a value for statements that check it in passing."""
+    query = exp.select(exp.column("value")).from_(exp.table_(META.name, db=STORE_SCHEMA))
+    is_format = exp.EQ(this=exp.column("key"), expression=exp.Literal.string(_KEY))
+    return query.where(is_format).subquery(copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +62,73 @@ class JournalRow:
     counts: RowCounts
 
 
-def check_format(rows: Sequence[tuple[Any, ...]], expected: str, what: str) -> None:
-    """Raise WAREHOUSE_FORMAT unless the rows of ``QUERY`` say that ``what`` has this format."""
-    if list(rows) == [(expected,)]:
+def make_tables(session: RecordSession, tables: Iterable[RecordTable]) -> None:
+    """Make those tables that are not there, where the caller has made the schema."""
+    keyed = session.dialect is not RecordDialect.DUCKDB
+    for table in tables:
+        for statement in create(table, keyed=keyed):
+            execute(session, statement)
+
+
+def put_format(session: RecordSession) -> None:
+    """Note that a store has this format."""
+    put_meta(session, _KEY, str(FORMAT))
+
+
+def bring_up(
+    session: RecordSession,
+    tables: Iterable[RecordTable],
+    what: str,
+    oldest: int,
+    change: Callable[[int], object],
+) -> bool:
+    """Bring the records of a store from an older format to this one, in the session's transaction.
+
+    False where they have this one.
+
+    Tables and columns that later formats brought are made, after the store's own ``change``, which
+    is given the format that was found. Raises WAREHOUSE_FORMAT for a format that is newer, or older
+    than ``oldest``.
+    """
+    found = get_meta(session, _KEY)
+    if found is None or not found.isdigit() or not oldest <= int(found) < FORMAT:
+        check_format(found, what)
+        return False
+    change(int(found))
+    known = columns_of(session)
+    for table in tables:
+        if table.name not in known:
+            if table.since > int(found):
+                make_tables(session, [table])
+            continue
+        for column in table.columns:
+            if column.since > int(found) and column.name not in known[table.name]:
+                execute(session, add_column(table, column))
+    put_format(session)
+    return True
+
+
+def check_format(found: str | None, what: str) -> None:
+    """Raise WAREHOUSE_FORMAT unless ``what`` was found to have this format."""
+    if found == str(FORMAT):
         return
-    shown = str(rows[0][0]) if rows else "none"
-    is_newer = shown.isdigit() and int(shown) > int(expected)
+    shown = found or "none"
+    is_newer = shown.isdigit() and int(shown) > FORMAT
     raise PalimpsestError(
         Code.WAREHOUSE_FORMAT,
         f"{what} has format {shown}{', of a newer version' if is_newer else ''}; this version"
-        f" reads format {expected}",
+        f" reads format {FORMAT}",
         advice="upgrade palimpsest" if is_newer else "open it with the version that wrote it",
     )
 
 
-def put_meta(session: StoreSession, key: str, value: str) -> None:
-    """Set one entry of the store's own properties."""
-    session.text("DELETE FROM _palimpsest.meta WHERE key = ?", [key])
-    session.text("INSERT INTO _palimpsest.meta VALUES (?, ?)", [key, value])
+def put_meta(session: RecordSession, key: str, value: str) -> None:
+    """Set one of the store's own properties."""
+    execute(session, _REMOVE, [key])
+    execute(session, _ADD, [key, value])
 
 
-def get_meta(session: StoreSession, key: str) -> str | None:
-    """One entry of the store's own properties."""
-    rows = session.text("SELECT value FROM _palimpsest.meta WHERE key = ?", [key])
+def get_meta(session: RecordSession, key: str) -> str | None:
+    """One of the store's own properties."""
+    rows = execute(session, _MEMBER, [key])
     return rows[0][0] if rows else None

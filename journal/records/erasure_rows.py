@@ -1,40 +1,46 @@
-"""Rows of erasures in the catalog: requests, the suppression list and the audit log.
+"""Rows of erasures: requests, the suppression list and the audit log, alike in every store.
 
-Constant SQL over schema ``_palimpsest``, the same in every store that has one, run inside a given
-transaction. None of these rows holds an identifier or a key of an erased row: only counts, names of
-tables, and keyed hashes.
+None of these rows holds an identifier or a key of an erased row: only counts, names of tables, and
+keyed hashes. The audit log only grows: an entry is one INSERT.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from journal.model.store_session import StoreSession
-from journal.model.version import Version
+from sqlglot import exp
 
-_TABLES = (
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.erasures (id VARCHAR, state VARCHAR,"
-        " accepted BIGINT, updated BIGINT, detail VARCHAR)"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.suppressions (kind VARCHAR, table_id BIGINT,"
-        " hash VARCHAR, request VARCHAR, since BIGINT, expires BIGINT)"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.audit (seq BIGINT, happened BIGINT, actor VARCHAR,"
-        " action VARCHAR, object VARCHAR, detail VARCHAR, previous VARCHAR, hash VARCHAR)"
-    ),
+from journal.model.plan import Query
+from journal.model.store_session import Parameters, RecordSession, StoreSession
+from journal.model.version import Version
+from journal.records.schema import AUDIT, ERASURES, SUPPRESSIONS
+from journal.records.statements import (
+    add_rows,
+    by,
+    count,
+    delete,
+    execute,
+    insert,
+    maximum,
+    newest,
+    select,
 )
 
-
-def ensure(session: StoreSession, kind: str = "") -> None:
-    """Make the tables in a warehouse that has none yet; ``kind`` is what its SQL ends with."""
-    for statement in _TABLES:
-        session.text(statement + kind)
+_ROWS_MAX = 100
+"""How many rows one statement adds to a database beside the store."""
+_REMOVE_ERASURE = delete(ERASURES, by("id"))
+_ERASURES = select(ERASURES, order=["accepted", "id"])
+_KINDS = select(SUPPRESSIONS, ["kind", "table_id"], distinct=True)
+_NEWEST = maximum(SUPPRESSIONS, "since")
+_BY_REQUEST, _BY_HASH = by("request"), by("hash")
+_OF_REQUEST, _DROP_REQUEST = count(SUPPRESSIONS, _BY_REQUEST), delete(SUPPRESSIONS, _BY_REQUEST)
+_OF_HASH, _DROP_HASH = count(SUPPRESSIONS, _BY_HASH), delete(SUPPRESSIONS, _BY_HASH)
+_DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
+_DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
+_AUDIT, _LAST_ENTRY = select(AUDIT, order=["seq"]), newest(AUDIT, "seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,68 +54,66 @@ class ErasureRow:
     detail: dict[str, Any]
 
 
-def put_erasure(session: StoreSession, row: ErasureRow) -> None:
+def put_erasure(session: RecordSession, row: ErasureRow) -> None:
     """Store a request in its present state."""
-    session.text("DELETE FROM _palimpsest.erasures WHERE id = ?", [row.id])
-    session.text(
-        "INSERT INTO _palimpsest.erasures VALUES (?, ?, ?, ?, ?)",
-        [row.id, row.state, row.accepted, row.updated, json.dumps(row.detail)],
-    )
+    execute(session, _REMOVE_ERASURE, [row.id])
+    values = [row.id, row.state, row.accepted, row.updated, json.dumps(row.detail)]
+    execute(session, insert(ERASURES), values)
 
 
-def load_erasures(session: StoreSession) -> list[ErasureRow]:
+def load_erasures(session: RecordSession) -> list[ErasureRow]:
     """Every request, oldest first."""
-    rows = session.text(
-        "SELECT id, state, accepted, updated, detail FROM _palimpsest.erasures"
-        " ORDER BY accepted, id"
-    )
+    rows = execute(session, _ERASURES)
     return [ErasureRow(r[0], r[1], r[2], r[3], json.loads(r[4])) for r in rows]
 
 
-def load_fences(session: StoreSession) -> list[tuple[str, int | None]]:
+def add_suppressions(session: StoreSession, rows: exp.Query, parameters: Parameters) -> None:
+    """Add entries to the suppression list: rows of a query of the store, columns in order."""
+    if not session.dialect.is_beside:
+        session.execute(Query.of(add_rows(SUPPRESSIONS, rows)), parameters)
+        return
+    found = session.arrow_rows(session.arrow(Query.of(rows), parameters))
+    for start in range(0, len(found), _ROWS_MAX):
+        some = found[start : start + _ROWS_MAX]
+        execute(session, insert(SUPPRESSIONS, len(some)), [v for row in some for v in row])
+
+
+def load_fences(session: RecordSession) -> list[tuple[str, int | None]]:
     """Kinds and tables for which anything is suppressed, or was until it expired."""
-    rows = session.text("SELECT DISTINCT kind, table_id FROM _palimpsest.suppressions")
-    return [(kind, table_id) for kind, table_id in rows]
+    return [(kind, table_id) for kind, table_id in execute(session, _KINDS)]
 
 
-def newest_fence(session: StoreSession) -> Version:
+def newest_fence(session: RecordSession) -> Version:
     """When the last entry was made; 0 if there is none."""
-    rows = session.text("SELECT coalesce(max(since), 0) FROM _palimpsest.suppressions")
-    return int(rows[0][0])
+    return int(execute(session, _NEWEST)[0][0] or 0)
 
 
-def drop_suppressions(session: StoreSession, request: str) -> int:
+def drop_suppressions(session: RecordSession, request: str) -> int:
     """Let whatever a request suppressed be written again; how many entries it had."""
-    (counted,) = session.text(
-        "SELECT count(*) FROM _palimpsest.suppressions WHERE request = ?", [request]
-    )
-    session.text("DELETE FROM _palimpsest.suppressions WHERE request = ?", [request])
+    (counted,) = execute(session, _OF_REQUEST, [request])
+    execute(session, _DROP_REQUEST, [request])
     return int(counted[0])
 
 
-def drop_keys(session: StoreSession, request: str) -> None:
+def drop_keys(session: RecordSession, request: str) -> None:
     """Forget which keys a request suppresses, and which it spares; its identifiers stay."""
-    session.text(
-        "DELETE FROM _palimpsest.suppressions WHERE request = ? AND kind IN ('key', 'spared')",
-        [request],
-    )
+    for kind in ("key", "spared"):
+        execute(session, _DROP_KIND, [request, kind])
 
 
-def drop_hashes(session: StoreSession, hashes: Iterable[str]) -> int:
+def drop_hashes(session: RecordSession, hashes: Iterable[str]) -> int:
     """Let values of these hashes be written again; how many entries there were."""
     dropped = 0
     for value in hashes:
-        (counted,) = session.text(
-            "SELECT count(*) FROM _palimpsest.suppressions WHERE hash = ?", [value]
-        )
-        session.text("DELETE FROM _palimpsest.suppressions WHERE hash = ?", [value])
+        (counted,) = execute(session, _OF_HASH, [value])
+        execute(session, _DROP_HASH, [value])
         dropped += int(counted[0])
     return dropped
 
 
-def drop_expired(session: StoreSession, now: Version) -> None:
+def drop_expired(session: RecordSession, now: Version) -> None:
     """Forget entries whose time is over."""
-    session.text("DELETE FROM _palimpsest.suppressions WHERE expires <= ?", [now])
+    execute(session, _DROP_EXPIRED, [now])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,27 +130,17 @@ class AuditRow:
     hash: str
 
 
-def load_audit(session: StoreSession) -> list[AuditRow]:
+def load_audit(session: RecordSession) -> list[AuditRow]:
     """The whole log, oldest first."""
-    rows = session.text(
-        "SELECT seq, happened, actor, action, object, detail, previous, hash FROM _palimpsest.audit"
-        " ORDER BY seq"
-    )
-    return [AuditRow(*row) for row in rows]
+    return [AuditRow(*row) for row in execute(session, _AUDIT)]
 
 
-def last_audit(session: StoreSession) -> AuditRow | None:
+def last_audit(session: RecordSession) -> AuditRow | None:
     """The newest entry."""
-    rows = session.text(
-        "SELECT seq, happened, actor, action, object, detail, previous, hash FROM _palimpsest.audit"
-        " ORDER BY seq DESC LIMIT 1"
-    )
+    rows = execute(session, _LAST_ENTRY)
     return AuditRow(*rows[0]) if rows else None
 
 
-def add_audit(session: StoreSession, row: AuditRow) -> None:
+def add_audit(session: RecordSession, row: AuditRow) -> None:
     """Append an entry."""
-    session.text(
-        "INSERT INTO _palimpsest.audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous, row.hash],
-    )
+    execute(session, insert(AUDIT), astuple(row))

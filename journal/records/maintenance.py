@@ -1,8 +1,6 @@
-"""The catalog tables of upkeep: legal holds, runs of jobs, named backups.
+"""Rows of maintenance: legal holds, runs of jobs, backups. They are alike in every store.
 
-Made when a warehouse is opened that has none yet. All SQL here is constant text over schema
-``_palimpsest``; values are parameters. The rows are facts about the warehouse, not journal rows, so
-a run's row is updated as it goes on. Their rows are alike in every store.
+They are facts about a store, not journal rows, so a run's row is written again when it ends.
 """
 
 from __future__ import annotations
@@ -11,156 +9,111 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from journal.local_engine.session import DuckDBSession
-from journal.model.store_session import StoreSession
+from sqlglot import exp
 
-_TABLES = (
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.holds (id VARCHAR, scope VARCHAR, table_id BIGINT,"
-        " predicate VARCHAR, subject_column VARCHAR, subject_value VARCHAR, reason VARCHAR,"
-        " placed_by VARCHAR, placed_at TIMESTAMPTZ, released_by VARCHAR, released_at TIMESTAMPTZ)"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.jobs (id VARCHAR, kind VARCHAR, table_id BIGINT,"
-        " table_name VARCHAR, state VARCHAR, attempt INTEGER, dry_run BOOLEAN, cause VARCHAR,"
-        " user_name VARCHAR, options VARCHAR, started_at TIMESTAMPTZ, ended_at TIMESTAMPTZ,"
-        " rows_read BIGINT, rows_written BIGINT, rows_removed BIGINT, bytes_read BIGINT,"
-        " bytes_written BIGINT, bytes_removed BIGINT, error_code VARCHAR, error VARCHAR,"
-        " report VARCHAR, log VARCHAR[])"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS _palimpsest.backups (name VARCHAR, kind VARCHAR,"
-        " table_id BIGINT, table_name VARCHAR, version BIGINT, rows BIGINT, bytes BIGINT,"
-        " segments VARCHAR, made_by VARCHAR, made_at TIMESTAMPTZ, expires_at TIMESTAMPTZ)"
-    ),
+from journal.model.store_session import RecordSession
+from journal.records.schema import BACKUPS, HOLDS, JOBS
+from journal.records.statements import (
+    RecordStatement,
+    by,
+    delete,
+    execute,
+    insert,
+    select,
+    update,
 )
-HOLD = (
-    "id scope table_id predicate subject_column subject_value reason placed_by placed_at"
-    " released_by released_at"
-).split()
-JOB = (
-    "id kind table_id table_name state attempt dry_run cause user_name options started_at ended_at"
-    " rows_read rows_written rows_removed bytes_read bytes_written bytes_removed error_code error"
-    " report log"
-).split()
-BACKUP = "name kind table_id table_name version rows bytes segments made_by made_at expires_at"
-BACKUP_COLUMNS = BACKUP.split()
 
-
-def ensure(session: DuckDBSession) -> None:
-    """Make the tables that are not there yet."""
-    for statement in _TABLES:
-        session.text(statement)
-
-
-def add_hold(session: StoreSession, values: Mapping[str, Any]) -> None:
-    """Record a hold."""
-    session.text(
-        "INSERT INTO _palimpsest.holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [values.get(name) for name in HOLD],
-    )
-
-
-def holds(session: StoreSession) -> list[tuple[Any, ...]]:
-    """Every hold, oldest first."""
-    return session.text(
-        "SELECT id, scope, table_id, predicate, subject_column, subject_value, reason, placed_by,"
-        " placed_at, released_by, released_at FROM _palimpsest.holds ORDER BY placed_at, id"
-    )
-
-
-def release_hold(session: StoreSession, id: str, by: str | None, at: datetime) -> None:  # noqa: A002 - as the column is called
-    """Record that a hold ended; the identifier it named is forgotten."""
-    session.text(
-        "UPDATE _palimpsest.holds SET released_by = ?, released_at = ?, predicate = NULL,"
-        " subject_value = NULL WHERE id = ?",
-        [by, at, id],
-    )
-
-
-def add_job(session: StoreSession, values: Mapping[str, Any]) -> None:
-    """Record that a run began."""
-    session.text(
-        "INSERT INTO _palimpsest.jobs VALUES"
-        " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [values.get(name) for name in JOB],
-    )
-
-
-def end_job(session: StoreSession, id: str, values: Mapping[str, Any]) -> None:  # noqa: A002
-    """Record how a run ended."""
-    session.text(
-        "UPDATE _palimpsest.jobs SET state = ?, ended_at = ?, rows_read = ?, rows_written = ?,"
-        " rows_removed = ?, bytes_read = ?, bytes_written = ?, bytes_removed = ?, error_code = ?,"
-        ' error = ?, report = ?, "log" = ? WHERE id = ?',
-        [*(values.get(name) for name in _ENDING), id],
-    )
-
-
+HOLD, JOB, BACKUP_COLUMNS = HOLDS.names, JOBS.names, BACKUPS.names
+_RUNNING = "RUNNING"
+_INTERRUPTED = ["INTERRUPTED", "the process that ran it ended"]
 _ENDING = (
     "state ended_at rows_read rows_written rows_removed bytes_read bytes_written bytes_removed"
     " error_code error report log"
 ).split()
+_LAST = ["kind", "table_id", "state", "attempt", "started_at", "ended_at"]
+_HOLDS = select(HOLDS, order=["placed_at", "id"])
+_RELEASE = update(HOLDS, ["released_by", "released_at", "predicate", "subject_value"], by("id"))
+_END_JOB = update(JOBS, _ENDING, by("id"))
+_INTERRUPT = update(JOBS, ["state", "error", "ended_at"], by("state"))
+_INTERRUPT_ONE = update(JOBS, ["state", "error", "ended_at"], by("id", "state"))
+_UNDER_WAY = select(JOBS, ["id", "table_id"], by("state"))
+_BACKUPS = select(BACKUPS, order=["made_at", "name"])
+_DROP_BACKUP = delete(BACKUPS, by("table_id", "name"))
+_PUT_SEGMENTS = update(BACKUPS, ["segments"], by("table_id", "name"))
 
 
-def interrupt_jobs(session: DuckDBSession, at: datetime) -> None:
+def _last_runs() -> RecordStatement:
+    real = select(JOBS, _LAST)
+    assert isinstance(real.ast, exp.Select)
+    of = [exp.column("kind"), exp.column("table_id")]
+    latest = [exp.Ordered(this=exp.column(n), desc=True) for n in ("started_at", "attempt")]
+    query = real.ast.distinct(*of).where(exp.not_(exp.column("dry_run")))
+    return RecordStatement(query.order_by(*[o.copy() for o in of], *latest), real.gives)
+
+
+_LAST_RUNS = _last_runs()
+
+
+def add_hold(session: RecordSession, values: Mapping[str, Any]) -> None:
+    """Record a hold."""
+    execute(session, insert(HOLDS), [values.get(name) for name in HOLD])
+
+
+def holds(session: RecordSession) -> list[tuple[Any, ...]]:
+    """Every hold, oldest first."""
+    return execute(session, _HOLDS)
+
+
+def release_hold(session: RecordSession, id: str, by: str | None, at: datetime) -> None:  # noqa: A002 - as the column is called
+    """Record that a hold ended; the identifier it named is forgotten."""
+    execute(session, _RELEASE, [by, at, None, None, id])
+
+
+def add_job(session: RecordSession, values: Mapping[str, Any]) -> None:
+    """Record that a run began."""
+    execute(session, insert(JOBS), [values.get(name) for name in JOB])
+
+
+def end_job(session: RecordSession, id: str, values: Mapping[str, Any]) -> None:  # noqa: A002
+    """Record how a run ended."""
+    execute(session, _END_JOB, [*(values.get(name) for name in _ENDING), id])
+
+
+def interrupt_jobs(session: RecordSession, at: datetime) -> None:
     """Runs that an earlier process left running were interrupted with it."""
-    session.text(
-        "UPDATE _palimpsest.jobs SET state = 'INTERRUPTED', ended_at = ?,"
-        " error = 'the process that ran it ended' WHERE state = 'RUNNING'",
-        [at],
-    )
+    execute(session, _INTERRUPT, [*_INTERRUPTED, at, _RUNNING])
 
 
-def running_jobs(session: StoreSession) -> list[tuple[str, int]]:
+def running_jobs(session: RecordSession) -> list[tuple[str, int]]:
     """Id and table of the runs that are on record as under way."""
-    rows = session.text("SELECT id, table_id FROM _palimpsest.jobs WHERE state = 'RUNNING'")
-    return [(job_id, table_id) for job_id, table_id in rows]
+    return [(job_id, table_id) for job_id, table_id in execute(session, _UNDER_WAY, [_RUNNING])]
 
 
-def interrupt_job(session: StoreSession, id: str, at: datetime) -> None:  # noqa: A002
+def interrupt_job(session: RecordSession, id: str, at: datetime) -> None:  # noqa: A002
     """Record that the process of a run ended before the run did."""
-    session.text(
-        "UPDATE _palimpsest.jobs SET state = 'INTERRUPTED', ended_at = ?,"
-        " error = 'the process that ran it ended' WHERE id = ? AND state = 'RUNNING'",
-        [at, id],
-    )
+    execute(session, _INTERRUPT_ONE, [*_INTERRUPTED, at, id, _RUNNING])
 
 
-def last_runs(session: StoreSession) -> list[tuple[Any, ...]]:
+def last_runs(session: RecordSession) -> list[tuple[Any, ...]]:
     """Kind, table id, state, attempt and times of the latest real run of each kind and table."""
-    return session.text(
-        "SELECT DISTINCT ON (kind, table_id) kind, table_id, state, attempt, started_at, ended_at"
-        " FROM _palimpsest.jobs WHERE NOT dry_run"
-        " ORDER BY kind, table_id, started_at DESC, attempt DESC"
-    )
+    return execute(session, _LAST_RUNS)
 
 
-def add_backup(session: StoreSession, values: Sequence[Any]) -> None:
+def add_backup(session: RecordSession, values: Sequence[Any]) -> None:
     """Record a named backup."""
-    session.text(
-        "INSERT INTO _palimpsest.backups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", list(values)
-    )
+    execute(session, insert(BACKUPS), values)
 
 
-def backups(session: StoreSession) -> list[tuple[Any, ...]]:
+def backups(session: RecordSession) -> list[tuple[Any, ...]]:
     """Every named backup, oldest first."""
-    return session.text(
-        "SELECT name, kind, table_id, table_name, version, rows, bytes, segments, made_by, made_at,"
-        " expires_at FROM _palimpsest.backups ORDER BY made_at, name"
-    )
+    return execute(session, _BACKUPS)
 
 
-def drop_backup(session: StoreSession, table_id: int, name: str) -> None:
+def drop_backup(session: RecordSession, table_id: int, name: str) -> None:
     """Forget a named backup."""
-    session.text(
-        "DELETE FROM _palimpsest.backups WHERE table_id = ? AND name = ?", [table_id, name]
-    )
+    execute(session, _DROP_BACKUP, [table_id, name])
 
 
-def put_backup_segments(session: StoreSession, table_id: int, name: str, segments: str) -> None:
+def put_backup_segments(session: RecordSession, table_id: int, name: str, segments: str) -> None:
     """Replace what a named backup holds, after an erasure."""
-    session.text(
-        "UPDATE _palimpsest.backups SET segments = ? WHERE table_id = ? AND name = ?",
-        [segments, table_id, name],
-    )
+    execute(session, _PUT_SEGMENTS, [segments, table_id, name])

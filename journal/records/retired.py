@@ -1,6 +1,6 @@
 """Retired segments: replaced in the manifest, kept until their grace ends, then removed.
 
-They are recorded in ``_palimpsest.retired`` in the transaction that replaces them. A file goes only
+They are recorded in the transaction that replaces them. A file of a warehouse goes only
 when nobody can read it any more: its grace is over, no manifest lists it, no running statement
 began when one did, and no job has it pinned. The record goes first: killed in between, the file is
 one that nothing lists, and opening the warehouse removes it.
@@ -9,24 +9,43 @@ one that nothing lists, and opening the warehouse removes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from journal.local_engine.session import DuckDBSession
-from journal.model.segment import Segment
-from journal.model.version import Version
-from journal.records import maintenance as duckdb_maintenance
+from sqlglot import exp
 
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS _palimpsest.retired (id VARCHAR, table_id BIGINT, segment VARCHAR,"
-    " job_id VARCHAR, job_kind VARCHAR, reason VARCHAR, generation BIGINT, since BIGINT,"
-    " until BIGINT)"
-)
+from journal.model.segment import Segment
+from journal.model.store_session import RecordSession
+from journal.model.version import Version
+from journal.records.schema import RETIRED
+from journal.records.statements import by, delete, execute, insert, select, update
+
+_ORDER = ["since", "id"]
+_ALL, _OF_TABLE = select(RETIRED, order=_ORDER), select(RETIRED, (), by("table_id"), _ORDER)
+_LATER = select(RETIRED, ["id"], {"table_id": exp.EQ, "until": exp.GT}, _ORDER)
+_KEEP, _FORGET = update(RETIRED, ["until"], by("id")), delete(RETIRED, by("id"))
+
 PURGE = "purge"
 """The kind under which an erasure retires what it has rewritten: nobody may ask it back."""
 ARCHIVE = "archive"
 """The kind under which segments of rows past their time are kept until told."""
-_COLUMNS = "id, table_id, segment, job_id, job_kind, reason, generation, since, until"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredRow:
+    """A retired piece as it is stored; which fields a store fills, ``RETIRED`` says."""
+
+    id: str
+    table_id: int
+    since: Version
+    until: Version | None
+    job_id: str = ""
+    job_kind: str = ""
+    reason: str = ""
+    segment: str | None = None
+    generation: int = 0
+    bytes: int = 0
+    replaced_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,77 +93,52 @@ class Reaped:
     bytes: int | None = None
 
 
-def ensure(session: DuckDBSession) -> None:
-    """Make the tables of upkeep, also in a warehouse that an earlier version made."""
-    session.text(_TABLE)
-    duckdb_maintenance.ensure(session)
-
-
 def record(
-    session: DuckDBSession,
+    session: RecordSession,
     table_id: int,
     generation: int,
     segments: Sequence[Segment],
     why: Retirement,
 ) -> tuple[str, ...]:
     """Record segments as retired in the session's transaction; their ids as retired ones."""
-    ids = []
-    for segment in segments:
-        ids.append(f"{segment.id}@{generation}")
-        session.text(
-            "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                ids[-1],
-                table_id,
-                json.dumps(segment.to_json()),
-                why.job_id,
-                why.job_kind,
-                why.reason,
-                generation,
-                why.since,
-                why.until,
-            ],
+    rows = [
+        RetiredRow(
+            id=f"{segment.id}@{generation}",
+            table_id=table_id,
+            since=why.since,
+            until=why.until,
+            job_id=why.job_id,
+            job_kind=why.job_kind,
+            reason=why.reason,
+            segment=json.dumps(segment.to_json()),
+            generation=generation,
         )
-    return tuple(ids)
+        for segment in segments
+    ]
+    retire(session, rows)
+    return tuple(row.id for row in rows)
 
 
-def load(session: DuckDBSession, table_id: int | None = None) -> list[RetiredSegment]:
+def load(session: RecordSession, table_id: int | None = None) -> list[RetiredSegment]:
     """Retired segments of a table or of all, oldest first."""
-    rows = session.text(
-        f"SELECT {_COLUMNS} FROM _palimpsest.retired"  # noqa: S608 - a constant
-        " WHERE ? IS NULL OR table_id = ? ORDER BY since, id",
-        [table_id, table_id],
-    )
     return [
         RetiredSegment(
-            row[0],
-            row[1],
-            Segment.from_json(json.loads(row[2])),
-            row[6],
-            Retirement(row[3], row[4], row[5], row[7], row[8]),
+            row.id,
+            row.table_id,
+            Segment.from_json(json.loads(row.segment or "{}")),
+            row.generation,
+            Retirement(row.job_id, row.job_kind, row.reason, row.since, row.until),
         )
-        for row in rows
+        for row in load_retired(session, table_id)
     ]
 
 
-def kept(session: DuckDBSession, table_id: int) -> list[RetiredSegment]:
+def kept(session: RecordSession, table_id: int) -> list[RetiredSegment]:
     """Those that anybody may ask back; what a purge has retired just waits to go."""
     return [r for r in load(session, table_id) if r.why.job_kind != PURGE]
 
 
-def forget(session: DuckDBSession, ids: Iterable[str]) -> None:
-    """Remove the records of retired segments; their files are then nobody's."""
-    for one in ids:
-        session.text("DELETE FROM _palimpsest.retired WHERE id = ?", [one])
-
-
-def keep_until(session: DuckDBSession, ids: Iterable[str], until: Version | None) -> None:
-    """Give retired segments another end of grace; None keeps them until told."""
-    for one in ids:
-        session.text("UPDATE _palimpsest.retired SET until = ? WHERE id = ?", [until, one])
-
-
-def paths(session: DuckDBSession) -> set[str]:
+def paths(session: RecordSession) -> set[str]:
     """Every file that belongs to a retired segment."""
     return {f.path for r in load(session) for f in r.segment.files}
 
@@ -152,3 +146,35 @@ def paths(session: DuckDBSession) -> set[str]:
 def is_over(retired: RetiredSegment, now: Version) -> bool:
     """True when a retired segment's grace has ended."""
     return retired.why.until is not None and retired.why.until <= now
+
+
+def retire(session: RecordSession, rows: Iterable[RetiredRow]) -> None:
+    """Record pieces as retired."""
+    for row in rows:
+        execute(session, insert(RETIRED), [getattr(row, name) for name in RETIRED.names])
+
+
+def load_retired(session: RecordSession, table_id: int | None = None) -> list[RetiredRow]:
+    """The rows of the retired pieces of a table or of all, oldest first."""
+    rows = execute(session, _ALL) if table_id is None else execute(session, _OF_TABLE, [table_id])
+    return [RetiredRow(**dict(zip(RETIRED.names, row, strict=True))) for row in rows]
+
+
+def end_grace(
+    session: RecordSession, table_id: int, until: Version, but: Collection[str] = ()
+) -> None:
+    """Let a table's retired pieces stay no longer than until then, ``but`` these."""
+    found = [id for (id,) in execute(session, _LATER, [table_id, until])]  # noqa: A001
+    keep_until(session, [id for id in found if id not in but], until)  # noqa: A001
+
+
+def keep_until(session: RecordSession, ids: Iterable[str], until: Version | None) -> None:
+    """Give retired pieces another end of grace; None keeps them until told."""
+    for one in ids:
+        execute(session, _KEEP, [until, one])
+
+
+def forget(session: RecordSession, ids: Iterable[str]) -> None:
+    """Remove the records of retired pieces; what they were is then nobody's."""
+    for one in ids:
+        execute(session, _FORGET, [one])

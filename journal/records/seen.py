@@ -11,19 +11,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Generic, Protocol, TypeVar
 
 from journal.identity.suppression_list import SuppressionList
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import CatalogChange, PutRelation
+from journal.model.plan import PutRelation
 from journal.model.schema import DATABASE, DEFAULT_SCHEMA, CatalogSnapshot, Table
-from journal.model.version import Version
-from journal.records.catalog_format import JournalRow, StateRow
+from journal.model.store_session import RecordSession
+from journal.records.catalog import load_changes, load_journals
+from journal.records.catalog_format import StateRow
 from journal.transactions.state import JournalState, TableState
 
 _KEPT = 64
-S = TypeVar("S", contravariant=True)
 
 
 @contextmanager
@@ -43,27 +42,15 @@ def _damaged(what: str) -> PalimpsestError:
     )
 
 
-class CatalogRows(Protocol[S]):
-    """Reads what has changed off a catalog, in a session of its database."""
-
-    def load_changes(self, session: S, after: Version) -> list[tuple[Version, CatalogChange]]:
-        """Catalog changes made after a version, in order."""
-
-    def load_journals(self, session: S, after: int) -> list[JournalRow]:
-        """The journals that changed after a generation of the state."""
-
-
-class SeenStates(Generic[S]):
+class SeenStates:
     """The last few states by generation."""
 
     def __init__(
         self,
-        rows: CatalogRows[S],
+        load_fence: Callable[[RecordSession], SuppressionList],
         home: str = DEFAULT_SCHEMA,
-        load_fence: Callable[[S], SuppressionList] | None = None,
         database: str = DATABASE,
     ) -> None:
-        self._rows = rows
         self._load_fence = load_fence
         nothing = JournalState(
             0, CatalogSnapshot.empty(home, database=database), MappingProxyType({}), ()
@@ -86,7 +73,7 @@ class SeenStates(Generic[S]):
             found = self._states.get(row.generation)
         return None if found is None else found[1]
 
-    def at(self, session: S, row: StateRow) -> JournalState:
+    def at(self, session: RecordSession, row: StateRow) -> JournalState:
         """The state that the session's transaction sees, whose row is given."""
         seen = self.known(row)
         if seen is not None:
@@ -112,14 +99,14 @@ class SeenStates(Generic[S]):
                 del self._states[oldest]
 
     def _advanced(
-        self, session: S, before: StateRow, state: JournalState, row: StateRow
+        self, session: RecordSession, before: StateRow, state: JournalState, row: StateRow
     ) -> JournalState:
         """A later state, from an earlier one and what has changed since."""
         catalog, history = state.catalog, list(state.history)
         tables = dict(state.tables)
         known: dict[int, list[Table]] = {}
         if row.catalog != before.catalog:
-            changes = self._rows.load_changes(session, before.catalog)
+            changes = load_changes(session, before.catalog)
             if not changes or changes[-1][0] != row.catalog:
                 raise _damaged("definitions of tables are missing")
             for version, change in changes:
@@ -129,7 +116,7 @@ class SeenStates(Generic[S]):
                 if history and history[-1][0] == version:
                     history.pop()
                 history.append((version, catalog))
-        for found in self._rows.load_journals(session, before.generation):
+        for found in load_journals(session, before.generation):
             if found.last_version > row.version:
                 raise _damaged("there are rows from after the last commit")
             old = tables.get(found.table_id)
@@ -141,6 +128,6 @@ class SeenStates(Generic[S]):
             for table in definitions:
                 tables[table_id] = tables[table_id].with_layout(table)
         fence = state.fence
-        if row.fence != before.fence and self._load_fence is not None:
+        if row.fence != before.fence:
             fence = self._load_fence(session)
         return JournalState(row.version, catalog, MappingProxyType(tables), tuple(history), fence)

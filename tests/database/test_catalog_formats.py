@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 import gateway
-from journal.stores.postgres import catalog as postgres_catalog
+from journal.records.schema import FORMAT
+from tests.support import formats
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
@@ -69,9 +70,25 @@ def test_an_older_catalog_is_brought_to_this_format(
     for view in ("t", "t_journal"):
         with pytest.raises(psycopg.errors.FeatureNotSupported, match="can only be read"):
             admin.execute(f"DELETE FROM {view}")
-    assert _format(admin) == [(postgres_catalog.FORMAT,)]
+    assert _format(admin) == [(str(FORMAT),)]
     with gateway.connect(url, autocommit=True) as con:
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+def test_a_database_that_the_version_before_made_is_read(
+    url: str, admin: psycopg.Connection[Any], cluster: Cluster
+) -> None:
+    if isinstance(cluster, Given):
+        pytest.skip("PostgreSQL made the dump")
+    admin.execute(formats.FOLDER.joinpath("postgres.sql").read_text())
+    admin.execute("SELECT set_config('search_path', 'public', false)")
+    assert _format(admin) == [("7",)]
+    with gateway.connect(url, autocommit=True) as con:
+        assert _format(admin) == [(str(FORMAT),)]
+        formats.check(con)
+        formats.go_on(con)
+        retired = admin.execute("SELECT id, generation, replaced_by FROM _palimpsest.retired")
+        assert all(isinstance(number, int) for _, _, number in retired)
 
 
 def test_heads_of_an_older_catalog_are_guarded_as_they_are(
@@ -119,7 +136,7 @@ def test_an_upgrade_that_fails_changes_nothing(url: str, admin: psycopg.Connecti
 
 def test_a_newer_catalog_is_refused(url: str, admin: psycopg.Connection[Any]) -> None:
     _made(url)
-    later = str(int(postgres_catalog.FORMAT) + 1)
+    later = str(FORMAT + 1)
     _put_format(admin, later)
     with pytest.raises(gateway.Error, match=f"format {later}, of a newer version") as raised:
         gateway.connect(url)
@@ -147,7 +164,7 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
     with gateway.connect(url, autocommit=True) as con, gateway.connect(url) as other:
         other.execute("UPDATE t SET b = 'deux' WHERE a = 2")
         con.execute("SELECT * FROM t").fetchall()
-        _put_format(admin, str(int(postgres_catalog.FORMAT) + 1))
+        _put_format(admin, str(FORMAT + 1))
         for attempt in (
             other.commit,
             lambda: con.execute("INSERT INTO t VALUES (4, 'vier')"),
@@ -158,5 +175,5 @@ def test_a_gateway_that_still_runs_is_refused_after_an_upgrade(
             with pytest.raises(gateway.Error, match="upgrade palimpsest") as raised:
                 attempt()
             assert raised.value.code == "PAL-502"
-        _put_format(admin, postgres_catalog.FORMAT)
+        _put_format(admin, str(FORMAT))
         assert con.execute("SELECT b FROM t WHERE a = 2").fetchall() == [("zwei",)]

@@ -14,9 +14,9 @@ from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
-from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
+from journal.records import deferred_subjects as postgres_sought
+from journal.records import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.postgres import deferred_subjects as postgres_sought
 from journal.stores.postgres.journal import DatabaseJournal
 from tests.elsewhere.copied_texts import spell, texts_in
 from tests.elsewhere.server_stores import (

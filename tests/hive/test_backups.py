@@ -16,7 +16,6 @@ from gateway.procedures.erasers import eraser_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from journal.stores.hive import backup_segments
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning, partition_backups
 from spark_compaction.contract import silent
@@ -214,19 +213,3 @@ def _is_first(con: Connection, path: str) -> bool:
     with _journal(con).reading_session() as session:
         found = partition_backups.backups.load(session)
     return path in partition_backups.names_in(found)
-
-
-def test_a_list_of_retired_segments_from_before_is_read(con: Connection) -> None:
-    journal = _journal(con)
-    with journal.catalog.writing() as connection:
-        connection.exec_driver_sql("DROP TABLE palimpsest_retired")
-        connection.exec_driver_sql(
-            "CREATE TABLE palimpsest_retired (path VARCHAR(256) PRIMARY KEY, table_id BIGINT,"
-            " until_us BIGINT)"
-        )
-        connection.exec_driver_sql("INSERT INTO palimpsest_retired VALUES ('j/s1', 1, 5)")
-        sql_retired.ensure(connection)
-        sql_retired.ensure(connection)
-        assert sql_retired.load_retired(connection) == [
-            sql_retired.RetiredPartition("j/s1", 1, 5, 0, "")
-        ]

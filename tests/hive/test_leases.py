@@ -8,18 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from journal.local_engine.database_file import DuckDBStore
 from journal.model.errors import Code, PalimpsestError
 from journal.model.wall_clock import wall_clock_us
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
+from journal.stores.hive.catalog_db.opening import open_catalog
 from journal.stores.hive.leases import HeldLeases, Leases
+
+_LOCAL = DuckDBStore(Path(":memory:"), {})
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> CatalogDatabase:
     found = CatalogDatabase(f"sqlite:///{tmp_path}/catalog.db")
     with found.writing() as connection:
-        rows_of.open_catalog(connection, "store")
+        open_catalog(connection, "store", _LOCAL)
     return found
 
 
@@ -80,7 +84,7 @@ def test_two_catalogs_of_one_name_are_one(tmp_path: Path) -> None:
     for store_id in ("first", "second"):
         catalog = CatalogDatabase(f"sqlite:///{tmp_path}/catalog.db")
         with catalog.writing() as connection:
-            ids.add(rows_of.open_catalog(connection, store_id))
+            ids.add(open_catalog(connection, store_id, _LOCAL))
         catalog.close()
     assert ids == {"first"}
 

@@ -7,17 +7,28 @@ the story to a new store; how each fixture was put away then stands in its folde
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.erasure import audit
+from journal.erasure.seam import ErasureJournal
 
+FOLDER = Path(__file__).parent.parent / "fixtures" / "formats"
 STORY = (
-    "CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR, email VARCHAR)"
-    " TBLPROPERTIES ('erasure' = 'email')",
+    (
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR, email VARCHAR)"
+        " TBLPROPERTIES ('erasure' = 'email')"
+    ),
     "CREATE TABLE visits (n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, what VARCHAR)",
     "CREATE VIEW names AS SELECT id, name FROM people",
-    "INSERT INTO people VALUES (1, 'Ada', 'ada@example.org'), (2, 'Bob', 'bob@example.org'),"
-    " (3, 'Cyd', 'cyd@example.org'), (4, 'Dot', 'dot@example.org')",
+    (
+        "INSERT INTO people VALUES (1, 'Ada', 'ada@example.org'), (2, 'Bob', 'bob@example.org'),"
+        " (3, 'Cyd', 'cyd@example.org'), (4, 'Dot', 'dot@example.org')"
+    ),
     "INSERT INTO visits (what) VALUES ('came'), ('went')",
     "UPDATE people SET name = 'Ada L.' WHERE id = 1",
     "DELETE FROM people WHERE id = 3",
@@ -68,6 +79,31 @@ def check(con: Connection) -> None:
     """The store says what it said when it was made."""
     for question, expected in FACTS.items():
         assert con.execute(question).fetchall() == expected, question
+
+
+def go_on(con: Connection) -> None:
+    """The store goes on where it was left: what was erased stays so, and its records go on."""
+    journal = cast("ErasureJournal", con.session.journal)
+    assert audit.verify(journal).problems == ()
+    entries = audit.verify(journal).entries
+    with pytest.raises(gateway.Error, match="erased"):
+        con.execute("INSERT INTO people VALUES (6, 'Bob', 'bob@example.org')")
+    con.execute("UPDATE people SET name = 'Ada' WHERE id = 1")
+    con.execute("INSERT INTO visits (what) VALUES ('stayed')")
+    assert con.execute("SELECT what FROM visits WHERE n > 2").fetchall() == [("stayed",)]
+    con.execute("OPTIMIZE people")
+    held = con.execute("SELECT id FROM system.holds WHERE released_at IS NULL").fetchall()
+    con.execute(f"RELEASE HOLD '{held[0][0]}'")
+    con.execute("CALL system.purge('people')")
+    states = con.execute("SELECT DISTINCT state FROM system.erasures").fetchall()
+    assert states == [("COMPLETED",)]
+    assert con.execute("SELECT id FROM people ORDER BY id").fetchall() == [(1,), (5,)]
+    con.execute("CALL system.restore('people', backup => 'first')")
+    names = con.execute("SELECT name FROM people ORDER BY id").fetchall()
+    assert names == [("Ada L.",)]
+    assert audit.verify(journal).problems == ()
+    assert audit.verify(journal).entries > entries
+    assert con.session.executor.sealer.verify().is_clean
 
 
 if __name__ == "__main__":

@@ -1,40 +1,26 @@
-"""The catalog tables of the embedded store: made, read and written inside a given transaction.
+"""The catalog of the embedded store: made, brought to this format, and its manifests and numbers.
 
-All SQL here is constant text over schema ``_palimpsest``; values are parameters. The catalog log,
-transactions and counters only grow; of manifests only the newest is kept.
+The catalog log, transactions and counters only grow; of manifests only the newest is kept. Runs
+inside a given transaction.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from journal.local_engine.session import DuckDBSession
-from journal.model.catalog import change_from_json, change_to_json
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import CatalogChange
 from journal.model.segment import Manifest
-from journal.model.version import Version
 from journal.records import catalog_format
-from journal.records.catalog_format import check_format, put_meta
-from journal.transactions.transaction_rows import TransactionRow
+from journal.records.catalog_format import put_format, put_meta
+from journal.records.schema import COUNTERS, MANIFESTS, META, OF_WAREHOUSE
+from journal.records.statements import by, columns_of, delete, execute, insert, maximum, select
 
-FORMAT = "1"
-_TABLES = (
-    "CREATE SCHEMA _palimpsest",
-    "CREATE TABLE _palimpsest.meta (key VARCHAR, value VARCHAR)",
-    "CREATE TABLE _palimpsest.catalog_log (version BIGINT, ordinal INTEGER, change VARCHAR)",
-    "CREATE TABLE _palimpsest.manifests (table_id BIGINT, generation BIGINT, manifest VARCHAR)",
-    "CREATE TABLE _palimpsest.counters (table_id BIGINT, column_name VARCHAR, value HUGEINT)",
-    (
-        "CREATE TABLE _palimpsest.transactions (version BIGINT, first_version BIGINT,"
-        " committed_at TIMESTAMPTZ, user_name VARCHAR, application VARCHAR, statements INTEGER,"
-        " statement_digest VARCHAR, message VARCHAR, tables VARCHAR[], rows_written BIGINT)"
-    ),
-)
-_ADD_TRANSACTION = "INSERT INTO _palimpsest.transactions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_AND_ONE_MORE = ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_MANIFESTS = select(MANIFESTS, ["table_id", "manifest"])
+_REMOVE_MANIFEST = delete(MANIFESTS, by("table_id"))
+_COUNTERS = maximum(COUNTERS, "value", ["table_id", "column_name"])
 
 
 @contextmanager
@@ -59,54 +45,27 @@ def _damaged(what: str) -> PalimpsestError:
 
 
 def exists(session: DuckDBSession) -> bool:
-    """True when the database holds a warehouse; refuses one of another format."""
-    found = session.text(
-        "SELECT table_name FROM duckdb_tables() WHERE schema_name = '_palimpsest'"
-        " AND table_name = 'meta'"
-    )
-    if not found:
+    """True when the database holds a warehouse, brought to this format if it has an older one.
+
+    Raises WAREHOUSE_FORMAT for a format that this version does not know.
+    """
+    if META.name not in columns_of(session):
         return False
-    check_format(session.text(catalog_format.QUERY), FORMAT, "the warehouse")
+    catalog_format.bring_up(session, OF_WAREHOUSE, "the warehouse", 1, lambda _: None)
     return True
 
 
 def create(session: DuckDBSession, warehouse_id: str) -> None:
     """Make the catalog tables of a new warehouse."""
-    for statement in _TABLES:
-        session.text(statement)
-    put_meta(session, "format", FORMAT)
+    session.text("CREATE SCHEMA _palimpsest")
+    catalog_format.make_tables(session, OF_WAREHOUSE)
+    put_format(session)
     put_meta(session, "id", warehouse_id)
-
-
-def last_version(session: DuckDBSession) -> Version:
-    """The highest version ever committed; 0 in a new warehouse."""
-    rows = session.text(
-        "SELECT greatest((SELECT coalesce(max(version), 0) FROM _palimpsest.transactions),"
-        " (SELECT coalesce(max(version), 0) FROM _palimpsest.catalog_log))"
-    )
-    return int(rows[0][0])
-
-
-def load_changes(session: DuckDBSession) -> list[tuple[Version, CatalogChange]]:
-    """Every catalog change ever made, in order."""
-    rows = session.text(
-        "SELECT version, change FROM _palimpsest.catalog_log ORDER BY version, ordinal"
-    )
-    return [(version, change_from_json(json.loads(text))) for version, text in rows]
-
-
-def add_changes(session: DuckDBSession, changes: Iterable[tuple[Version, CatalogChange]]) -> None:
-    """Append catalog changes to the log."""
-    for ordinal, (version, change) in enumerate(changes):
-        text = json.dumps(change_to_json(change))
-        session.text(
-            "INSERT INTO _palimpsest.catalog_log VALUES (?, ?, ?)", [version, ordinal, text]
-        )
 
 
 def load_manifests(session: DuckDBSession) -> dict[int, Manifest]:
     """The live manifest of each journal."""
-    rows = session.text("SELECT table_id, manifest FROM _palimpsest.manifests")
+    rows = execute(session, _MANIFESTS)
     return {table_id: Manifest.from_json(json.loads(text)) for table_id, text in rows}
 
 
@@ -118,29 +77,17 @@ def listed_paths(session: DuckDBSession) -> set[str]:
 
 def put_manifest(session: DuckDBSession, table_id: int, manifest: Manifest) -> None:
     """Replace the live manifest of a journal."""
-    session.text("DELETE FROM _palimpsest.manifests WHERE table_id = ?", [table_id])
-    session.text(
-        "INSERT INTO _palimpsest.manifests VALUES (?, ?, ?)",
-        [table_id, manifest.generation, json.dumps(manifest.to_json())],
-    )
+    execute(session, _REMOVE_MANIFEST, [table_id])
+    text = json.dumps(manifest.to_json())
+    execute(session, insert(MANIFESTS), [table_id, manifest.generation, text])
 
 
 def load_counters(session: DuckDBSession) -> dict[tuple[int, str], int]:
     """The next value of each generated number."""
-    rows = session.text(
-        "SELECT table_id, column_name, max(value) FROM _palimpsest.counters GROUP BY ALL"
-    )
+    rows = execute(session, _COUNTERS)
     return {(table_id, name): int(value) for table_id, name, value in rows}
 
 
 def add_counter(session: DuckDBSession, table_id: int, column_name: str, value: int) -> None:
     """Record that values below ``value`` may be in use."""
-    session.text(
-        "INSERT INTO _palimpsest.counters VALUES (?, ?, ?)", [table_id, column_name, value]
-    )
-
-
-def add_transactions(session: DuckDBSession, rows: Sequence[TransactionRow]) -> None:
-    """Record commits."""
-    values = [value for row in rows for value in row.values]
-    session.text(_ADD_TRANSACTION + _AND_ONE_MORE * (len(rows) - 1), values)
+    execute(session, insert(COUNTERS), [table_id, column_name, value])

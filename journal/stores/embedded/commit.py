@@ -20,6 +20,7 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import HybridClock, Version
+from journal.records.catalog import add_changes
 from journal.records.catalog_format import get_meta, put_meta
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import public
@@ -225,7 +226,7 @@ def write_catalog(
 ) -> None:
     """Store catalog changes, changed manifests, and the views of changed tables."""
     changes = [(writes[-1].version, c) for w in writes for c in w.changes]
-    rows_of.add_changes(session, changes)
+    add_changes(session, changes)
     if changes:
         public.drop_changed(session, committed.catalog, catalog)
     for table_id, state in changed.items():

@@ -23,6 +23,7 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import MemoryRows, RowSet
 from journal.model.version import Version
+from journal.records.catalog import add_transactions
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import commit as section
 from journal.stores.embedded import direct
@@ -261,7 +262,7 @@ class Commits:
         counters = journal.counters.unrecorded(tables)
         for (table_id, name), value in counters:
             rows_of.add_counter(session, table_id, name, value)
-        rows_of.add_transactions(session, rows)
+        add_transactions(session, rows)
         state = committed.committed(rows[-1].version, catalog, tables)
         journal.publish(session, state, written)
         journal.counters.recorded(counters)

@@ -17,7 +17,7 @@ from journal.model.counters import Counters
 from journal.model.plan import PutRelation
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Table
 from journal.model.version import Version
-from journal.records import erasure_rows, retired
+from journal.records import catalog as records
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import commit as section
 from journal.transactions.state import JournalState, TableState
@@ -29,13 +29,11 @@ def load_journals(
     """The state of all journals, and the numbers to generate next."""
     if not rows_of.exists(session):
         rows_of.create(session, new_id())
-    retired.ensure(session)
-    erasure_rows.ensure(session)
     fenced = guard.load_fence(session)
     catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
     history: list[tuple[Version, CatalogSnapshot]] = []
     known: dict[int, dict[int, Table]] = {}
-    for version, change in rows_of.load_changes(session):
+    for version, change in records.load_changes(session):
         catalog = apply(catalog, change)
         if isinstance(change, PutRelation) and isinstance(change.relation, Table):
             table = change.relation
@@ -44,7 +42,7 @@ def load_journals(
         if history and history[-1][0] == version:
             history.pop()
         history.append((version, catalog))
-    last = rows_of.last_version(session)
+    last = records.last_version(session)
     tables = {
         table_id: TableState(
             manifest,

@@ -23,23 +23,24 @@ from sqlglot import exp
 
 from journal.erasure.guard import load_fence
 from journal.files.scratch import Scratch
-from journal.identity.suppression_list import SuppressionList
 from journal.local_engine.database_file import DuckDBStore
-from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Fields, SegmentFile
 from journal.model.version import HybridClock, Version
 from journal.model.wall_clock import wall_clock_us
+from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
+from journal.records.schema import COUNTERS, STATE
 from journal.records.seen import SeenStates
+from journal.records.statements import execute, text_of
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import column_names, layout, plain, records, section, shown_catalog
+from journal.stores.hive import column_names, layout, plain, section, shown_catalog
 from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
+from journal.stores.hive.catalog_db.opening import open_catalog
 from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.leases import Leases
@@ -54,6 +55,7 @@ from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
 
+_CATALOG = "the catalog"
 _CONFIRM_TRIES = 20
 _CONFIRM_PAUSE_S = 0.5
 _GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
@@ -93,11 +95,10 @@ class HiveJournal:
         self._scratch = Scratch()
         self.local = DuckDBStore(Path(":memory:"), {"temp_directory": str(self._scratch.path)})
         shown_catalog.make(self.local)
-        self._seen: SeenStates[CatalogConnection] = SeenStates(rows_of, load_fence=self._load_fence)
+        self._seen: SeenStates = SeenStates(load_fence)
         with catalog.writing() as connection:
-            store_id = rows_of.open_catalog(connection, new_id())
-            sql_retired.ensure(connection)
-            self._secret = rows_of.secret(connection)
+            store_id = open_catalog(connection, new_id(), self.local)
+            self._secret = records.read_secret(connection)
             row, state = self.look_in(connection)
         self.names = replace(names, store=store_id[:8])
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
@@ -140,24 +141,26 @@ class HiveJournal:
         return self.store.server.shown
 
     def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
-        with self.catalog.writing(rows_of.COUNTERS) as connection:
+        with self.catalog.writing(COUNTERS) as connection:
             return rows_of.reserve(connection, table_id, name, size, start)
 
     def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
-        with self.catalog.writing(rows_of.COUNTERS) as connection:
+        with self.catalog.writing(COUNTERS) as connection:
             rows_of.skip_past(connection, table_id, name, value, increment)
 
     def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
         """What is committed, as a transaction of the catalog sees it."""
-        row = rows_of.state_row(connection)
+        row = records.state_row(execute(connection, records.STATE_NOW), _CATALOG)
         return row, self._seen.at(connection, row)
 
     def look(self) -> tuple[StateRow, JournalState]:
         """What is committed now."""
-        row = rows_of.state_now(self.catalog)
-        state = None if row is None else self._seen.known(row)
-        if row is not None and state is not None:
-            return row, state
+        found = self.catalog.glance(text_of(records.STATE_NOW, self.catalog.dialect))
+        if found is not None:
+            row = records.state_row([found], _CATALOG)
+            state = self._seen.known(row)
+            if state is not None:
+                return row, state
         with self.catalog.reading() as connection:
             return self.look_in(connection)
 
@@ -308,8 +311,8 @@ class HiveJournal:
         """Ask the catalog what became of a commit; raises ``error`` when it does not answer."""
         for _ in range(_CONFIRM_TRIES):
             try:
-                with self.catalog.writing(rows_of.STATE) as connection:
-                    return rows_of.was_committed(connection, version)
+                with self.catalog.writing(STATE) as connection:
+                    return records.was_committed(connection, version)
             except PalimpsestError as failed:
                 if failed.code not in _GONE:
                     raise error from failed
@@ -326,11 +329,11 @@ class HiveJournal:
         False if something was committed after ``seen``, which the answer would lack.
         """
         while True:
-            with self.catalog.writing(rows_of.STATE) as connection:
+            with self.catalog.writing(STATE) as connection:
                 _, committed = self.look_in(connection)
                 if not rows_of.is_held_by_another(connection, section.ORDER, "", self.now()):
                     settled = min(point, self.clock.now())
-                    rows_of.settle(connection, settled)
+                    records.settle(connection, settled)
                     break
             time.sleep(_CONFIRM_PAUSE_S / 10)
         self.clock.settle(settled)
@@ -343,44 +346,32 @@ class HiveJournal:
             yield statement.session
 
     @contextmanager
-    def exclusive_session(self) -> Iterator[DuckDBSession]:
+    def exclusive_session(self) -> Iterator[HiveSession]:
         """A session that may write to the records, in a transaction of the catalog."""
         with self.catalog.writing(rows_of.RECORDS) as connection:
             with self.recording(connection) as session:
                 yield session
 
     @contextmanager
-    def recording(self, connection: CatalogConnection) -> Iterator[DuckDBSession]:
-        """A session whose commit writes the records in a transaction of the catalog."""
-        local = self.local.acquire()
-        local.begin()
-        try:
-            before = records.load(local, connection)
-            local.before_commit = lambda: records.keep(local, connection, before)
-            yield local
-        finally:
-            local.rollback()
-            self.local.release(local)
+    def recording(self, connection: CatalogConnection) -> Iterator[HiveSession]:
+        """A session that writes records in a transaction of the catalog; commit what it did."""
+        stay = HiveStatement(self, self.state, Transaction(self.state), connection)
+        with stay as statement, connection.savepoint() as part:
+            statement.session.local.before_commit = part.commit
+            yield statement.session
 
     @contextmanager
-    def fencing_session(self) -> Iterator[DuckDBSession]:
+    def fencing_session(self) -> Iterator[HiveSession]:
         """An exclusive session that changes what may not be written; committed at the end."""
-        with self.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+        with self.catalog.writing(STATE, rows_of.RECORDS) as connection:
             row, committed = self.look_in(connection)
             with self.recording(connection) as session:
                 yield session
                 fence = load_fence(session)
                 session.commit()
             following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
-            rows_of.put_state(connection, following)
+            records.put_state(connection, following)
         self.keep(following, committed.with_tables({}, fence))
-
-    def _load_fence(self, connection: CatalogConnection) -> SuppressionList:
-        local = self.local.acquire()
-        try:
-            return records.fence_in(local, connection)
-        finally:
-            self.local.release(local)
 
     def make_secret(self) -> str:
         """What keyed hashes are made with: kept in the catalog."""

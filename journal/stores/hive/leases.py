@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from journal.model.errors import Code, PalimpsestError
+from journal.records.schema import LEASES
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
 
@@ -95,7 +96,7 @@ class Leases:
 
     def take(self, name: str, holder: str) -> int | None:
         """Take a lease that is free or has ended; its fencing token, None if it is another's."""
-        with self.catalog.writing(rows_of.LEASES) as connection:
+        with self.catalog.writing(LEASES) as connection:
             now = self._wall_us()
             return rows_of.take_lease(connection, name, holder, now, self.until())
 

@@ -12,10 +12,11 @@ from sqlglot import exp
 
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
+from journal.records.schema import OF_HIVE_CATALOG
 from journal.sql.relations import column
 from journal.stores.hive.types import HiveType
 
-CATALOG = frozenset({"transactions", "holds", "jobs", "backups"})
+CATALOG = frozenset(table.name for table in OF_HIVE_CATALOG)
 HELD = "held_"
 """What relations of rows held here are called, before the name of the tier they stand for."""
 

@@ -16,8 +16,9 @@ from sqlglot import exp
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
-from journal.model.store_session import Parameters
+from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
+from journal.stores.hive import shown_catalog
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.json import note_json
 from journal.stores.hive.known_types import has_nested
@@ -37,13 +38,14 @@ class RelationRouter:
         self,
         tiers: SeenTiers,
         local: Callable[[], DuckDBSession],
-        supply: Callable[[DuckDBSession], None],
+        records: RecordSession,
         engine: HiveEngine,
     ) -> None:
         self.tiers = tiers
         self._local = local
         self._engine = engine
-        self._supply: Callable[[DuckDBSession], None] | None = supply
+        self._records = records
+        self._supplied: set[str] = set()
         self._remote: dict[str, exp.Query] = {}
         self._held: dict[str, HeldRelation] = {}
         self._names: set[str] = set()
@@ -153,7 +155,7 @@ class RelationRouter:
 
     def _local_rows(self, table: exp.Table) -> exp.Query | None:
         if fold(table.db) == STORE_SCHEMA and table.name in CATALOG:
-            self.show_catalog()
+            self.show_records(table)
             name = f"{STORE_SCHEMA}.{table.name}"
             return held_relation(self._local(), name, self._engine).query()
         if table.db or is_cte(table) or fold(table.name) not in self._names:
@@ -167,10 +169,12 @@ class RelationRouter:
             held = self._held[name] = held_relation(self._local(), table.name, self._engine)
         return held
 
-    def show_catalog(self) -> None:
-        """Make the catalog's own relations readable, once."""
-        supply, self._supply = self._supply, None
-        if supply is not None:
+    def show_records(self, ast: exp.Expr) -> None:
+        """Make the records that a tree names readable, each once."""
+        named = {t.name for t in ast.find_all(exp.Table) if fold(t.db) == STORE_SCHEMA}
+        fresh = sorted((named & CATALOG) - self._supplied)
+        if fresh:
             # DuckDB takes no relation while a result waits to be read on.
             self._local().text("SELECT 1")
-            supply(self._local())
+            shown_catalog.show(self._records, self._local(), fresh, self.tiers.committed.version)
+            self._supplied.update(fresh)

@@ -21,7 +21,9 @@ from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, Segment
 from journal.model.version import Version
+from journal.records import catalog as records
 from journal.records.catalog_format import JournalRow, StateRow
+from journal.records.schema import STATE
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive.appending import Appending
@@ -192,7 +194,7 @@ class _Attempt:
         """Make it all true in one transaction of the catalog; raises Overtaken."""
         journal = self._journal
         try:
-            with journal.catalog.writing(rows_of.STATE) as connection:
+            with journal.catalog.writing(STATE) as connection:
                 held.check(connection)
                 written = self._write(connection, held)
         except PalimpsestError as error:
@@ -230,16 +232,16 @@ class _Attempt:
         )
         for table_id, state in tables.items():
             found = JournalRow(table_id, state.manifest, state.last_version, RowCounts())
-            rows_of.put_journal(connection, found, following.generation)
+            records.put_journal(connection, found, following.generation)
         if changed:
             changes = [(self.version, c) for w in self._writes for c in w.changes]
-            rows_of.add_changes(connection, changes)
+            records.add_changes(connection, changes)
         rows_of.add_claims(connection, self.version, self._claims)
         # Clocks of gateways may differ, so claims are kept longer than anybody relies on them.
         rows_of.forget_claims(connection, self.version - 2 * CLAIMS_KEPT_US)
         record = transaction_row(self._writes, self._transaction.message, self._author, catalog)
-        rows_of.add_transaction(connection, record)
-        rows_of.put_state(connection, following)
+        records.add_transactions(connection, [record])
+        records.put_state(connection, following)
         return CatalogWritten(following, committed.committed(self.version, catalog, tables))
 
     def _states(self, committed: JournalState) -> Mapping[int, TableState]:

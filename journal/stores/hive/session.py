@@ -9,7 +9,7 @@ no journal costs no round trip. It decides nothing about versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,10 +20,9 @@ from sqlglot import exp
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import STORE_SCHEMA, Query
-from journal.model.schema import fold
+from journal.model.plan import Query
 from journal.model.segment import Fields
-from journal.model.store_session import Parameters, ResultColumn
+from journal.model.store_session import Parameters, RecordDialect, RecordSession, ResultColumn
 from journal.sql.relations import column, ident
 from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.cursor import Column
@@ -54,21 +53,27 @@ class HiveSession:
         tiers: SeenTiers,
         segments: HeldSegments,
         held_rows: int,
-        supply: Callable[[DuckDBSession], None],
+        records: RecordSession,
         presence: Presence,
     ) -> None:
         self._presence = presence
+        self._records = records
         self._store = store
         self._local = local
         self._begins = False
         self._tiers = tiers
-        self._places = RelationRouter(tiers, lambda: self.local, supply, store.engine)
+        self._places = RelationRouter(tiers, lambda: self.local, records, store.engine)
         self._segments = segments
         self._held_rows = held_rows
         self._shown: set[str] = set()
         self._connection: HiveConnection | None = None
         self._kinds: list[tuple[str, HiveType]] | None = None
         self._zone: str | None = None
+
+    @property
+    def dialect(self) -> RecordDialect:
+        """How statements about records are written."""
+        return self._records.dialect
 
     @property
     def local(self) -> DuckDBSession:
@@ -111,8 +116,7 @@ class HiveSession:
         What reads a journal runs here if the segments it reads have at most ``rows_max`` rows.
         """
         if not self._places.is_remote(query):
-            if any(fold(t.db) == STORE_SCHEMA for t in query.ast.find_all(exp.Table)):
-                self._places.show_catalog()
+            self._places.show_records(query.ast)
             return query
         limit = self._held_rows if rows_max is None else rows_max
         if not limit:
@@ -231,8 +235,7 @@ class HiveSession:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        self._places.show_catalog()
-        return self.local.text(sql, values)
+        return self._records.text(sql, values)
 
     def columns(self) -> list[ResultColumn]:
         if self._kinds is None:

@@ -18,11 +18,18 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Guard, Query, Stage
 from journal.model.schema import Table, TableName
 from journal.model.segment import Fields, RowCounts
-from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
+from journal.model.store_session import (
+    MemoryRows,
+    Parameters,
+    RecordSession,
+    RowSet,
+    StagedRows,
+    count_kinds,
+)
 from journal.model.version import Version
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import layout, shown_catalog
+from journal.stores.hive import layout
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.rows import held_relation
 from journal.stores.hive.segment_check import count_rows
@@ -46,7 +53,11 @@ class HiveStatement:
     """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
 
     def __init__(
-        self, journal: HiveJournal, committed: JournalState, transaction: Transaction
+        self,
+        journal: HiveJournal,
+        committed: JournalState,
+        transaction: Transaction,
+        records: RecordSession | None = None,
     ) -> None:
         self._journal = journal
         self._shown: set[int] = set()
@@ -62,7 +73,7 @@ class HiveStatement:
             SeenTiers(journal.names, committed, transaction),
             journal.held,
             journal.held_rows,
-            lambda local: shown_catalog.show(journal.catalog, local, committed.version),
+            journal.catalog if records is None else records,
             journal.presence,
         )
         self.session.begin()

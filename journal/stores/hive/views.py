@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, TableName, View
+from journal.records.schema import SHOWN
 from journal.sql import dialects
 from journal.sql.relations import Reader, business_outputs, ident
 from journal.sql.substitution import in_terms_of
@@ -112,7 +113,7 @@ class PublicViews:
         self._note(key, None)
 
     def _note(self, key: str, stands_for: str | None) -> None:
-        with self._catalog.writing(rows_of.SHOWN) as connection:
+        with self._catalog.writing(SHOWN) as connection:
             rows_of.put_shown(connection, key, stands_for)
 
     def _run_one(self, connection: HiveConnection, text: str) -> bool:

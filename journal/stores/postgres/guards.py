@@ -19,6 +19,8 @@ _GUARD_ALL = (
     " AND c.relnamespace = '_palimpsest'::regnamespace AND NOT c.relispartition"
     " AND c.relname ~ '^t[0-9]+_(head_[0-9]+|s[0-9]+_[0-9]+)$'"
     " AND pg_has_role(c.relowner, 'USAGE')"
+    " AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid"
+    " AND g.tgname = 'palimpsest_guard')"
 )
 
 
@@ -29,6 +31,6 @@ def guard(session: PostgresSession, place: str) -> None:
 
 
 def guard_all(session: PostgresSession) -> None:
-    """Guard the tables that an earlier version made, as far as they are the session's role's."""
+    """Guard what an earlier version left unguarded of the tables of the session's role."""
     if session.abilities.has_statement_triggers:
         session.text(_GUARD_ALL)

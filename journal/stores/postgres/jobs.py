@@ -1,17 +1,23 @@
-"""The catalog tables of jobs in a PostgreSQL store: turns, retired tables, what a manifest lists.
+"""What jobs of a PostgreSQL store go by: turns, retired tables, epochs, what a manifest lists.
 
-All SQL here is constant text over schema ``_palimpsest``; values are parameters. Runs in the
-session it is given; commits nothing.
+Runs in the session it is given; commits nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from journal.model.segment import Manifest, RowCounts
-from journal.model.version import Version
+from journal.model.version import Version, to_datetime
+from journal.model.wall_clock import wall_clock_us
+from journal.records import retired as rows_of
+from journal.records.catalog import load_journal
+from journal.records.retired import RetiredRow
+from journal.records.schema import EPOCHS
+from journal.records.statements import count, execute, insert_new
 from journal.stores.postgres.store import PostgresSession
 
 _TURNS = 5283_1905_7735 << 16
@@ -20,6 +26,8 @@ _ALONE = 1905_5283
 """The first half of the advisory locks that go by names."""
 _XIDS = 1 << 32
 """So many numbers of transactions there are."""
+_BEGIN_EPOCH = insert_new(EPOCHS)
+_ERASED = count(EPOCHS, {"table_id": exp.EQ, "epoch": exp.GT, "erased": exp.EQ})
 _OLDEST = (
     "SELECT backend_xmin::text::bigint FROM pg_stat_activity WHERE datname = current_database()"
     " AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL ORDER BY age(backend_xmin) DESC"
@@ -71,14 +79,19 @@ def retire(
 ) -> None:
     """Record that a table is not listed any more, in the transaction that makes it so."""
     # Asked by itself: a segment of Greenplum would count its own transactions.
-    ((xid,),) = session.text("SELECT (txid_current() % ?::bigint)::text", [_XIDS])
-    session.text(
-        "INSERT INTO _palimpsest.retired VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?::xid)",
-        [
-            *(piece.name, piece.table_id, piece.epoch, piece.since, piece.until),
-            *(size, job_id, kind, xid),
-        ],
+    ((number,),) = session.text("SELECT txid_current() % ?::bigint", [_XIDS])
+    row = RetiredRow(
+        id=piece.name,
+        table_id=piece.table_id,
+        since=piece.since,
+        until=piece.until,
+        job_id=job_id,
+        job_kind=kind,
+        generation=piece.epoch,
+        bytes=size,
+        replaced_by=number,
     )
+    rows_of.retire(session, [row])
 
 
 def retired(session: PostgresSession, table_id: int | None = None) -> list[RetiredTable]:
@@ -86,16 +99,16 @@ def retired(session: PostgresSession, table_id: int | None = None) -> list[Retir
 
     Snapshots of other roles are not shown to everybody; those count as ended.
     """
-    rows = session.text(
-        "SELECT name, table_id, epoch, since, until, bytes, job_id, job_kind,"
-        " replaced_by::text::bigint FROM _palimpsest.retired"
-        " WHERE ?::bigint IS NULL OR table_id = ? ORDER BY since, name",
-        [table_id, table_id],
-    )
+    rows = rows_of.load_retired(session, table_id)
     oldest = session.text(_OLDEST) if rows else []
     return [
-        RetiredTable(n, i, e, s, u, b, in_use=_is_seen(oldest, by), job_id=job, job_kind=kind)
-        for n, i, e, s, u, b, job, kind, by in rows
+        RetiredTable(
+            *(r.id, r.table_id, r.generation, r.since, r.until or 0, r.bytes),
+            in_use=_is_seen(oldest, r.replaced_by or 0),
+            job_id=r.job_id,
+            job_kind=r.job_kind,
+        )
+        for r in rows
     ]
 
 
@@ -108,16 +121,12 @@ def end_grace(
     session: PostgresSession, table_id: int, moment: Version, kept: Iterable[str]
 ) -> None:
     """Let the retired tables of a journal but those ``kept`` go as soon as nobody reads them."""
-    session.text(
-        "UPDATE _palimpsest.retired SET until = least(until, ?) WHERE table_id = ?"
-        " AND name <> ALL(?::text[])",
-        [moment, table_id, list(kept)],
-    )
+    rows_of.end_grace(session, table_id, moment, frozenset(kept))
 
 
 def forget(session: PostgresSession, name: str) -> None:
     """Take a table that was dropped off the list."""
-    session.text("DELETE FROM _palimpsest.retired WHERE name = ?", [name])
+    rows_of.forget(session, [name])
 
 
 def relations(session: PostgresSession, kind: str) -> list[str]:
@@ -132,35 +141,23 @@ def relations(session: PostgresSession, kind: str) -> list[str]:
 
 def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
     """The segments of a journal that are live or retired."""
-    live = session.text("SELECT manifest FROM _palimpsest.journals WHERE table_id = ?", [table_id])
-    manifests = [Manifest.from_json(json.loads(text)) for (text,) in live]
-    names = {s.id for m in manifests for s in m.segments}
+    row = load_journal(session, table_id)
+    names = set() if row is None else {s.id for s in row.manifest.segments}
     return frozenset(names | {r.name for r in retired(session, table_id)})
 
 
 def heads(session: PostgresSession, table_id: int) -> tuple[Manifest, RowCounts]:
     """The manifest of a journal as the transaction sees it, and the rows its heads should hold."""
-    ((text, *counts),) = session.text(
-        "SELECT manifest, open_rows, closing_rows, tombstones FROM _palimpsest.journals"
-        " WHERE table_id = ?",
-        [table_id],
-    )
-    return Manifest.from_json(json.loads(text)), RowCounts(*counts)
+    row = load_journal(session, table_id)
+    assert row is not None, "a journal that is read is on record"
+    return row.manifest, row.counts
 
 
 def replaced(session: PostgresSession, table_id: int, epoch: int, *, erased: bool = False) -> None:
     """Record that an epoch of a journal began: who does not see this must not read its tables."""
-    session.text(
-        "INSERT INTO _palimpsest.epochs VALUES (?, ?, clock_timestamp(), ?) ON CONFLICT DO NOTHING",
-        [table_id, epoch, erased],
-    )
+    execute(session, _BEGIN_EPOCH, [table_id, epoch, to_datetime(wall_clock_us()), erased])
 
 
 def was_erased(session: PostgresSession, table_id: int, after: int) -> bool:
     """Whether rows of a journal were erased in an epoch after the one given."""
-    return bool(
-        session.text(
-            "SELECT 1 FROM _palimpsest.epochs WHERE table_id = ? AND epoch > ? AND erased LIMIT 1",
-            [table_id, after],
-        )
-    )
+    return execute(session, _ERASED, [table_id, after, True]) != [(0,)]

@@ -21,6 +21,7 @@ from journal.model.schema import Table
 from journal.model.segment import SegmentFile
 from journal.model.version import HybridClock, Version
 from journal.model.wall_clock import wall_clock_us
+from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
 from journal.records.seen import SeenStates
@@ -39,7 +40,7 @@ from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
 
-_LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.STATE}"
+_LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.READ_STATE}"
 _ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
 
 
@@ -63,11 +64,11 @@ class DatabaseJournal:
         self.staged: set[str] = set()
         self._secret: str | None = None
         with self.store.lent() as session:
-            self._seen = SeenStates(rows_of, PUBLIC_SCHEMA, guard.load_fence, session.database)
+            self._seen = SeenStates(guard.load_fence, PUBLIC_SCHEMA, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
-            row = rows_of.state_row(session.text(rows_of.STATE))
+            row = rows_of.state_of(session.text(rows_of.READ_STATE))
             state = self._seen.at(session, row)
             session.commit()
         self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
@@ -130,9 +131,9 @@ class DatabaseJournal:
         One that the client did not ask for begins with its first statement, which comes at once.
         """
         if explicit:
-            session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+            session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.READ_STATE)
             with self.store.lent(session):
-                self._seen.at(session, rows_of.state_row(rows))
+                self._seen.at(session, rows_of.state_of(rows))
         transaction = Transaction(self.state, read_only, explicit, message)
         if not explicit:
             with self._lock:
@@ -141,9 +142,9 @@ class DatabaseJournal:
 
     def statement(self, transaction: Transaction) -> DatabaseStatement:
         """Start a statement of a transaction; close what is returned."""
-        session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.STATE)
+        session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.READ_STATE)
         try:
-            committed = self._seen.at(session, rows_of.state_row(rows))
+            committed = self._seen.at(session, rows_of.state_of(rows))
         except BaseException:
             session.rollback()
             self.store.release(session)
@@ -200,7 +201,7 @@ class DatabaseJournal:
         """The commit section: nobody else, in no process, commits before it ends."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
         with self.store.lent(session):
-            row = rows_of.state_row(rows)
+            row = rows_of.state_of(rows)
             committed = self._seen.at(session, row)
             session.read_epochs(committed.epoch_of)
             self.clock.settle(max(committed.version, row.settled))
@@ -274,7 +275,7 @@ class DatabaseJournal:
                 with self.store.lent() as session:
                     # The lock is free only when the transaction that was cut has ended.
                     session.begin_with(BEGIN_SECTION, locked)
-                    return rows_of.was_committed(session, version)
+                    return records.was_committed(session, version)
             except PalimpsestError as failed:
                 if failed.code is Code.JOB_BUSY:
                     raise still_under_way() from error
@@ -314,7 +315,7 @@ class DatabaseJournal:
     def _settle(self, point: Version, seen: JournalState) -> bool:
         with self.commit_section() as (session, committed, _):
             settled = min(point, self.clock.now())
-            rows_of.settle(session, settled)
+            records.settle(session, settled)
             session.commit_unasked()
             self.clock.settle(settled)
             return committed.version == seen.version
@@ -334,7 +335,7 @@ class DatabaseJournal:
         """A session inside a transaction beside which nobody else commits; commit it."""
         session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
         with self.store.lent(session):
-            rows_of.state_row(rows)
+            rows_of.state_of(rows)
             yield session
 
     @contextmanager
@@ -353,7 +354,7 @@ class DatabaseJournal:
         """The same; raises WAREHOUSE_FORMAT if it is gone."""
         if self._secret is None:
             with self.store.lent() as session:
-                self._secret = rows_of.secret(session)
+                self._secret = records.read_secret(session)
         return self._secret
 
     def close(self) -> None:

@@ -21,14 +21,15 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest, RowCounts, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import HybridClock, Version
+from journal.records.catalog import add_changes, add_transactions, put_journal, put_state
 from journal.records.catalog_format import JournalRow, StateRow
 from journal.sql.relations import Reader, column, version_value
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
-from journal.stores.postgres import catalog as rows_of
 from journal.stores.postgres import classic_writers, flat, layout, public, readers, stale_writes
 from journal.stores.postgres import suppression_triggers as fencing
 from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
+from journal.stores.postgres.catalog import record_direct
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
@@ -101,18 +102,19 @@ def write(
         )
         for table_id, state in tables.items():
             found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-            rows_of.put_journal(session, found, following.generation)
+            put_journal(session, found, following.generation)
         if changed_catalog:
             changes = [(version, c) for w in writes for c in w.changes]
-            rows_of.add_changes(session, changes)
+            add_changes(session, changes)
             _fence_changed(session, committed, catalog)
             public.drop_changed(session, committed.catalog, catalog)
         _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    rows_of.add_transaction(session, transaction_row(stamped, transaction.message, author, catalog))
-    rows_of.put_state(session, following)
+    recorded = transaction_row(stamped, transaction.message, author, catalog)
+    add_transactions(session, [recorded])
+    put_state(session, following)
     return SectionResult(following, committed.committed(version, catalog, tables), version)
 
 
@@ -345,13 +347,13 @@ def replace_states(
         if table is not None:
             public.refresh_table(session, table, state)
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-        rows_of.put_journal(session, found, following.generation)
+        put_journal(session, found, following.generation)
     for table in committed.catalog.tables():
         if is_flat(table) and (fence is not None or table.id in states):
             fencing.fence_journal(session, table, after.fence)
         if is_flat(table) and table.id in states:
             stale_writes.put_trigger(session, table)
-    rows_of.put_state(session, following)
+    put_state(session, following)
     return SectionResult(following, after)
 
 
@@ -381,7 +383,7 @@ def write_direct(
     }
     _refresh(session, committed, committed.catalog, tables)
     found = direct_row(version, digest, message, author, committed.catalog, appended)
-    rows_of.record_direct(session, added, found, following)
+    record_direct(session, added, found, following)
     return SectionResult(
         following, committed.committed(version, committed.catalog, tables), version
     )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -20,7 +21,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, ResultColumn
+from journal.model.store_session import Parameters, RecordDialect, ResultColumn
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table
@@ -50,6 +51,8 @@ class Shown:
 
 class PostgresSession:
     """One connection; transactions here are short and belong to one statement."""
+
+    dialect = RecordDialect.POSTGRES
 
     def __init__(
         self,
@@ -204,11 +207,10 @@ class PostgresSession:
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
-        for place in range(1, len(values) + 1):
-            sql = sql.replace("?", f"${place}", 1)
+        numbered = _numbered(sql, len(values))
         with mapped():
             self._finish()
-            self._cursor.execute(sql, list(values) or None)
+            self._cursor.execute(numbered, list(values) or None)
             return self._cursor.fetchall() if self._cursor.description else []
 
     def read_epochs(self, epoch_of: EpochOf) -> None:
@@ -391,6 +393,14 @@ class PostgresSession:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+@lru_cache(maxsize=1024)
+def _numbered(sql: str, count: int) -> str:
+    """Constant SQL with the places of its values numbered, as the server has them."""
+    for place in range(1, count + 1):
+        sql = sql.replace("?", f"${place}", 1)
+    return sql
 
 
 def _temporary(name: str, text: Text) -> Text:

@@ -28,12 +28,12 @@ from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
-from journal.local_engine.session import DuckDBSession
+from journal.model.store_session import StoreSession
 from journal.model.version import Version
+from journal.records import deferred_subjects as sql_sought
 from journal.records import erasure_rows
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.pieces import pieces
@@ -261,7 +261,7 @@ def _write(
 
 def _recorded(
     journal: HiveJournal,
-    session: DuckDBSession,
+    session: StoreSession,
     found: list[_Sought],
     shared: Shared,
     by: str,

@@ -17,9 +17,9 @@ from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.model.schema import Table
+from journal.records import deferred_subjects as sql_sought
 from journal.records import erasure_rows
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import deferred_subjects as sql_sought
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from spark_compaction.backends.hive import acceptance, masks, offsite_search

@@ -22,9 +22,9 @@ from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import ErasureRequest, State, Target
 from journal.files.scratch import sweep_scratch
-from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
+from journal.model.store_session import StoreSession
 from journal.records import backups, erasure_rows
 from journal.records.report import JobReport, Work
 from journal.stores.hive import backup_segments, layout
@@ -185,7 +185,7 @@ def _targets(journal: HiveJournal, table: Table, accepted: set[str]) -> dict[str
 def _swapped(
     journal: HiveJournal,
     connection: CatalogConnection,
-    records: DuckDBSession,
+    records: StoreSession,
     generation: int,
     table: Table,
     state: TableState,

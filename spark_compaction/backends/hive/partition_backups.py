@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
@@ -37,7 +36,7 @@ def listed_in(session: StoreSession, table: Table) -> dict[str, frozenset[str]]:
 
 
 def follow(
-    session: DuckDBSession,
+    session: StoreSession,
     connection: CatalogConnection,
     table: Table,
     staged: StagedSegments,

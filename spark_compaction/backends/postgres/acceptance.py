@@ -31,10 +31,10 @@ from journal.erasure.unreachable_copies import check_searched
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.schema import Table
 from journal.model.segment import Segment
+from journal.records import deferred_subjects as postgres_sought
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import backup_segments, pieces
-from journal.stores.postgres import deferred_subjects as postgres_sought
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import PostgresSession

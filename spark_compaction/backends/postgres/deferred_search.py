@@ -14,8 +14,8 @@ from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
+from journal.records import deferred_subjects as postgres_sought
 from journal.records import erasure_rows as rows_of
-from journal.stores.postgres import deferred_subjects as postgres_sought
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import JournalState

@@ -1,8 +1,7 @@
 """The database of a catalog that lies beside its store: SQLite in a file, or a server's.
 
-With the other ``sql_`` modules the only one that imports SQLAlchemy. A transaction here
-is short: one that reads sees one moment, one that writes excludes every other writer from its
-beginning.
+The only module that imports SQLAlchemy. A transaction here is short: one that reads sees one
+moment, one that writes excludes every other writer from its beginning.
 """
 
 from __future__ import annotations
@@ -23,15 +22,42 @@ from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.local_engine.file_modes import OWNER, configured, give
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
+from journal.model.store_session import RecordDialect
 from journal.records.catalog_format import OLDEST_SERVER
+from journal.records.schema import RecordTable
+from journal.records.statements import BESIDE
 
-CatalogConnection = Connection
-"""A connection inside a transaction of the catalog."""
 _BUSY_S = 30.0
 _CONNECT_S = 10
 _LIBPQ = frozenset({"psycopg", "psycopg2"})
 _SETTING = re.compile(r"-c (\w+)=")
 _CONNECTIONS = 16
+
+
+class CatalogConnection:
+    """A connection inside a transaction of the catalog."""
+
+    def __init__(self, connection: Connection, dialect: RecordDialect) -> None:
+        self.dialect = dialect
+        self._connection = connection
+        self.changed = 0
+        """How many rows the statement that ran last has changed."""
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run constant SQL."""
+        found = self._connection.exec_driver_sql(sql, tuple(values) or None)
+        self.changed = found.rowcount
+        return [tuple(row) for row in found] if found.returns_rows else []
+
+    @contextmanager
+    def savepoint(self) -> Iterator[sa.NestedTransaction]:
+        """A part of the transaction, undone at the end unless it is committed."""
+        part = self._connection.begin_nested()
+        try:
+            yield part
+        finally:
+            if part.is_active:
+                part.rollback()
 
 
 class CatalogDatabase:
@@ -43,6 +69,8 @@ class CatalogDatabase:
         if self._is_sqlite and self._url.database in {None, "", ":memory:"}:
             raise _bad_url("a catalog in memory would be lost with the process")
         self._engine = self._made()
+        dialects = (RecordDialect.CATALOG_POSTGRES, RecordDialect.CATALOG_SQLITE)
+        self.dialect = dialects[self._is_sqlite]
 
     @property
     def shown(self) -> str:
@@ -81,14 +109,19 @@ class CatalogDatabase:
         _make_private(str(self._url.database))
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[CatalogConnection]:
         """A transaction that sees one moment and changes nothing."""
         options = {} if self._is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with _mapped(), self._engine.connect() as found:
             connection = found.execution_options(**options)
             with connection.begin() as transaction:
-                yield connection
+                yield CatalogConnection(connection, self.dialect)
                 transaction.rollback()
+
+    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Read rows by constant SQL, in a transaction of their own."""
+        with self.reading() as connection:
+            return connection.text(sql, values)
 
     def glance(self, wanted: str) -> tuple[Any, ...] | None:
         """The only row of a query, without the cost of a transaction; None where it is not plain.
@@ -104,7 +137,7 @@ class CatalogDatabase:
         return None
 
     @contextmanager
-    def writing(self, *exclusive: sa.Table) -> Iterator[Connection]:
+    def writing(self, *exclusive: RecordTable) -> Iterator[CatalogConnection]:
         """A transaction that commits at the end; others wait that change ``exclusive`` tables.
 
         Raises OUTCOME_UNKNOWN if the connection is cut during COMMIT.
@@ -115,9 +148,9 @@ class CatalogDatabase:
             try:
                 if not self._is_sqlite:
                     for table in exclusive:
-                        name = connection.dialect.identifier_preparer.format_table(table)
+                        name = f"{BESIDE}{table.name}"
                         connection.exec_driver_sql(f"LOCK TABLE {name} IN EXCLUSIVE MODE")
-                yield connection
+                yield CatalogConnection(connection, self.dialect)
             except BaseException:
                 if transaction.is_active:
                     transaction.rollback()

@@ -1,0 +1,188 @@
+"""Rows of the catalog: definitions, journals, numbers and commits, read and written in a session.
+
+In a warehouse one process knows what is true, and its catalog keeps what it needs to open again: a
+manifest for each journal. Where several gateways write, ``state`` and ``journals`` say what is true
+now, and every commit replaces the one row of ``state``. Decides nothing; commits nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from journal.model.catalog import change_from_json, change_to_json
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import CatalogChange
+from journal.model.segment import Manifest, RowCounts
+from journal.model.store_session import RecordSession
+from journal.model.version import Version
+from journal.records.catalog_format import (
+    JournalRow,
+    StateRow,
+    check_format,
+    get_meta,
+    put_meta,
+    stored_format,
+)
+from journal.records.schema import CATALOG_LOG, JOURNALS, STATE, TRANSACTIONS, RecordType
+from journal.records.statements import (
+    RecordStatement,
+    by,
+    count,
+    execute,
+    insert,
+    maximum,
+    select,
+    update,
+    upsert,
+)
+from journal.transactions.transaction_rows import TransactionRow
+
+_SECRET, _SECRET_BYTES = "secret", 32
+_CHANGES = select(
+    CATALOG_LOG, ["version", "change"], {"version": exp.GT}, order=["version", "ordinal"]
+)
+_LAST_CHANGE, _LAST_COMMIT = maximum(CATALOG_LOG, "version"), maximum(TRANSACTIONS, "version")
+_TOLD = [n for n in JOURNALS.names if n != "changed"]
+_CHANGED, _JOURNAL = (
+    select(JOURNALS, _TOLD, where) for where in ({"changed": exp.GT}, by("table_id"))
+)
+_PUT_JOURNAL = upsert(JOURNALS)
+_FIRST_STATE = insert(STATE)
+PUT_STATE = update(STATE, STATE.names)
+_SETTLE = update(STATE, ["settled"], {"settled": exp.LT})
+_COMMITS = count(TRANSACTIONS, by("version"))
+_SPANNING = select(
+    TRANSACTIONS,
+    ["first_version", "version"],
+    {"first_version": exp.LTE, "version": exp.GTE},
+)
+
+
+def _state_now() -> RecordStatement:
+    query = select(STATE)
+    assert isinstance(query.ast, exp.Select)
+    return RecordStatement(query.ast.select(stored_format()), (*query.gives, RecordType.TEXT))
+
+
+STATE_NOW = _state_now()
+"""With the format, so that no statement goes on in a catalog that another version has upgraded."""
+
+
+def state_row(rows: Sequence[Sequence[Any]], what: str) -> StateRow:
+    """The state that ``STATE_NOW`` has found in ``what``; raises WAREHOUSE_FORMAT for another
+    format."""
+    if len(rows) != 1:
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            f"{what} is damaged: its table state must hold one row",
+            advice="restore the catalog from a backup",
+        )
+    *numbers, format_now = rows[0]
+    check_format(format_now, what)
+    return StateRow(*numbers)
+
+
+def state_values(row: StateRow) -> list[int]:
+    """The values of ``PUT_STATE``."""
+    return [row.generation, row.version, row.settled, row.catalog, row.fence]
+
+
+def put_first_state(session: RecordSession) -> None:
+    """Say that nothing is committed in a new store."""
+    execute(session, _FIRST_STATE, state_values(StateRow(1, 0, 0, 0)))
+
+
+def put_state(session: RecordSession, row: StateRow) -> None:
+    """Replace the state."""
+    execute(session, PUT_STATE, state_values(row))
+
+
+def settle(session: RecordSession, version: Version) -> None:
+    """Note that a question about the past up to ``version`` was answered."""
+    execute(session, _SETTLE, [version, version])
+
+
+def load_changes(
+    session: RecordSession, after: Version = -1
+) -> list[tuple[Version, CatalogChange]]:
+    """Catalog changes made after a version, in order."""
+    rows = execute(session, _CHANGES, [after])
+    return [(version, change_from_json(json.loads(text))) for version, text in rows]
+
+
+def add_changes(session: RecordSession, changes: Iterable[tuple[Version, CatalogChange]]) -> None:
+    """Append catalog changes to the log."""
+    for ordinal, (version, change) in enumerate(changes):
+        text = json.dumps(change_to_json(change))
+        execute(session, insert(CATALOG_LOG), [version, ordinal, text])
+
+
+def load_journals(session: RecordSession, after: int) -> list[JournalRow]:
+    """The journals that changed after a generation of the state."""
+    return _journal_rows(execute(session, _CHANGED, [after]))
+
+
+def load_journal(session: RecordSession, table_id: int) -> JournalRow | None:
+    """What is true of one journal."""
+    found = execute(session, _JOURNAL, [table_id])
+    return _journal_rows(found)[0] if found else None
+
+
+def _journal_rows(rows: Iterable[Sequence[Any]]) -> list[JournalRow]:
+    return [
+        JournalRow(i, Manifest.from_json(json.loads(m)), v, RowCounts(o, c, t))
+        for i, m, v, o, c, t in rows
+    ]
+
+
+def put_journal(session: RecordSession, row: JournalRow, generation: int) -> None:
+    """Say what is true of a journal from a generation of the state on."""
+    manifest, counts = json.dumps(row.manifest.to_json()), row.counts
+    values = [row.table_id, generation, manifest, row.last_version]
+    execute(session, _PUT_JOURNAL, [*values, counts.open, counts.closing, counts.tombstone])
+
+
+def add_transactions(session: RecordSession, rows: Sequence[TransactionRow]) -> None:
+    """Record commits."""
+    execute(session, insert(TRANSACTIONS, len(rows)), [v for row in rows for v in row.values])
+
+
+def was_committed(session: RecordSession, version: Version) -> bool:
+    """Whether a commit of that version is durable."""
+    return execute(session, _COMMITS, [version]) == [(1,)]
+
+
+def last_version(session: RecordSession) -> Version:
+    """The highest version ever committed; 0 in a new store."""
+    found = [execute(session, s)[0][0] for s in (_LAST_CHANGE, _LAST_COMMIT)]
+    return max(int(version or 0) for version in found)
+
+
+def commits_across(session: RecordSession, version: Version) -> list[tuple[Version, Version]]:
+    """First and last version of the transactions that were at work at a version."""
+    rows = execute(session, _SPANNING, [version, version])
+    return [(first, last) for first, last in rows]
+
+
+def make_secret(session: RecordSession) -> None:
+    """Make what the keyed hashes of a store are made with, unless it has one."""
+    if get_meta(session, _SECRET) is None:
+        put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
+
+
+def read_secret(session: RecordSession) -> str:
+    """What the keyed hashes of a store are made with; raises WAREHOUSE_FORMAT if it is gone."""
+    found = get_meta(session, _SECRET)
+    if found is None:
+        raise PalimpsestError(
+            Code.WAREHOUSE_FORMAT,
+            "the secret in the catalog's table meta is missing: what was erased cannot be told"
+            " from what may be written",
+            advice="restore the catalog from a backup",
+        )
+    return found

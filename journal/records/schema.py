@@ -1,0 +1,230 @@
+"""The schema of the records, declared once: every table that a store keeps besides journal rows.
+
+A warehouse and a PostgreSQL database have them in schema ``_palimpsest``, a Hive store in the
+database beside it, as ``palimpsest_<name>``. Each table and column names the format that brought it
+(``since``): opening a store of an older format adds exactly what came later. Values; no SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+FORMAT = 8
+"""The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
+_ERASURES = 3
+"""The format that brought jobs which replace pieces, and erasures."""
+
+
+class RecordType(StrEnum):
+    """What a column holds; ``TEXTS`` is a list of texts, ``NUMERIC`` a whole number of any size."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    BIGINT = "bigint"
+    NUMERIC = "numeric"
+    BOOLEAN = "boolean"
+    MOMENT = "moment"
+    TEXTS = "texts"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumn:
+    """One column; where it is ``required``, rows from before it have 0 in it."""
+
+    name: str
+    type: RecordType
+    required: bool = False
+    since: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """One table; of one that is ``append_only`` no row is ever changed or removed."""
+
+    name: str
+    columns: tuple[RecordColumn, ...]
+    key: tuple[str, ...] = ()
+    since: int = 1
+    append_only: bool = False
+    indexed: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(init=False)
+    """Of its columns, in order."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(c.name for c in self.columns))
+
+    def type_of(self, name: str) -> RecordType:
+        """What a column holds."""
+        return self.columns[self.names.index(name)].type
+
+
+def _columns(text: str) -> tuple[RecordColumn, ...]:
+    """Columns by name and type, with ``required`` and the format that brought them."""
+    found = []
+    for told in text.split(", "):
+        name, kind, *more = told.split()
+        since = next((int(word) for word in more if word.isdigit()), 1)
+        found.append(RecordColumn(name, RecordType(kind), "required" in more, since))
+    return tuple(found)
+
+
+META = RecordTable("meta", _columns("key text, value text"), ("key",))
+"""Properties of the store: its id, its format, and outside of warehouses its secret."""
+STATE = RecordTable(
+    "state",
+    _columns(
+        "generation bigint required, version bigint required, settled bigint required, "
+        "catalog bigint required, fence bigint required 3"
+    ),
+)
+"""One row that every commit replaces: who reads it knows at once whether anything has changed."""
+CATALOG_LOG = RecordTable(
+    "catalog_log",
+    _columns("version bigint, ordinal integer, change text"),
+    ("version", "ordinal"),
+    append_only=True,
+)
+"""Every change of definitions, as JSON."""
+JOURNALS = RecordTable(
+    "journals",
+    _columns(
+        "table_id bigint, changed bigint required, manifest text required, last_version "
+        "bigint required, open_rows bigint required 8, closing_rows bigint required 8, "
+        "tombstones bigint required 8"
+    ),
+    ("table_id",),
+    indexed=("changed",),
+)
+"""What is true of each journal, in stores that several gateways write; rows are those of heads."""
+MANIFESTS = RecordTable("manifests", _columns("table_id bigint, generation bigint, manifest text"))
+"""The live manifest of each journal of a warehouse."""
+COUNTERS = RecordTable(
+    "counters",
+    _columns("table_id bigint, column_name text, value numeric"),
+    ("table_id", "column_name"),
+)
+"""The next value of each generated number; in a warehouse the highest row counts."""
+TRANSACTIONS = RecordTable(
+    "transactions",
+    _columns(
+        "version bigint, first_version bigint, committed_at moment 8, user_name text, "
+        "application text, statements integer, statement_digest text, message text, "
+        "tables texts, rows_written bigint"
+    ),
+    ("version",),
+    append_only=True,
+)
+"""One row for each commit."""
+RETIRED = RecordTable(
+    "retired",
+    _columns(
+        "id text, table_id bigint, segment text 8, generation bigint 8, since bigint, "
+        "until bigint, bytes bigint 8, job_id text, job_kind text 8, reason text 8, "
+        "replaced_by bigint 8"
+    ),
+    ("id",),
+    since=_ERASURES,
+)
+"""Pieces that no manifest lists any more, until when they stay, and which job replaced them.
+
+``segment`` is the piece as JSON where its files are the warehouse's own, ``generation`` the last
+one that listed it, ``replaced_by`` the number of the server's transaction that replaced it.
+"""
+EPOCHS = RecordTable(
+    "epochs",
+    _columns("table_id bigint, epoch bigint, began_at moment, erased boolean required"),
+    ("table_id", "epoch"),
+    since=_ERASURES,
+)
+"""When pieces of a journal were replaced, and whether rows were erased, in a database."""
+HOLDS = RecordTable(
+    "holds",
+    _columns(
+        "id text, scope text, table_id bigint, predicate text, subject_column text, "
+        "subject_value text, reason text, placed_by text, placed_at moment, released_by "
+        "text, released_at moment"
+    ),
+    ("id",),
+    since=2,
+)
+"""Legal holds; what one named is forgotten when it is released."""
+JOBS = RecordTable(
+    "jobs",
+    _columns(
+        "id text, kind text, table_id bigint, table_name text, state text, attempt "
+        "integer, dry_run boolean, cause text, user_name text, options text, started_at "
+        "moment, ended_at moment, rows_read bigint, rows_written bigint, rows_removed "
+        "bigint, bytes_read bigint, bytes_written bigint, bytes_removed bigint, "
+        "error_code text, error text, report text, log texts"
+    ),
+    ("id",),
+    since=2,
+    indexed=("state",),
+)
+"""Runs of jobs; a run's row is written again when it ends."""
+BACKUPS = RecordTable(
+    "backups",
+    _columns(
+        "name text, kind text, table_id bigint, table_name text, version bigint, rows "
+        "bigint, bytes bigint, segments text, made_by text, made_at moment, expires_at "
+        "moment"
+    ),
+    ("table_id", "name"),
+    since=2,
+)
+"""Backups, as lists of segments."""
+ERASURES = RecordTable(
+    "erasures",
+    _columns("id text, state text, accepted bigint, updated bigint, detail text"),
+    ("id",),
+    since=_ERASURES,
+)
+"""Requests to erase, with their receipts as JSON."""
+SUPPRESSIONS = RecordTable(
+    "suppressions",
+    _columns("kind text, table_id bigint, hash text, request text, since bigint, expires bigint"),
+    since=_ERASURES,
+    indexed=("hash",),
+)
+"""Keyed hashes of what may not be written again."""
+AUDIT = RecordTable(
+    "audit",
+    _columns(
+        "seq bigint, happened bigint, actor text, action text, object text, detail text, "
+        "previous text, hash text"
+    ),
+    ("seq",),
+    since=_ERASURES,
+    append_only=True,
+)
+"""Who asked for what, each entry chained to the one before."""
+CLAIMS = RecordTable(
+    "claims", _columns("version bigint, table_id bigint, claims text"), ("version", "table_id")
+)
+"""Which keys recent commits of a Hive store have written, as JSON."""
+LEASES = RecordTable(
+    "leases",
+    _columns("name text, holder text, token bigint required, expires_us bigint required"),
+    ("name",),
+)
+"""Who may write a table of a Hive store now, under which fencing token, until when."""
+SHOWN = RecordTable("shown", _columns("name text, stands_for text required"), ("name",))
+"""What the views in the metastore of a Hive store stand for."""
+
+_EVERYWHERE = (
+    META,
+    CATALOG_LOG,
+    COUNTERS,
+    TRANSACTIONS,
+    RETIRED,
+    HOLDS,
+    JOBS,
+    BACKUPS,
+    ERASURES,
+    SUPPRESSIONS,
+    AUDIT,
+)
+OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
+OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)
+OF_HIVE_CATALOG = (*_EVERYWHERE, STATE, JOURNALS, CLAIMS, LEASES, SHOWN)
