@@ -1,4 +1,4 @@
-"""What every test shares: the root, their order, how long they took, hypothesis' profile, Ctrl-C.
+"""What every test shares: the root, servers, order, durations, hypothesis' profile, Ctrl-C.
 
 Fixtures that one folder needs live in that folder; nothing here opens a store.
 """
@@ -14,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.order import arranged
+from tests.support.servers import apache, cluster, server
+
+__all__ = ["apache", "cluster", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _FILES_TOLD = 40

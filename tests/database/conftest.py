@@ -1,4 +1,4 @@
-"""One PostgreSQL server for the tests of this folder, and a database for each test."""
+"""A database of the session's PostgreSQL server for each test."""
 
 from __future__ import annotations
 
@@ -14,15 +14,8 @@ from spark_compaction.backends.postgres import acceptance
 from tests.support.client import Client
 from tests.support.connections import opening
 from tests.support.dependents import SETUP, Stage
-from tests.support.postgres import Cluster, running
+from tests.support.postgres import Cluster
 from tests.support.traces import everything
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """The server; its tests are skipped, with the reason, where none can be had."""
-    with running() as found:
-        yield found
 
 
 @pytest.fixture

@@ -14,12 +14,7 @@ from gateway.procedures.adopting import adopt
 from gateway.procedures.erasers import eraser_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning
 from spark_compaction.contract import silent
-from spark_compaction.programs import retention_sql
-from tests.hive.test_backups import (
-    test_a_backup_that_somebody_damaged_is_found_and_not_restored as test_a_damaged_backup,
-)
 from tests.hive.test_erasure import WHO, con, traces
 from tests.hive.test_erasure import (
     test_a_purge_that_was_killed_is_finished_by_the_next as test_a_killed_purge,
@@ -39,14 +34,13 @@ from tests.hive.test_erasure import (
 from tests.hive.test_erasure import (
     test_whoever_read_before_brings_nothing_back as test_a_late_writer,
 )
-from tests.support import aged, kept
+from tests.support import aged
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.timeout(3600)
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 __all__ = [
     "con",
-    "test_a_damaged_backup",
     "test_a_killed_purge",
     "test_a_late_writer",
     "test_an_open_request",
@@ -69,11 +63,6 @@ def url(server: ThriftServer, tmp_path: Path) -> str:
 def _journal(con: Connection) -> HiveJournal:
     assert isinstance(con.session.journal, HiveJournal)
     return con.session.journal
-
-
-def _drop_retired(con: Connection) -> None:
-    with _journal(con).store.connection() as connection:
-        cleaning.reap(_journal(con), connection, 1, list)
 
 
 def test_people_are_found_in_every_version(con: Connection, tmp_path: Path) -> None:
@@ -123,16 +112,6 @@ def test_adopted_tables_forget_too(con: Connection, tmp_path: Path, kind: str) -
     assert con.execute("SELECT * FROM people").fetchall() == [(2, "b", "Rome")]
 
 
-def test_rows_past_their_date_go_and_no_other(con: Connection) -> None:
-    aged.make(con)
-    aged.check_dates(con)
-
-
-def test_versions_and_history_go(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    aged.make(con)
-    aged.check_versions(con, lambda: monkeypatch.setattr(retention_sql, "READ_US", 0))
-
-
 def test_dates_that_are_text(con: Connection) -> None:
     """What is no date stays; what may be one, but not to Hive, stops the job."""
     con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, ds VARCHAR)")
@@ -148,12 +127,3 @@ def test_dates_that_are_text(con: Connection) -> None:
     with pytest.raises(gateway.Error):
         aged.retain(con)
     assert aged.rows(con, "SELECT count(*) FROM t") == [(6,)]
-
-
-def test_a_backup_brings_back_what_was_there(con: Connection) -> None:
-    kept.make(con)
-    kept.check_brings_back(con, _drop_retired, lambda c: _journal(c).state.version)
-
-
-def test_retention_leaves_a_backup(con: Connection) -> None:
-    kept.check_retention_leaves_a_backup(con, _drop_retired)

@@ -23,7 +23,7 @@ from tests.support.dependents_by_date import (
 )
 from tests.support.dependents_model import SEEDS, check_any_history
 from tests.support.dependents_writers import check_that_no_child_is_left
-from tests.support.redefined import once_after
+from tests.support.meanwhile import once_after
 from tests.support.traces import holders
 
 

@@ -20,7 +20,7 @@ from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.dependents import Dependents
 from journal.records.erasure_rows import load_audit
 from tests.support.client import Client
-from tests.support.redefined import once_after
+from tests.support.meanwhile import once_after
 from tests.support.traces import holders
 
 TOKEN = "Qz7-unmistakable-Xk9"

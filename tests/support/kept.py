@@ -107,8 +107,8 @@ def check_brings_back(
     assert is_whole(table)
 
 
-def check_retention_leaves_a_backup(con: Connection, drop: Drop) -> None:
-    """What a retention takes away can be restored for as long as the policy says."""
+def check_retention_leaves_a_backup(con: Connection) -> None:
+    """What a retention takes away can be restored while the policy's time lasts."""
     aged.make(con)
     aged.set_policy(con, "RETENTION = 30 DAYS ON COLUMN ds, BACKUP = 7 DAYS")
     before = rows(con, "SELECT * FROM t ORDER BY id")
@@ -118,5 +118,9 @@ def check_retention_leaves_a_backup(con: Connection, drop: Drop) -> None:
     call(con, "restore('t')")
     assert rows(con, "SELECT * FROM t ORDER BY id") == before
     assert is_whole(con)
+
+
+def check_backup_goes_with_its_pieces(con: Connection, drop: Drop) -> None:
+    """Nothing is listed that could not be restored, once the time of a retention's backup is up."""
     drop(con)
     assert ("auto",) not in rows(con, "SELECT kind FROM system.backups")

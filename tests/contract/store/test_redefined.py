@@ -1,4 +1,4 @@
-"""A definition that a transaction of another session changes while a job runs, on any store.
+"""A definition that a transaction of another session changes while a job runs.
 
 A twin without a policy, changed alike, says what the table must hold afterwards. A run may take the
 change in, plan anew, or fail with an error that says so; it loses nothing.
@@ -14,6 +14,10 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from tests.support import aged
+from tests.support.aged import rows
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
 
 CHANGES: dict[str, tuple[str, ...]] = {
     "add": ("ALTER TABLE {} ADD COLUMN z INT DEFAULT 5", "UPDATE {} SET z = 6 WHERE id > 70"),
@@ -25,39 +29,38 @@ CHANGES: dict[str, tuple[str, ...]] = {
     ),
     "date": ("ALTER TABLE {} RENAME COLUMN ds TO dated", "DELETE FROM {} WHERE id = 82"),
 }
-JOBS = ("compact", "retain")
+CASES = pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=() if name == "add" else pytest.mark.also_on("hive"))
+        for kind in ("compact", "retain")
+        for name in CHANGES
+    ],
+)
 _AGAIN = {"PAL-700", "PAL-703"}
 """Errors that say to run a job again."""
 _CONFLICTS = {"PAL-401"}
 POLICY = "RETENTION = 30 DAYS ON COLUMN ds"
-During = Callable[[str, Callable[[], None]], None]
-"""Given a kind of job: has the next run of it call a function once it has staged its first rows."""
 
 
-def once_after(
-    monkeypatch: pytest.MonkeyPatch, owner: object, name: str, then: Callable[[], None]
-) -> None:
-    """Have ``then`` called once, when what ``owner`` calls ``name`` has returned."""
-    called, left = getattr(owner, name), [then]
-
-    def calling(*arguments: Any, **more: Any) -> Any:
-        found = called(*arguments, **more)
-        if left:
-            left.pop()()
-        return found
-
-    monkeypatch.setattr(owner, name, calling)
-
-
-def make(con: Connection) -> None:
+@pytest.fixture
+def con(store: Store) -> Connection:
     """A table with a policy, and its twin without one."""
+    con = store.connect()
     aged.make(con)
     con.execute("CREATE TABLE twin (id INT PRIMARY KEY, ds DATE, n INT, x INT)")
     con.execute("INSERT INTO twin SELECT * FROM t")
     aged.set_policy(con, POLICY)
+    return con
 
 
-def run(con: Connection, kind: str) -> str:
+@pytest.fixture
+def other(store: Store, con: Connection) -> Connection:
+    """Another session."""
+    return store.connect()
+
+
+def _run(con: Connection, kind: str) -> str:
     """Run a job, again if it says that it could not; its state."""
     sql = "OPTIMIZE t" if kind == "compact" else f"CALL system.retain('t', now => '{aged.NOW}')"
     for _ in range(2):
@@ -75,78 +78,80 @@ def _outcome(act: Callable[[], Any]) -> str:
         return str(error.code)
 
 
-def check_change(con: Connection, other: Connection, kind: str, name: str, during: During) -> None:
-    """Nothing is lost when a definition is changed in the midst of a job."""
-    make(con)
-
+@CASES
+def test_nothing_is_lost_when_a_definition_changes_in_the_midst_of_a_job(
+    store: Store,
+    con: Connection,
+    other: Connection,
+    kind: str,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def change() -> None:
-        other.execute("BEGIN")
-        for table in ("t", "twin"):
-            for statement in CHANGES[name]:
-                other.execute(statement.format(table))
+        _begin_change(other, name)
         other.execute("COMMIT")
 
-    during(kind, change)
-    assert run(con, kind) == "SUCCEEDED"
-    same(con, kind, name)
-    assert run(con, kind) in {"SUCCEEDED", "NOTHING"}
-    same(con, kind, name)
+    store.during(monkeypatch, kind, change)
+    assert _run(con, kind) == "SUCCEEDED"
+    _check_same(con, kind, name)
+    assert _run(con, kind) in {"SUCCEEDED", "NOTHING"}
+    _check_same(con, kind, name)
     con.execute("UPDATE t SET x = 9")
     assert con.session.executor.sealer.verify().is_clean
 
 
-def check_open_change(con: Connection, other: Connection, kind: str, name: str) -> None:
-    """Nor when the transaction began before and would commit after the job."""
-    make(con)
+def _begin_change(other: Connection, name: str) -> None:
+    """Change a table and its twin in a transaction."""
     other.execute("BEGIN")
     for table in ("t", "twin"):
         for statement in CHANGES[name]:
             other.execute(statement.format(table))
-    assert run(con, kind) == "SUCCEEDED"
+
+
+@CASES
+def test_nor_when_the_transaction_began_before_and_would_commit_after_the_job(
+    con: Connection, other: Connection, kind: str, name: str
+) -> None:
+    _begin_change(other, name)
+    assert _run(con, kind) == "SUCCEEDED"
     is_late = _outcome(lambda: other.execute("COMMIT")) in _CONFLICTS
-    same(con, kind, "" if is_late else name)
+    _check_same(con, kind, "" if is_late else name)
     assert con.session.executor.sealer.verify().is_clean
 
 
-def check_policy(con: Connection, other: Connection, during: During) -> None:
-    """A policy that is taken away while a retention runs removes nothing any more."""
-    make(con)
-
+@pytest.mark.also_on("hive")
+def test_a_policy_that_is_taken_away_while_a_retention_runs_removes_nothing_any_more(
+    store: Store, con: Connection, other: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def change() -> None:
         other.execute("BEGIN")
         other.execute("ALTER TABLE t UNSET POLICY")
         other.execute("COMMIT")
 
-    during("retain", change)
-    assert run(con, "retain") == "NOTHING"
-    same(con, "compact", "")
+    store.during(monkeypatch, "retain", change)
+    assert _run(con, "retain") == "NOTHING"
+    _check_same(con, "compact", "")
     assert con.session.executor.sealer.verify().is_clean
 
 
-def check_dropped(con: Connection, other: Connection, kind: str, during: During) -> None:
-    """A table that is dropped while a job runs comes back whole."""
-    make(con)
-
-    def drop() -> None:
-        other.execute("DROP TABLE t")
-
-    during(kind, drop)
-    run(con, kind)
+@pytest.mark.also_on("hive")
+@pytest.mark.parametrize("kind", ["compact", "retain"])
+def test_a_table_that_is_dropped_while_a_job_runs_comes_back_whole(
+    store: Store, con: Connection, other: Connection, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.during(monkeypatch, kind, lambda: other.execute("DROP TABLE t"))
+    _run(con, kind)
     with pytest.raises(gateway.Error):
         con.execute("SELECT * FROM t")
     con.execute("UNDROP TABLE t")
-    rows = con.execute("SELECT count(*) FROM t").fetchall()
-    assert rows in ([(79,)], con.execute("SELECT count(*) FROM twin").fetchall())
+    found = rows(con, "SELECT count(*) FROM t")
+    assert found in ([(79,)], rows(con, "SELECT count(*) FROM twin"))
     assert con.session.executor.sealer.verify().is_clean
 
 
-def same(con: Connection, kind: str, name: str) -> None:
+def _check_same(con: Connection, kind: str, name: str) -> None:
     """The table is as its twin, less what is past its date if a retention has run."""
     day = "dated" if name == "date" else "ds"
     where = f"WHERE {aged.FRESH.replace('ds', day)}" if kind == "retain" else ""
-    wanted = _rows(con, f"SELECT * FROM twin {where} ORDER BY id")
-    assert _rows(con, "SELECT * FROM t ORDER BY id") == wanted
-
-
-def _rows(con: Connection, sql: str) -> list[Any]:
-    return list(con.execute(sql).fetchall())
+    wanted = rows(con, f"SELECT * FROM twin {where} ORDER BY id")
+    assert rows(con, "SELECT * FROM t ORDER BY id") == wanted

@@ -1,43 +1,15 @@
-"""What may not be written again after an erasure by a condition, in embedded warehouses."""
+"""What an erasure by a condition keeps out of files that are loaded, and at the prompt."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
 from tests.support import suppressing
 from tests.support.client import Client
-
-
-def test_identifiers_in_a_condition_do_not_come_back(run: Client) -> None:
-    suppressing.make(run)
-    suppressing.check_named(run)
-
-
-def test_other_conditions_suppress_keys_alone(run: Client) -> None:
-    suppressing.make(run)
-    suppressing.check_keys_alone(run)
-
-
-def test_what_others_hold_is_told_and_left_as_it_is(run: Client) -> None:
-    suppressing.make(run)
-    suppressing.check_shared(run)
-    suppressing.check_left_as_is(run)
-
-
-@pytest.mark.parametrize("memory_rows", [50_000, 1])
-def test_bulk_loads_refuse_or_skip(run: Client, memory_rows: int) -> None:
-    suppressing.make(run)
-    run(f"SET memory_rows = {memory_rows}")
-    suppressing.check_bulk(run, run.connection.execute)
-    made = run.connection.execute(
-        "CREATE TABLE made (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure = 'email')"
-    )
-    assert made.skipped == 0
 
 
 def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -> None:
@@ -63,16 +35,6 @@ def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -
     file.write_text(f"id,email\n601,{suppressing.MAIL}\n602,x\n")
     told = CliRunner().invoke(main, [*words, "--suppressed", "skip", "--json"])
     assert [json.loads(told.output)[name] for name in ("rows", "skipped")] == [1, 1]
-
-
-def test_a_table_with_somebody_who_was_erased_is_not_onboarded(run: Client) -> None:
-    suppressing.make(run)
-    suppressing.check_onboarding(run, run.connection)
-
-
-def test_a_dropped_table_does_not_bring_them_back(run: Client) -> None:
-    suppressing.make(run)
-    suppressing.check_undropped(run)
 
 
 def test_people_who_are_named_stay_free_in_tables_that_are_denied(run: Client) -> None:

@@ -1,38 +1,35 @@
-"""What a scheduler must do on any store that several gateways may be connected to at once."""
+"""Schedulers over one store: what is due runs once, and a killed run is noticed."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from gateway.dbapi.connection import Connection
 from gateway.jobs.job_locks import alone_on, one_of
 from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.jobs.scheduler import Scheduler
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import Code
 from tests.support.kept import rows
+from tests.support.stores.store import Capability, Store
 
-Connect = Callable[..., Connection]
-Check = Callable[[Connection, Connect], None]
+pytestmark = pytest.mark.timeout(900)
+
 JOBS = (
     "SELECT kind, substr(table_name, length(table_name)), cause, state, attempt FROM system.jobs"
     " ORDER BY started_at"
 )
 
 
-def scheduler_of(con: Connection, **options: object) -> Scheduler:
-    """A scheduler on the session of a connection."""
-    return Scheduler(lambda: con.session, **options)  # type: ignore[arg-type]
-
-
-def make(con: Connection) -> None:
+@pytest.fixture
+def con(store: Store) -> Connection:
     """Two tables with rows past their date; nothing can be compacted of the second."""
+    con = store.connect()
     for name in ("a", "b"):
         con.execute(
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, ds DATE, who VARCHAR)"
@@ -42,37 +39,44 @@ def make(con: Connection) -> None:
             f"INSERT INTO {name} VALUES (1, DATE '2020-01-01', 'ada'),"
             f" (2, DATE '2999-01-01', 'bob'), (3, NULL, 'eve')"
         )
+    return con
 
 
-def _told(runs: list[JobRun]) -> list[tuple[str, str, str]]:
+def _scheduler(con: Connection) -> Scheduler:
+    return Scheduler(lambda: con.session)
+
+
+def _summary(runs: list[JobRun]) -> list[tuple[str, str, str]]:
     return sorted((r.kind, r.table.rpartition(".")[2], r.state) for r in runs)
 
 
-def check_due_runs(con: Connection, connect: Connect) -> None:
-    """Retention runs at once, then by its time; triggers run; another scheduler finds all done."""
-    make(con)
+def test_what_is_due_runs_and_another_scheduler_finds_all_done(
+    store: Store, con: Connection
+) -> None:
+    """Retention runs at once, then by its time; triggers run."""
     con.execute("ALTER TABLE a SET POLICY (RETENTION = 1 YEAR ON COLUMN ds, BACKUP = 1 MINUTE)")
-    other = connect()
-    mine, others = scheduler_of(con), scheduler_of(other)
+    other = store.connect()
+    mine, others = _scheduler(con), _scheduler(other)
     con.execute("ALTER TABLE b SET POLICY (SCHEDULE_COMPACT = '0 3 1 1 *')")
-    done = _told(mine.once())
+    done = _summary(mine.once())
     assert ("retain", "a", "SUCCEEDED") in done
     assert all(table == "a" for kind, table, _ in done if kind == "compact")
     assert rows(con, "SELECT id FROM a ORDER BY id") == [(2,), (3,)]
-    assert ("retain", "a", "SUCCEEDED") not in _told(others.once())
+    assert ("retain", "a", "SUCCEEDED") not in _summary(others.once())
     other.execute("UPDATE a SET who = 'new' WHERE id = 3")
-    assert ("compact", "a", "SUCCEEDED") in _told(others.once())
+    other.execute("CALL system.flush()")
+    assert ("compact", "a", "SUCCEEDED") in _summary(others.once())
     other.execute("ERASE FROM a WHERE who = 'bob'")
     _leave_expired_backup(other)
-    done = _told(mine.once())
+    done = _summary(mine.once())
     assert {(kind, table) for kind, table, _ in done} >= {("vacuum", "b")}
     assert rows(con, "SELECT count(*) FROM system.backups WHERE name = 'short'") == [(0,)]
     assert rows(con, "SELECT id FROM a ORDER BY id") == [(3,)]
-    told = rows(other, JOBS)
-    assert ("retain", "a", "schedule", "SUCCEEDED", 1) in told
-    assert ("vacuum", "b", "trigger", "SUCCEEDED", 1) in told
+    ran = rows(other, JOBS)
+    assert ("retain", "a", "schedule", "SUCCEEDED", 1) in ran
+    assert ("vacuum", "b", "trigger", "SUCCEEDED", 1) in ran
     ((count, whole),) = rows(other, "SELECT count(log), count(ended_at) FROM system.jobs")
-    assert count == whole == len(told)
+    assert count == whole == len(ran)
 
 
 def _leave_expired_backup(con: Connection) -> None:
@@ -84,9 +88,8 @@ def _leave_expired_backup(con: Connection) -> None:
     assert run.error is None
 
 
-def check_two_at_once(con: Connection, connect: Connect) -> None:
-    """Two schedulers that begin together run everything once."""
-    make(con)
+@pytest.mark.also_on("hive")
+def test_two_that_begin_together_run_everything_once(store: Store, con: Connection) -> None:
     for name in ("a", "b"):
         con.execute(f"ALTER TABLE {name} SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
     begin = threading.Barrier(2)
@@ -94,13 +97,13 @@ def check_two_at_once(con: Connection, connect: Connect) -> None:
 
     def run(connection: Connection) -> None:
         try:
-            found = scheduler_of(connection)
+            found = _scheduler(connection)
             begin.wait()
             found.once()
-        except BaseException as error:  # noqa: BLE001 - told by the test.
+        except BaseException as error:  # noqa: BLE001 - the test fails with it.
             failed.append(error)
 
-    threads = [threading.Thread(target=run, args=(c,)) for c in (con, connect())]
+    threads = [threading.Thread(target=run, args=(c,)) for c in (con, store.connect())]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -111,62 +114,51 @@ def check_two_at_once(con: Connection, connect: Connect) -> None:
     assert rows(con, "SELECT count(*) FROM a") == [(2,)]
 
 
-def check_failing(con: Connection, connect: Connect) -> None:
-    """A table that fails stops no other, comes first next time, and is given up in the end."""
-    make(con)
+@pytest.mark.also_on("hive")
+def test_a_table_that_fails_stops_no_other_comes_first_next_time_and_is_given_up(
+    store: Store, con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("a", "b"):
         con.execute(f"ALTER TABLE {name} SET POLICY (MAX_ATTEMPTS = 2)")
         con.execute(f"UPDATE {name} SET who = 'new'")
-    made = [scheduler_of(c) for c in (con, connect())]
+    con.execute("CALL system.flush()")
+    made = [_scheduler(c) for c in (con, store.connect())]
     catalog = con.session.journal.state.catalog
     (table_id,) = (t.id for t in catalog.tables() if t.name.name == "a")
     with alone_on(con.session.journal)(f"slot:{table_id}:0") as is_mine:
         assert is_mine
         con.execute("ALTER TABLE a SET POLICY (MAX_CONCURRENCY = 1)")
-        with _impatient():
-            first = [r for r in made[0].once() if r.kind == "compact"]
-            again = [r for r in made[1].once() if r.kind == "compact"]
-            last = [r for r in made[0].once() if r.kind == "compact"]
-    assert _told(first)[0] == ("compact", "a", "FAILED")
-    assert ("compact", "b", "SUCCEEDED") in _told(first)
+        impatient = lambda alone, i, most: one_of(alone, i, most, 0.01)  # noqa: E731
+        monkeypatch.setattr("gateway.jobs.runs.one_of", impatient)
+        first = [r for r in made[0].once() if r.kind == "compact"]
+        again = [r for r in made[1].once() if r.kind == "compact"]
+        last = [r for r in made[0].once() if r.kind == "compact"]
+        monkeypatch.undo()
+    assert _summary(first)[0] == ("compact", "a", "FAILED")
+    assert ("compact", "b", "SUCCEEDED") in _summary(first)
     assert first[0].error is not None
     assert first[0].error.code is Code.JOB_BUSY
-    assert _told(again) == [("compact", "a", "FAILED")]
-    assert [r.attempt for r in again] == [2], "the other process knows of the first attempt"
-    assert _told(last) == [("compact", "a", "GIVEN UP")]
+    assert _summary(again) == [("compact", "a", "FAILED")]
+    assert [r.attempt for r in again] == [2], "the other scheduler knows of the first attempt"
+    assert _summary(last) == [("compact", "a", "GIVEN UP")]
     (row,) = rows(con, "CALL system.compact('a')")
     assert row[3] == "SUCCEEDED"
 
 
-class _impatient:  # noqa: N801 - used as a statement.
-    """Jobs that find no place give up at once."""
-
-    def __enter__(self) -> None:
-        import pytest
-
-        self._patch = pytest.MonkeyPatch()
-        self._patch.setattr(
-            "gateway.jobs.runs.one_of", lambda alone, i, most: one_of(alone, i, most, 0.01)
-        )
-
-    def __exit__(self, *_given: object) -> None:
-        self._patch.undo()
-
-
-def check_killed(con: Connection, url: str) -> None:
-    """A run whose process was killed is noted as interrupted, and tried again first."""
-    make(con)
-    words = [sys.executable, "-m", "tests.support.scheduling", url]
+@pytest.mark.needs(Capability.PROCESSES)
+def test_a_run_whose_process_was_killed_is_noted_as_interrupted(
+    store: Store, con: Connection
+) -> None:
+    words = [sys.executable, "-m", "tests.support.endless_job", store.url]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None
-        assert child.stdout.readline() == "at it\n"
-        (row,) = rows(con, "SELECT state FROM system.jobs")
-        assert row == ("RUNNING",)
-        (row,) = rows(con, "CALL system.verify('a')")
+        assert child.stdout.readline() == "begun\n"
+        assert rows(con, "SELECT state FROM system.jobs") == [("RUNNING",)]
+        assert rows(con, "CALL system.verify('a')")
         assert rows(con, "SELECT count(*) FROM system.jobs WHERE state = 'RUNNING'") == [(1,)]
     finally:
-        child.send_signal(signal.SIGKILL)
+        child.kill()
         child.communicate()
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -174,33 +166,5 @@ def check_killed(con: Connection, url: str) -> None:
         states = [s for k, _, _, s, _ in rows(con, JOBS) if k == "compact"]
         if states == ["INTERRUPTED"]:
             break
-        time.sleep(0.5)
+        time.sleep(0.1)
     assert states == ["INTERRUPTED"]
-
-
-CHECKS = (check_due_runs, check_two_at_once, check_failing)
-"""What is checked with one connection and what opens others."""
-
-
-def main() -> None:
-    """Begin a job and never end it."""
-    import gateway
-    from gateway.jobs import compact
-    from gateway.jobs.context import JobContext
-    from journal.records.report import JobReport
-
-    def never(_context: JobContext) -> JobReport:
-        sys.stdout.write("at it\n")
-        sys.stdout.flush()
-        time.sleep(600)
-        raise PalimpsestError(Code.JOB_FAILED, f"nobody killed {os.getpid()}")
-
-    kind = compact.KIND
-    never_kind = type(kind)(kind.name, "", never, kind.options, never, never)
-    compact.KIND = never_kind
-    connection = gateway.connect(sys.argv[1], autocommit=True)
-    connection.execute("CALL system.compact('a')")
-
-
-if __name__ == "__main__":
-    main()

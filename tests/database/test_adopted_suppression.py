@@ -1,4 +1,4 @@
-"""What may not be written again after an erasure by a condition, in PostgreSQL."""
+"""What may not be written again to an adopted journal after an erasure by a condition."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ _COLUMNS = {
 }
 
 
-@pytest.fixture(params=["tiered", "adopted"])
-def made(request: pytest.FixtureRequest, con: Connection, admin: Any) -> Run:
-    """The tables, as journals of ours or as those of a classic tool."""
+@pytest.fixture
+def made(con: Connection, admin: Any) -> Run:
+    """The tables, as journals of a classic tool."""
     run = runner(con)
-    if request.param == "tiered":
-        suppressing.make(run)
-        return run
     for name in ("p", "q", "r"):
         _adopt(con, admin, name)
     suppressing.fill(run)

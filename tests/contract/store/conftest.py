@@ -1,0 +1,62 @@
+"""The stores that every test of this folder runs on, and what marks say about them.
+
+``needs(capability, ..)``: a store that lacks one is left out, and the reason names the capability.
+``also_on("hive")``: the pass on this store repeats what another one shows; it runs in the tier
+``stores``. ``drifts(hive="...")``: this store does not keep the promise yet, and the text says how.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import apache_hive
+from tests.support.stores import embedded, hive, postgres
+from tests.support.stores.store import Capability, Store, StoreKind
+
+KINDS = [embedded.KIND, postgres.KIND, hive.KIND]
+if apache_hive.ASKED in os.environ:
+    KINDS.append(hive.APACHE)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test that asks for a store one of each kind."""
+    if "store" in metafunc.fixturenames:
+        kinds = [pytest.param(kind, id=kind.name) for kind in KINDS]
+        metafunc.parametrize("store", kinds, indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Do what the marks of a test say about the store of its pass."""
+    for item in items:
+        kind = getattr(item, "callspec", None) and item.callspec.params.get("store")  # type: ignore[attr-defined]
+        if isinstance(kind, StoreKind):
+            for mark in _marks(item, kind):
+                item.add_marker(mark)
+
+
+def _marks(item: pytest.Item, kind: StoreKind) -> Iterator[pytest.MarkDecorator]:
+    for mark in item.iter_markers("needs"):
+        for lacking in mark.args:
+            if lacking not in kind.capabilities:
+                yield pytest.mark.skip(f"a store without {lacking.value}")
+    for mark in item.iter_markers("also_on"):
+        if kind.name in mark.args:
+            yield pytest.mark.stores
+    for mark in item.iter_markers("drifts"):
+        if kind.name in mark.kwargs:
+            yield pytest.mark.xfail(strict=False, reason=mark.kwargs[kind.name])
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A new, empty store; others read it if the test needs that."""
+    kind: StoreKind = request.param
+    needs = {c for mark in request.node.iter_markers("needs") for c in mark.args}
+    options = {"views": "on"} if Capability.OTHER_READERS in needs else {}
+    with kind.open(request, tmp_path, options) as found:
+        yield found
