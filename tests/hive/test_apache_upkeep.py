@@ -20,9 +20,6 @@ from tests.hive.test_erasure import (
     test_a_purge_that_was_killed_is_finished_by_the_next as test_a_killed_purge,
 )
 from tests.hive.test_erasure import (
-    test_nothing_is_left_of_who_was_erased as test_nothing_is_left,
-)
-from tests.hive.test_erasure import (
     test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled as test_hiding,
 )
 from tests.hive.test_erasure import (
@@ -30,9 +27,6 @@ from tests.hive.test_erasure import (
 )
 from tests.hive.test_erasure import (
     test_what_cannot_be_compared_is_removed_by_the_next_purge as test_an_uncompared_purge,
-)
-from tests.hive.test_erasure import (
-    test_whoever_read_before_brings_nothing_back as test_a_late_writer,
 )
 from tests.support import aged
 from tests.support.thrift_server import ThriftServer
@@ -42,11 +36,9 @@ CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 __all__ = [
     "con",
     "test_a_killed_purge",
-    "test_a_late_writer",
     "test_an_open_request",
     "test_an_uncompared_purge",
     "test_hiding",
-    "test_nothing_is_left",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Erasures in a Hive store: every version of a key goes, from warehouse and catalog, for good."""
+"""Erasures in a Hive store: nested values, adopted tables, lists of keys, and what is left."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from gateway.procedures.erasers import eraser_of
-from journal.erasure import audit
-from journal.erasure.erasure_spec import ErasureSpec, find_request
+from journal.erasure.erasure_spec import ErasureSpec
 from journal.model.errors import PalimpsestError
 from journal.records.erasure_rows import AuditRow, load_audit
 from journal.stores.hive import statement
@@ -88,36 +87,6 @@ def test_no_row_depends_on_an_erased_one(con: Connection) -> None:
     assert con.execute("SELECT k FROM t").fetchall() == [(4,)]
 
 
-def test_nothing_is_left_of_who_was_erased(con: Connection, tmp_path: Path) -> None:
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR)")
-    con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b'), (3, 'c')")
-    con.execute("UPDATE t SET mail = 'changed' WHERE k = 1")
-    con.execute("CALL system.compact('t')")
-    con.execute("UPDATE t SET mail = 'z' WHERE k = 2")
-    then = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0][0]
-    con.execute("DELETE FROM t WHERE k = 1")
-    assert traces(con, tmp_path / "catalog.db")
-    past = f"SELECT * FROM t FOR SYSTEM_VERSION AS OF {then} WHERE k > 1 ORDER BY k"
-    before = con.execute(past).fetchall()
-    shown = con.execute(f"ERASE FROM t WHERE mail = '{WHO}' REASON 'ticket 1'").fetchall()
-    request, state, _, outcome, keys, searched, _, removed, _ = shown[0]
-    assert (state, outcome, keys, removed) == ("COMPLETED", "ERASED", 1, 4), shown
-    assert searched == 4
-    assert traces(con, tmp_path / "catalog.db") == []
-    assert con.execute(past).fetchall() == before
-    assert con.execute("SELECT * FROM t FOR SYSTEM_TIME ALL WHERE k = 1").fetchall() == []
-    assert con.session.executor.sealer.verify().is_clean
-    kept = find_request(_journal(con), request)
-    assert (kept.reason, kept.targets[0].versions_removed) == ("ticket 1", 4)
-    none = con.execute(f"ERASE FROM t WHERE mail = '{WHO}'").fetchall()
-    assert none[0][1:4] == ("COMPLETED", "main.t", "SEARCHED_NONE")
-    with pytest.raises(gateway.IntegrityError) as raised:
-        con.execute("INSERT INTO t VALUES (1, 'back again')")
-    assert raised.value.sqlstate == "23001"
-    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
-    assert audit.verify(_journal(con)).problems == ()
-
-
 def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Path) -> None:
     con.execute(
         "CREATE TABLE t (k INTEGER PRIMARY KEY, email VARCHAR, at STRUCT(home VARCHAR),"
@@ -172,20 +141,6 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
 def _audit(con: Connection) -> list[AuditRow]:
     with _journal(con).reading_session() as session:
         return load_audit(session)
-
-
-def test_whoever_read_before_brings_nothing_back(con: Connection, url: str) -> None:
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR)")
-    con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b')")
-    with gateway.connect(url, autocommit=True) as late:
-        late.execute("BEGIN")
-        assert late.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
-        late.execute("UPDATE t SET mail = mail || '!' WHERE k = 1")
-        con.execute("ERASE FROM t WHERE k = 1")
-        with pytest.raises(gateway.OperationalError) as raised:
-            late.execute("COMMIT")
-        assert raised.value.sqlstate == "40001"
-    assert con.execute("SELECT * FROM t").fetchall() == [(2, "b")]
 
 
 @pytest.mark.parametrize("kind", ["managed", "external"])

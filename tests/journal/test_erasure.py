@@ -18,7 +18,7 @@ from gateway.procedures.procedures import embedded
 from journal.erasure import audit
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, find_request, requests
-from journal.erasure.requests import ErasureRequest, Outcome, State
+from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.scope import put_scope
 from journal.files.staging import open_folders
 from journal.model.errors import PalimpsestError
@@ -27,7 +27,7 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
 from spark_compaction.engines.client import SparkEngine
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure import completion, purge, readmission
+from spark_compaction.erasure import completion, purge
 from spark_compaction.erasure.acceptance import accept, dry_run
 from spark_compaction.erasure.erasing import erase
 from spark_compaction.erasure.purge import REWRITE
@@ -92,89 +92,6 @@ def _others(run: Client, versions: Iterable[int]) -> list[Any]:
     return [*states, history, run.sorted("SELECT * FROM people WHERE id <> 7")]
 
 
-def test_nobody_sees_the_rows_from_the_moment_of_acceptance(run: Client) -> None:
-    version = _people(run)
-    before = _others(run, [version])
-    assert [run(q)[0][0] for q in _shapes(version, 7)[:2]] == [1, 7]
-    request = _submit(run, f" {MAIL.upper()} ")
-    assert request.state is State.ACCEPTED
-    for query in _shapes(version, 7):
-        assert run(query) in ([(0,)], []), query
-    assert run("SELECT * FROM people WHERE id = 7") == []
-    assert run("UPDATE people SET n = 0 WHERE id = 7") == 0
-    assert _others(run, [version]) == before
-    assert verify(_journal(run)).is_clean
-
-
-def test_after_completion_no_byte_is_left_and_others_are_as_they_were(
-    connect: Callable[..., Client],
-) -> None:
-    run = connect()
-    version = _people(run)
-    versions = [r[0] for r in run("SELECT version FROM system.transactions")] + [version]
-    before = _others(run, versions)
-    assert _holders(run)
-    request = _submit(run, MAIL)
-    (done,) = _purge(run).requests
-    assert done.state is State.COMPLETED
-    assert done.id == request.id
-    (target,) = done.targets
-    assert target.outcome is Outcome.ERASED
-    assert (target.keys, target.versions_removed) == (1, 7)
-    assert target.manifest_before != target.manifest_after
-    assert _holders(run) == []
-    assert _others(run, versions) == before
-    assert [run(q) in ([(0,)], []) for q in _shapes(version, 7)] == [True] * 6
-    assert verify(_journal(run)).is_clean
-    run.close()
-    assert _holders(run) == []
-    run = connect()
-    assert _others(run, versions) == before
-    assert run("SELECT count(*) FROM people") == [(298,)]
-
-
-def test_what_was_erased_cannot_be_written_again(connect: Callable[..., Client]) -> None:
-    run = connect()
-    _people(run)
-    writes = [
-        "INSERT INTO people VALUES (7, 'else@x.example', 0)",
-        f"INSERT INTO people VALUES (7000, '{MAIL.upper()}', 0)",
-        f"UPDATE people SET email = ' {MAIL}' WHERE id = 3",
-        f"INSERT INTO people SELECT 8000 + i, '{MAIL}', i FROM range(3) t(i)",
-    ]
-    _submit(run, MAIL)
-    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
-    run("SET memory_rows = 1")
-    assert run.error(writes[3]) == ("PAL-306", "23001")
-    _purge(run)
-    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
-    run.close()
-    run = connect()
-    assert [run.error(w) for w in writes] == [("PAL-306", "23001")] * 4
-    assert run("INSERT INTO people VALUES (7001, 'new@x.example', 0)") == 1
-
-
-def test_a_racing_updater_starts_anew_and_sees_nothing(connect: Callable[..., Client]) -> None:
-    run = connect()
-    _people(run)
-    racing = connect(autocommit=False)
-    assert racing("UPDATE people SET n = 99 WHERE id IN (7, 8)") == 2
-    _submit(run, MAIL)
-    with pytest.raises(gateway.Error) as raised:
-        racing.connection.commit()
-    assert raised.value.sqlstate == "40001"
-    assert racing("UPDATE people SET n = 99 WHERE id IN (7, 8)") == 1
-    racing.connection.commit()
-    late = connect(autocommit=False)
-    late("SELECT count(*) FROM people")
-    _purge(run)
-    late(f"INSERT INTO people VALUES (9000, '{MAIL}', 0)")
-    with pytest.raises(gateway.Error):
-        late.connection.commit()
-    assert run("SELECT n FROM people WHERE id IN (7, 8)") == [(99,)]
-    assert _holders(run) == []
-
-
 def test_a_restored_past_does_not_bring_anybody_back(run: Client) -> None:
     version = _people(run)
     _submit(run, MAIL)
@@ -183,23 +100,6 @@ def test_a_restored_past_does_not_bring_anybody_back(run: Client) -> None:
     run(f"RESTORE TABLE people TO VERSION AS OF {version}")
     assert run("SELECT count(*), count(*) FILTER (id = 7) FROM people") == [(298, 0)]
     assert _holders(run) == []
-
-
-def test_dropped_tables_and_columns_are_searched_too(run: Client) -> None:
-    _people(run)
-    run("ALTER TABLE people DROP COLUMN email")
-    run("INSERT INTO people VALUES (5000, 1)")
-    run("CREATE TABLE gone (email VARCHAR) WITH (erasure = 'email LOWER')")
-    run("INSERT INTO gone VALUES (?), (NULL), ('stays')", MAIL)
-    run("DROP TABLE gone")
-    request = _submit(run, MAIL)
-    assert {t.table: t.keys for t in request.targets} == {"main.people": 1, "main.gone": 1}
-    done = _purge(run)
-    assert not done.failures
-    assert _holders(run) == []
-    run("UNDROP TABLE gone")
-    assert run.sorted("SELECT * FROM gone") == [("stays",), (None,)]
-    assert run("SELECT count(*) FROM people") == [(299,)]
 
 
 NESTED = (
@@ -330,37 +230,6 @@ def test_a_request_can_be_cancelled_until_it_is_purged(run: Client) -> None:
         completion.cancel(_journal(run), find_request(_journal(run), again.id), "tester")
 
 
-def test_people_can_be_let_in_again(run: Client) -> None:
-    _people(run)
-    request = _submit(run, MAIL)
-    _purge(run)
-    assert readmission.readmit_subjects(_journal(run), {"email": [MAIL]}, "tester") == 2
-    assert run(f"INSERT INTO people VALUES (7000, '{MAIL}', 0)") == 1
-    assert run.error("INSERT INTO people VALUES (7, 'a', 0)")[0] == "PAL-306"
-    assert readmission.readmit_request(_journal(run), request, "tester") == 1
-    assert run("INSERT INTO people VALUES (7, 'a', 0)") == 1
-
-
-def test_suppressions_expire(connect: Callable[..., Client]) -> None:
-    run = connect()
-    _people(run)
-    _submit(run, MAIL, expires_us=1)
-    _purge(run)
-    assert run(f"INSERT INTO people VALUES (7, '{MAIL}', 0)") == 1
-
-
-def test_many_requests_share_one_purge(run: Client) -> None:
-    _people(run)
-    first = _submit(run, MAIL, "u20@x.example")
-    second = _submit(run, "u21@x.example", "u22@x.example")
-    run_report = _purge(run)
-    assert [r.state for r in run_report.reports if r.taken] == ["done"]
-    kept = {r.id: r.targets[0] for r in run_report.requests}
-    assert kept[first.id].versions_removed == 8
-    assert kept[second.id].versions_removed == 2
-    assert run("SELECT count(*) FROM people") == [(295,)]
-
-
 def test_statements_that_still_read_delay_completion(connect: Callable[..., Client]) -> None:
     run = connect()
     _people(run, rows=5000)
@@ -399,18 +268,6 @@ def test_a_purge_that_was_interrupted_is_taken_up(
     assert verify(_journal(run)).is_clean
     assert _purge(run).requests[0].state is State.COMPLETED
     assert _holders(run) == []
-
-
-def test_a_hold_keeps_a_request_back_until_it_is_released(run: Client) -> None:
-    _people(run)
-    hold = run(f"CALL system.hold(subject => 'email={MAIL}', reason => 'matter 1')")[0][0]
-    _submit(run, MAIL)
-    (held,) = _purge(run).requests
-    assert held.state is State.ON_HOLD
-    assert "matter 1" in (held.holder or "")
-    run(f"CALL system.release('{hold}')")
-    (done,) = _purge(run).requests
-    assert done.state is State.COMPLETED
 
 
 def test_the_audit_log_shows_what_was_tampered_with(run: Client) -> None:

@@ -1,4 +1,4 @@
-"""Compaction and cleaning of journals in Spark: no answer changes, and what nobody reads goes."""
+"""Partitions that an ended gateway has left: they are no rows of a table, and are removed."""
 
 from __future__ import annotations
 
@@ -18,29 +18,6 @@ def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:
 def _journal(con: Connection) -> HiveJournal:
     assert isinstance(con.session.journal, HiveJournal)
     return con.session.journal
-
-
-def test_compaction_changes_no_answer(con: Connection) -> None:
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
-    con.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
-    then = rows(con, "SELECT max(version) FROM system.transactions")[0][0]
-    con.execute("DELETE FROM t WHERE k = 1")
-    con.execute("UPDATE t SET v = 'z' WHERE k = 2")
-    past = f"SELECT * FROM t FOR SYSTEM_VERSION AS OF {then} ORDER BY k"
-    before = rows(con, "SELECT * FROM t ORDER BY k"), rows(con, past)
-    planned = con.execute("CALL system.compact('t', dry_run => true)").fetchall()
-    assert planned[0][3] == "PLANNED"
-    done = con.execute("CALL system.compact('t')").fetchall()
-    assert done[0][3:6] == ("SUCCEEDED", *planned[0][4:6])
-    tiers = rows(con, 'SELECT tier, "rows" FROM system.segments ORDER BY tier')
-    assert tiers == [("base", 2), ("history", 2)]
-    assert (rows(con, "SELECT * FROM t ORDER BY k"), rows(con, past)) == before
-    con.execute("UPDATE t SET v = 'y' WHERE k = 3")
-    assert rows(con, "SELECT * FROM t ORDER BY k") == [(2, "z"), (3, "y")]
-    assert con.session.executor.sealer.verify().is_clean
-    journal = _journal(con)
-    with journal.store.connection() as connection:
-        assert cleaning.reap(journal, connection) == []
 
 
 def test_what_an_ended_gateway_left_is_removed(con: Connection) -> None:
