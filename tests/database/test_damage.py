@@ -188,15 +188,3 @@ def test_a_head_that_lost_a_column_is_named(
     admin.execute("ALTER TABLE _palimpsest.t2_head_1 RENAME COLUMN c TO b")
     con.execute("OPTIMIZE u")
     assert con.execute("SELECT * FROM u").fetchall() == [(1, "one")]
-
-
-def test_rows_that_others_added_are_found(con: Connection, admin: psycopg.Connection[Any]) -> None:
-    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
-    con.execute("INSERT INTO t VALUES (1), (2)")
-    admin.execute("SET session_replication_role = replica")
-    admin.execute(
-        "INSERT INTO _palimpsest.t1_head_1 SELECT 3, version_number"
-        " FROM _palimpsest.t1_head_1 WHERE a = 1"
-    )
-    assert _code(con, "CALL system.verify('t')") == "PAL-702"
-    assert _code(con, "OPTIMIZE t") == "PAL-527"

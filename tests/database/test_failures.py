@@ -98,26 +98,6 @@ def test_a_wrong_password_is_refused(cluster: Cluster, database: str) -> None:
             admin.execute("SELECT pg_reload_conf()")
 
 
-def test_a_connection_lost_while_idle_is_replaced(far: Connection, relay: Relay) -> None:
-    relay.cut()
-    assert far.execute("SELECT b FROM t").fetchall() == [("one",)]
-    far.execute("BEGIN")
-    far.execute("INSERT INTO t VALUES (2, 'two')")
-    relay.cut()
-    far.execute("UPDATE t SET b = 'deux' WHERE a = 2")
-    relay.cut()
-    far.execute("COMMIT")
-    assert far.execute("SELECT b FROM t ORDER BY a").fetchall() == [("one",), ("deux",)]
-
-
-def test_a_server_gone_in_the_middle_of_a_statement(far: Connection, relay: Relay) -> None:
-    cut = threading.Timer(0.5, relay.cut)
-    cut.start()
-    assert _state(far, "SELECT pg_sleep(30)") == "PAL-522"
-    cut.join()
-    assert far.execute("SELECT b FROM t").fetchall() == [("one",)]
-
-
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_connection_cut_during_commit_tells_what_became(
     far: Connection, relay: Relay, arrives: bool
@@ -225,12 +205,6 @@ def test_cancel_reaches_the_server(con: Connection, cluster: Cluster, database: 
             " AND state = 'active' AND pid <> pg_backend_pid()"
         ).fetchall()
     assert running == [(0,)]
-
-
-def test_a_statement_timeout_of_the_url(url: str) -> None:
-    with gateway.connect(f"{url}?statement_timeout=300", autocommit=True) as con:
-        assert _state(con, "SELECT pg_sleep(30)") == "PAL-407"
-        assert con.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_missing_grants(

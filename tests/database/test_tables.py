@@ -1,8 +1,7 @@
-"""Tables over journals in PostgreSQL, and what others see of them: psql reads the same rows."""
+"""Tables over journals in PostgreSQL: states of errors, schema public, types, SQLAlchemy."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
 from importlib.metadata import entry_points
@@ -15,7 +14,6 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
 
-_MOMENT = dt.datetime.fromisoformat("2024-02-29T01:02:03.456789")
 DEPTS = (
     "CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, Name VARCHAR NOT NULL UNIQUE,"
     " budget DECIMAL(10, 2) DEFAULT 3 CHECK (budget > 0))"
@@ -29,29 +27,6 @@ def depts(con: Connection) -> Connection:
     con.execute(DEPTS)
     con.execute("INSERT INTO hr.depts VALUES (1, 'Sales', 10), (2, 'Ops', 20)")
     return con
-
-
-def test_a_result_without_rows_has_columns_in_arrow(con: Connection) -> None:
-    con.execute("CREATE TABLE nothing (a INTEGER, b VARCHAR, c DECIMAL(10, 2))")
-    table = con.execute("SELECT * FROM nothing").fetch_arrow()
-    assert (table.num_rows, table.column_names) == (0, ["a", "b", "c"])
-
-
-def test_psql_reads_the_current_view(depts: Connection, cluster: Cluster, database: str) -> None:
-    depts.execute("UPDATE hr.depts SET name = 'Service' WHERE deptno = 2")
-    depts.execute("DELETE FROM hr.depts WHERE deptno = 1")
-    with psycopg.connect(cluster.conninfo(database)) as outside:
-        assert outside.execute("SELECT * FROM hr.depts").fetchall() == [
-            (2, "Service", Decimal("20.00"))
-        ]
-        written = outside.execute(
-            "SELECT deptno, subsequent_version_number IS NULL,"
-            " subsequent_version_number = version_number FROM hr.depts_journal ORDER BY 1, 2, 3"
-        ).fetchall()
-    assert written == [
-        *((1, False, False), (1, False, True), (1, True, None)),
-        *((2, False, False), (2, True, None), (2, True, None)),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -80,33 +55,6 @@ def test_errors_have_their_states(depts: Connection, sql: str, sqlstate: str) ->
     assert "_palimpsest" not in str(raised.value)
 
 
-def test_transactions_and_savepoints(connect: Callable[..., Connection], depts: Connection) -> None:
-    other = connect()
-    depts.execute("BEGIN")
-    depts.execute("INSERT INTO hr.depts VALUES (7, 'New', 1)")
-    depts.execute("SAVEPOINT s")
-    depts.execute("UPDATE hr.depts SET budget = 99 WHERE deptno = 7")
-    assert depts.execute("SELECT budget FROM hr.depts WHERE deptno = 7").fetchall() == [
-        (Decimal(99),)
-    ]
-    depts.execute("ROLLBACK TO s")
-    assert other.execute("SELECT count(*) FROM hr.depts").fetchall() == [(2,)]
-    depts.execute("COMMIT")
-    assert other.execute("SELECT budget FROM hr.depts WHERE deptno = 7").fetchall() == [
-        (Decimal(1),)
-    ]
-
-
-def test_time_travel(depts: Connection) -> None:
-    version = depts.execute("SELECT max(version) FROM system.transactions").fetchall()[0][0]
-    depts.execute("UPDATE hr.depts SET budget = budget * 2")
-    then = depts.execute(
-        f"SELECT deptno, budget FROM hr.depts FOR VERSION AS OF {version} ORDER BY 1"
-    )
-    assert then.fetchall() == [(1, Decimal(10)), (2, Decimal(20))]
-    assert depts.execute("SELECT sum(budget) FROM hr.depts").fetchall() == [(Decimal(60),)]
-
-
 def test_many_rows_stay_on_the_server(connect: Callable[..., Connection]) -> None:
     con = connect(memory_rows=10)
     con.execute("CREATE TABLE many (a BIGINT PRIMARY KEY, b VARCHAR)")
@@ -126,47 +74,6 @@ def _staged(con: Connection) -> list[tuple[str]]:
         return session.text("SELECT relname FROM pg_class WHERE relname LIKE 'w\\_%'")
 
 
-def test_every_type_comes_back_as_it_was(con: Connection) -> None:
-    values = (
-        *(True, -5, 2**62, 0.1, Decimal("12345.67"), "Ünï\t\\\n'x'", b"\x00\xff"),
-        *(dt.date(2024, 2, 29), _MOMENT, [1, None, 3]),
-    )
-    con.execute(
-        "CREATE TABLE t (a BOOLEAN, b SMALLINT, c BIGINT, d DOUBLE, e DECIMAL(10, 2), f VARCHAR,"
-        " g BLOB, h DATE, i TIMESTAMP, j INTEGER[])"
-    )
-    con.execute("BEGIN")
-    con.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(values))})", values)
-    con.execute("INSERT INTO t SELECT * FROM t")
-    assert con.execute("SELECT * FROM t").fetchall() == [values, values]
-    con.execute("COMMIT")
-    assert con.execute("SELECT * FROM t").fetchall() == [values, values]
-
-
-def test_executemany_and_arrow(con: Connection) -> None:
-    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
-    con.executemany("INSERT INTO t VALUES (?, ?)", [(i, str(i)) for i in range(300)])
-    table = con.cursor().execute("SELECT a, b FROM t ORDER BY a").fetch_arrow()
-    assert table.num_rows == 300
-    assert table.column("b").to_pylist()[:2] == ["0", "1"]
-
-
-def test_names_come_back_as_they_were_written(con: Connection) -> None:
-    con.execute('CREATE TABLE t (k INTEGER PRIMARY KEY, "Mixed" VARCHAR)')
-    sql = "WITH x AS (INSERT INTO t VALUES (1, 'a') RETURNING *) SELECT * FROM x"
-    for query in (sql, "SELECT * FROM t", "SELECT t.* FROM t", "SELECT mixed AS Other FROM t"):
-        names = [d[0] for d in con.execute(query).description or ()]
-        assert names in (["k", "Mixed"], ["Other"])
-
-
-def test_generated_numbers_are_shared(connect: Callable[..., Connection]) -> None:
-    one = connect()
-    one.execute("CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY, b VARCHAR)")
-    one.execute("INSERT INTO t (b) VALUES ('x'), ('y')")
-    one.execute("INSERT INTO t (b) SELECT 'z' FROM range(3)")
-    assert one.execute("SELECT a FROM t ORDER BY a").fetchall() == [(i,) for i in range(1, 6)]
-
-
 def test_a_table_of_somebody_else_is_not_replaced(
     con: Connection, cluster: Cluster, database: str
 ) -> None:
@@ -176,21 +83,6 @@ def test_a_table_of_somebody_else_is_not_replaced(
         con.execute("CREATE TABLE theirs (a INTEGER)")
     assert raised.value.sqlstate == "42P07"
     assert "adopt" in str(raised.value)
-
-
-def test_the_journals_are_whole(depts: Connection) -> None:
-    depts.execute("UPDATE hr.depts SET budget = 5")
-    assert depts.session.executor.sealer.verify().is_clean
-
-
-def test_policies_are_kept_and_the_relations_of_upkeep_are_empty(con: Connection) -> None:
-    con.execute("CREATE TABLE t (id INT PRIMARY KEY, ds DATE)")
-    con.execute("ALTER TABLE t SET POLICY (RETENTION = 90 DAYS ON COLUMN ds)")
-    assert con.execute("SHOW POLICY t").fetchall() == [
-        ("RETENTION", "90 DAYS ON COLUMN ds ACTION = DELETE")
-    ]
-    for relation in ("jobs", "holds", "backups"):
-        assert con.execute(f"SELECT * FROM system.{relation}").fetchall() == []
 
 
 def test_public_goes_by_its_own_name(con: Connection) -> None:

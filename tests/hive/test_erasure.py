@@ -25,7 +25,7 @@ from spark_compaction.backends.hive import cleaning, rewriting
 from spark_compaction.contract import silent
 from spark_compaction.erasure.access import gather
 from tests.hive.conftest import ThriftServer
-from tests.hive.test_adopt import CLASSIC
+from tests.hive.test_adopted_tables import CLASSIC
 
 pytestmark = pytest.mark.timeout(900)
 WHO = "zaphod.beeblebrox@example.org"

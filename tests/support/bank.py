@@ -1,6 +1,6 @@
 """The bank of the transfer tests: its tables, and what must hold of them all the while and after.
 
-``tests.database.transfer_child`` moves the money; nothing here does.
+``tests.support.transfer_child`` moves the money; nothing here does.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gateway.dbapi.connection import Connection
@@ -17,6 +19,7 @@ from journal.stores.embedded.retired_files import reap
 from spark_compaction.engines.local import LocalEngine
 from tests.support.connections import opening
 from tests.support.meanwhile import once_after
+from tests.support.relay import Relay
 from tests.support.stores.store import Act, Capability, Row, StoreKind
 from tests.support.traces import holders
 
@@ -47,6 +50,25 @@ class EmbeddedStore:
     def listed(self, con: Connection) -> set[str]:
         states = _journal(con).state.tables.values()
         return {f.path for t in states for s in t.manifest.segments for f in s.files}
+
+    def connect_watchful(self) -> Connection:
+        return self.connect()
+
+    def connect_through(self, relay: Relay, **options: str) -> Connection:
+        raise AssertionError("a warehouse has no server")
+
+    @property
+    def port(self) -> int:
+        raise AssertionError("a warehouse has no server")
+
+    def make_plain(self, name: str, values: str) -> None:
+        raise AssertionError("nobody else makes tables in a warehouse")
+
+    def add_row(self, con: Connection, piece: str) -> None:
+        path = self.root / piece
+        rows = pq.read_table(path)
+        more = rows.slice(0, 1).to_pylist()[0] | {"k": 9, "v": "x"}
+        pq.write_table(pa.concat_tables([rows, pa.Table.from_pylist([more], rows.schema)]), path)
 
     def lose(self, con: Connection, piece: str) -> None:
         (self.root / piece).unlink()

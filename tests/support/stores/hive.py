@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import catalog as rows_of
@@ -19,6 +20,7 @@ from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning, compaction, retention, rewriting
 from tests.support.connections import opening
 from tests.support.meanwhile import once_after
+from tests.support.relay import Relay
 from tests.support.stores.store import Act, Capability, Row, StoreKind
 from tests.support.thrift_server import ThriftServer
 
@@ -29,6 +31,7 @@ class HiveStore:
 
     url: str
     folder: Path
+    server: ThriftServer
     open_connection: Callable[..., Connection]
     capabilities: frozenset[Capability]
     home: str = "main"
@@ -50,6 +53,38 @@ class HiveStore:
     def listed(self, con: Connection) -> set[str]:
         states = _journal(con).state.tables.values()
         return {path for t in states for path in backup_segments.live_paths(t.manifest)}
+
+    def connect_watchful(self) -> Connection:
+        """Hold leases for another time than the rest, so that the store is opened anew."""
+        url = self.url.replace("presence=3600", "presence=0")
+        return gateway.connect(f"{url}&lease=14", autocommit=True)
+
+    def connect_through(self, relay: Relay, **options: str) -> Connection:
+        query = "".join(f"&{name}={value}" for name, value in options.items())
+        url = self.url.replace(f":{self.port}/", f":{relay.port}/")
+        return gateway.connect(url + query, autocommit=True)
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    def make_plain(self, name: str, values: str) -> None:
+        with self.open_connection() as con:
+            journal = _journal(con)
+            home = journal.names.schema(self.home)
+            with journal.store.connection() as connection:
+                connection.execute(f"CREATE DATABASE IF NOT EXISTS {home}")
+                connection.execute(f"CREATE TABLE {home}.{name} (k INT, v STRING) USING PARQUET")
+                connection.execute(f"INSERT INTO {home}.{name} {values}")
+
+    def add_row(self, con: Connection, piece: str) -> None:
+        journal = _journal(con)
+        name, _, partition = piece.partition("/")
+        into = f"{journal.names.own}.{name} PARTITION (palimpsest_segment = '{partition}')"
+        with journal.store.connection() as connection:
+            connection.execute(
+                f"INSERT INTO {into} VALUES (9, 'x', TIMESTAMP '2020-01-01 00:00:00', NULL)"
+            )
 
     def lose(self, con: Connection, piece: str) -> None:
         journal = _journal(con)
@@ -127,7 +162,7 @@ def _opened_on(
     server: ThriftServer = request.getfixturevalue(name)
     url = server.new_store(folder, **options)
     with opening(url, autocommit=True) as connect:
-        yield HiveStore(url, folder, connect, _CAPABILITIES)
+        yield HiveStore(url, folder, server, connect, _CAPABILITIES)
 
 
 _CAPABILITIES = frozenset(Capability) - {

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.postgres import section
 from journal.stores.postgres.journal import DatabaseJournal
@@ -18,6 +19,7 @@ from spark_compaction.backends.postgres import compaction, retention, rewriting,
 from tests.support.connections import opening
 from tests.support.meanwhile import once_after
 from tests.support.postgres import Cluster
+from tests.support.relay import Relay
 from tests.support.stores.store import Act, Capability, Row, StoreKind
 from tests.support.traces import everything
 
@@ -58,9 +60,35 @@ class PostgresStore:
             found |= {f"t{table_id}_head_{h.generation}" for h in state.manifest.heads}
         return found
 
-    def lose(self, con: Connection, piece: str) -> None:
+    def connect_watchful(self) -> Connection:
+        return self.connect()
+
+    def connect_through(self, relay: Relay, **options: str) -> Connection:
+        url = self.url.replace(f":{self.port}/", f":{relay.port}/")
+        query = "&".join(f"{name}={value}" for name, value in options.items())
+        return gateway.connect(f"{url}?{query}", autocommit=True)
+
+    @property
+    def port(self) -> int:
+        return self.cluster.port
+
+    def make_plain(self, name: str, values: str) -> None:
+        self._change(f"CREATE TABLE {name} (k INTEGER, v TEXT)", f"INSERT INTO {name} {values}")
+
+    def add_row(self, con: Connection, piece: str) -> None:
+        self._change(
+            "SET session_replication_role = replica",
+            f"INSERT INTO _palimpsest.{piece} (k, v, version_number)"
+            f" SELECT 9, 'x', version_number FROM _palimpsest.{piece} LIMIT 1",
+        )
+
+    def _change(self, *statements: str) -> None:
         with psycopg.connect(self.cluster.conninfo(self.database), autocommit=True) as admin:
-            admin.execute(f"DROP TABLE _palimpsest.{piece} CASCADE")
+            for sql in statements:
+                admin.execute(sql)
+
+    def lose(self, con: Connection, piece: str) -> None:
+        self._change(f"DROP TABLE _palimpsest.{piece} CASCADE")
 
     def holders(self, text: str) -> list[str]:
         held = everything(self.cluster, self.database).lower()

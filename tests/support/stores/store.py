@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pytest
 
 from gateway.dbapi.connection import Connection
+from tests.support.relay import Relay
 
 Act = Callable[[], object]
 Row = tuple[Any, ...]
@@ -21,7 +22,7 @@ class Capability(Enum):
     """What a kind of store may lack; the value completes "a store without ..."."""
 
     ADOPTION = "tables of others that can be adopted"
-    COMMON_MACHINE = "a server whose answers can be cut off"
+    SERVER = "a server, and connections to it that can be lost"
     FOREIGN_KEYS = "foreign keys"
     HOLDS_DURING_PURGES = "holds that are placed while a purge runs: they wait for its end"
     MINOR_COMPACTION = "minor compaction"
@@ -57,6 +58,22 @@ class Store(Protocol):
 
     def listed(self, con: Connection) -> set[str]:
         """Return the names of those that manifests list."""
+
+    def connect_watchful(self) -> Connection:
+        """Open a connection that looks with every query for what others have changed."""
+
+    def connect_through(self, relay: Relay, **options: str) -> Connection:
+        """Open a connection to the server through a relay to ``port``, with options of the URL."""
+
+    @property
+    def port(self) -> int:
+        """Where the server listens."""
+
+    def make_plain(self, name: str, values: str) -> None:
+        """Make a table (k INTEGER, v TEXT) with rows, as another tool does."""
+
+    def add_row(self, con: Connection, piece: str) -> None:
+        """Add a row (9, 'x') to a piece of a table (k INTEGER, v VARCHAR), behind the gateway."""
 
     def lose(self, con: Connection, piece: str) -> None:
         """Remove a piece, as somebody would who knows nothing of the gateway."""

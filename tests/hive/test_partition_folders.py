@@ -12,7 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive import plain as plain_tables
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
-from tests.hive.test_adopt import CLASSIC, Outside, outside, parts
+from tests.hive.test_adopted_tables import CLASSIC, Outside, outside, parts
 
 __all__ = ["outside"]
 pytestmark = pytest.mark.timeout(900)
@@ -104,13 +104,6 @@ def _filled(con: Connection, kind: str, values: tuple[str, ...]) -> None:
     assert done[3] == "SUCCEEDED", done
 
 
-def test_texts_that_no_folder_holds_come_back_as_they_were(con: Connection) -> None:
-    values = ("''", "'a'", "'a '", "'__HIVE_DEFAULT_PARTITION__'", f"'{'x' * 300}'")
-    _filled(con, "VARCHAR", values)
-    rows = con.execute("SELECT p FROM t ORDER BY k").fetchall()
-    assert rows == [("",), ("a",), ("a ",), ("__HIVE_DEFAULT_PARTITION__",), ("x" * 300,), (None,)]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "values"),
@@ -161,11 +154,3 @@ def test_tables_with_partitions_by_instants_are_not_adopted(outside: Outside) ->
     with pytest.raises(PalimpsestError, match="depends on who reads them") as raised:
         adopt(outside.con.session, "hr.t", ("k",), CLASSIC, run=False)
     assert raised.value.code is Code.NOT_SUPPORTED
-
-
-def test_a_column_of_partitions_may_be_dropped(con: Connection) -> None:
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p VARCHAR)")
-    con.execute("ALTER TABLE t SET (partitions = 'LIST (p)')")
-    con.execute("ALTER TABLE t DROP COLUMN p")
-    con.execute("INSERT INTO t VALUES (1)")
-    assert con.execute("SELECT * FROM t").fetchall() == [(1,)]

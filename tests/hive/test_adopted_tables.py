@@ -145,16 +145,6 @@ def test_a_changed_table_leaves_rows_and_history(outside: Outside) -> None:
     assert con.execute("SELECT count(*) FROM hr.people").fetchall() == [(2,)]
 
 
-def test_a_table_of_the_gateway_is_ejected(outside: Outside) -> None:
-    con = outside.con
-    con.execute("CREATE SCHEMA hr")
-    con.execute("CREATE TABLE hr.t (k INTEGER PRIMARY KEY, v VARCHAR)")
-    con.execute("INSERT INTO hr.t VALUES (1, 'a'), (2, 'b')")
-    eject(con.session, "hr.t", run=True)
-    assert outside.run("SELECT * FROM hr.t ORDER BY k") == [(1, "a"), (2, "b")]
-    assert outside.raw.tables_of(outside.hr) == ["t", "t_history"]
-
-
 def test_others_who_write_meanwhile_are_not_lost(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:

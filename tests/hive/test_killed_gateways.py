@@ -44,7 +44,7 @@ def con(url: str) -> Iterator[Connection]:
 
 
 def _start(url: str, name: str, transfers: int, log: Path, root: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.database.transfer_child", url, name]
+    command = [sys.executable, "-m", "tests.support.transfer_child", url, name]
     command += [str(THREADS), str(transfers), str(log)]
     # A file takes whatever a child has to say; a pipe that nobody reads would stop it.
     with (log.parent / f"{name}.err").open("wb") as said:

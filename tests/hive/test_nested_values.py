@@ -1,9 +1,8 @@
-"""Tables in a Hive store: statements, transactions, values of every type, names."""
+"""Values of every type in a Hive store, nested ones among them, and keys that it does not have."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from decimal import Decimal
 from importlib.metadata import entry_points
 
@@ -19,66 +18,6 @@ pytestmark = pytest.mark.timeout(900)
 
 def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:
     return con.execute(sql).fetchall()
-
-
-def test_a_table_from_its_making_to_its_end(
-    con: Connection, connect: Callable[..., Connection]
-) -> None:
-    con.execute("CREATE SCHEMA hr")
-    con.execute(
-        "CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name VARCHAR NOT NULL,"
-        " budget DECIMAL(10,2))"
-    )
-    done = con.execute("INSERT INTO hr.depts VALUES (1, 'Sales', 1.5), (2, 'O''ps\\\n', NULL)")
-    assert done.rowcount == 2
-    before = rows(con, "SELECT max(version) FROM system.transactions")[0][0]
-    with pytest.raises(gateway.IntegrityError, match="deptno"):
-        con.execute("INSERT INTO hr.depts VALUES (1, 'again', 0)")
-    assert con.execute("UPDATE hr.depts SET name = 'Service' WHERE deptno = 2").rowcount == 1
-    assert con.execute("DELETE FROM hr.depts WHERE deptno = 1").rowcount == 1
-    assert rows(connect(), "SELECT * FROM hr.depts") == [(2, "Service", None)]
-    assert rows(con, f"SELECT * FROM hr.depts FOR SYSTEM_VERSION AS OF {before} ORDER BY 1") == [
-        (1, "Sales", Decimal("1.50")),
-        (2, "O'ps\\\n", None),
-    ]
-    assert con.session.executor.sealer.verify().is_clean
-    con.execute("DROP TABLE hr.depts")
-    with pytest.raises(gateway.ProgrammingError, match=r"hr\.depts"):
-        con.execute("SELECT * FROM hr.depts")
-
-
-def test_a_transaction_sees_its_rows_and_nobody_else_does(
-    con: Connection, connect: Callable[..., Connection]
-) -> None:
-    other = connect()
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
-    con.execute("BEGIN")
-    con.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
-    con.execute("UPDATE t SET v = 'c' WHERE k = 2")
-    assert rows(con, "SELECT * FROM t ORDER BY k") == [(1, "a"), (2, "c")]
-    assert rows(other, "SELECT * FROM t") == []
-    con.execute("ROLLBACK")
-    assert rows(con, "SELECT * FROM t") == []
-    con.execute("BEGIN")
-    con.execute("INSERT INTO t VALUES (1, 'a')")
-    con.execute("COMMIT")
-    assert rows(other, "SELECT * FROM t") == [(1, "a")]
-
-
-def test_the_second_of_two_writers_of_a_key_gets_40001(
-    con: Connection, connect: Callable[..., Connection]
-) -> None:
-    other = connect()
-    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
-    con.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
-    for connection, key in ((con, 1), (other, 1)):
-        connection.execute("BEGIN")
-        connection.execute("UPDATE t SET v = v + 1 WHERE k = ?", [key])
-    con.execute("COMMIT")
-    with pytest.raises(gateway.OperationalError) as failed:
-        other.execute("COMMIT")
-    assert failed.value.sqlstate == "40001"
-    assert rows(con, "SELECT * FROM t ORDER BY k") == [(1, 1), (2, 0)]
 
 
 def test_values_come_back_as_they_were(con: Connection) -> None:

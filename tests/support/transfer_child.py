@@ -1,6 +1,6 @@
 """A gateway process of the transfer test: threads move money until they are done or killed.
 
-    python -m tests.database.transfer_child URL NAME THREADS TRANSFERS LOG
+    python -m tests.support.transfer_child URL NAME THREADS TRANSFERS LOG
 
 Each transfer reads two balances, writes both and a row of ``bank.ledger``; when its COMMIT is
 acknowledged its id goes to the log. What fails is tried again, unless the ledger has it already.

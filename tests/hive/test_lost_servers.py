@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -86,19 +84,6 @@ def test_an_auth_that_is_not_the_servers(server: ThriftServer, tmp_path: Path) -
     assert "NOSASL" in raised.value.advice
 
 
-def test_a_server_lost_within_a_statement_and_back_again(
-    server: ThriftServer, relay: Relay, url: str
-) -> None:
-    with gateway.connect(_far(server, relay, url), autocommit=True) as con:
-        _filled(con)
-        relay.word = b"COUNT("
-        relay.passes_word = True
-        with pytest.raises(gateway.OperationalError) as raised:
-            con.execute(SLOW)
-        assert raised.value.code == "PAL-522"
-        assert con.execute("SELECT count(*) FROM t").fetchall() == [(16,)]
-
-
 @pytest.mark.parametrize("passes", ["nothing", "the append", "the append without its answer"])
 def test_a_server_lost_within_a_commit_keeps_nothing_of_it(
     server: ThriftServer, relay: Relay, url: str, passes: str
@@ -118,23 +103,6 @@ def test_a_server_lost_within_a_commit_keeps_nothing_of_it(
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(17,)]
 
 
-def test_connections_that_died_while_they_were_idle_are_made_anew(
-    server: ThriftServer, relay: Relay, url: str
-) -> None:
-    with gateway.connect(_far(server, relay, url), autocommit=True) as con:
-        _filled(con)
-        con.execute("BEGIN")
-        con.execute("INSERT INTO t VALUES (100)")
-        relay.cut()
-        con.execute("COMMIT")
-        relay.cut()
-        assert con.execute("SELECT count(*) FROM t").fetchall() == [(17,)]
-        relay.cut()
-        con.execute("UPDATE t SET k = -k WHERE k > 10")
-        relay.cut()
-        assert con.execute("SELECT sum(k) FROM t").fetchall() == [(-110,)]
-
-
 @pytest.mark.timeout(60)
 def test_a_server_that_answers_no_good_bye_is_left(
     server: ThriftServer, relay: Relay, url: str, monkeypatch: pytest.MonkeyPatch
@@ -144,25 +112,6 @@ def test_a_server_that_answers_no_good_bye_is_left(
     _filled(con)
     relay.hushes = b"CloseSession"
     con.close()
-
-
-def test_statements_end_when_their_time_is_up_or_they_are_cancelled(
-    con: Connection, url: str
-) -> None:
-    _filled(con)
-    with gateway.connect(f"{url}&statement_timeout=1000", autocommit=True) as hurried:
-        with pytest.raises(gateway.OperationalError, match="statement_timeout") as raised:
-            hurried.execute(SLOW)
-        assert raised.value.sqlstate == "57014"
-    timer = threading.Timer(1.0, con.cancel)
-    timer.start()
-    began = time.monotonic()
-    with pytest.raises(gateway.OperationalError) as raised:
-        con.execute(SLOW)
-    timer.join()
-    assert raised.value.sqlstate == "57014"
-    assert time.monotonic() - began < 60
-    assert con.execute("SELECT count(*) FROM t").fetchall() == [(16,)]
 
 
 @pytest.fixture(scope="module")
