@@ -69,7 +69,6 @@ def test_retention_leaves_a_backup(store: Store) -> None:
 
 
 @pytest.mark.also_on("hive")
-@pytest.mark.drifts(embedded="system.backups lists it for as long as nobody runs a vacuum")
 def test_a_backup_of_a_retention_goes_when_its_time_is_up(store: Store) -> None:
     con = store.connect()
     kept.check_retention_leaves_a_backup(con)
@@ -237,7 +236,6 @@ def damaged(store: Store) -> Connection:
     return con
 
 
-@pytest.mark.drifts(embedded="verify reads no files of backups")
 def test_verify_finds_a_backup_that_somebody_damaged(damaged: Connection) -> None:
     with pytest.raises(gateway.Error) as raised:
         damaged.execute("CALL system.verify('t')")
