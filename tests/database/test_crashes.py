@@ -19,7 +19,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from tests.database.test_processes import start_child
+from tests.database.test_restarted_server import start_child
 from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.postgres import Cluster, Missing
 
