@@ -1,22 +1,17 @@
 """What minor and automatic compaction take of a table in a database."""
 
 from __future__ import annotations
+
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
+
 import psycopg
 import pytest
-from sqlglot import exp
-import gateway
+
 from gateway.dbapi.connection import Connection
-from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.sql.relations import Reader, column
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import segment_swap
-from spark_compaction.backends.postgres.maintenance import compact
-from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 
 

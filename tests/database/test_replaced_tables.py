@@ -1,13 +1,14 @@
 """Tables that a job has replaced: who still reads them, and kill at each step."""
 
 from __future__ import annotations
-import json
-import threading
-from collections.abc import Callable, Iterator
+
+from collections.abc import Iterator
 from typing import Any
+
 import psycopg
 import pytest
 from sqlglot import exp
+
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.model.plan import Query

@@ -17,7 +17,10 @@ from gateway.dbapi.connection import Connection
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, compaction, retention, rewriting
+from spark_compaction.backends.hive import cleaning, rewriting
+from spark_compaction.programs import retention_sql
+from spark_compaction.programs.compaction_sql import CompactionInSql
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support.connections import opening
 from tests.support.meanwhile import once_after
 from tests.support.relay import Relay
@@ -109,8 +112,11 @@ class HiveStore:
         return [str(place) for place in places if _says(place, text.lower())]
 
     def during(self, patch: pytest.MonkeyPatch, kind: str, act: Act) -> None:
-        module, name = (compaction, "_stage") if kind == "compact" else (rewriting, "rewrite")
-        once_after(patch, module, name, act)
+        if kind == "purge":
+            once_after(patch, rewriting, "rewrite", act)
+        else:
+            job = CompactionInSql if kind == "compact" else RetentionInSql
+            once_after(patch, job, "stage", act)
 
     @contextmanager
     def killed_release(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -119,7 +125,7 @@ class HiveStore:
             yield
 
     def forget_readers(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(retention, "_READ_US", 0)
+        patch.setattr(retention_sql, "READ_US", 0)
 
     def sweep(self, con: Connection) -> None:
         journal = _journal(con)

@@ -15,7 +15,10 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.postgres import section
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import compaction, retention, rewriting, segment_swap
+from spark_compaction.backends.postgres import rewriting, segment_swap
+from spark_compaction.programs import retention_sql
+from spark_compaction.programs.compaction_sql import CompactionInSql
+from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support.connections import opening
 from tests.support.meanwhile import once_after
 from tests.support.postgres import Cluster
@@ -95,8 +98,11 @@ class PostgresStore:
         return [self.database] if text.lower() in held else []
 
     def during(self, patch: pytest.MonkeyPatch, kind: str, act: Act) -> None:
-        module, name = (compaction, "_stage") if kind == "compact" else (rewriting, "rewrite")
-        once_after(patch, module, name, act)
+        if kind == "purge":
+            once_after(patch, rewriting, "rewrite", act)
+        else:
+            job = CompactionInSql if kind == "compact" else RetentionInSql
+            once_after(patch, job, "stage", act)
 
     @contextmanager
     def killed_release(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -105,7 +111,7 @@ class PostgresStore:
             yield
 
     def forget_readers(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(retention, "_READ_US", 0)
+        patch.setattr(retention_sql, "READ_US", 0)
 
     def sweep(self, con: Connection) -> None:
         """Runs that were killed leave tables only, which the next run takes for its own."""
@@ -139,6 +145,6 @@ def _opened(
 
 KIND = StoreKind(
     "postgres",
-    frozenset(Capability) - {Capability.MINOR_COMPACTION},
+    frozenset(Capability),
     _opened,
 )
