@@ -1,4 +1,4 @@
-"""Partitions that restores read and jobs retired: kept for a while, listed in the catalog."""
+"""Partitions that a killed restore has read: they are kept for a while."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 from tests.hive.conftest import ThriftServer

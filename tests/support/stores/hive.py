@@ -14,8 +14,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.records import catalog as records
 from journal.stores.hive import backup_segments
-from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning, rewriting
 from spark_compaction.programs import retention_sql
@@ -121,7 +121,7 @@ class HiveStore:
     @contextmanager
     def killed_release(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
         with patch.context() as inner:
-            inner.setattr(rows_of, "put_state", _die)
+            inner.setattr(records, "put_state", _die)
             yield
 
     def forget_readers(self, patch: pytest.MonkeyPatch) -> None:
