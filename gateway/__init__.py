@@ -38,12 +38,24 @@ def connect(
     application: str | None = None,
     **settings: Any,
 ) -> Connection:
-    """Connect to a warehouse.
+    """Connect to a warehouse, a PostgreSQL database or a Hive server.
 
-    ``url``: ``palimpsest:///relative/path``, ``palimpsest:////absolute/path`` (made if absent), or
-    ``palimpsest://`` for a temporary one. ``dialect``: the SQL the client speaks (duckdb, postgres,
-    mysql, spark, hive, ansi). ``user`` and ``application`` are recorded with each commit. Further
-    keywords are settings (``SELECT * FROM system.settings``). Raises ``gateway.Error``.
+    - ``url``: ``palimpsest:///relative/path`` or ``palimpsest:////absolute/path`` (made if
+      absent); ``palimpsest://`` for a temporary warehouse;
+      ``palimpsest+postgresql://..`` and ``palimpsest+hive://..`` for servers.
+    - ``dialect``: the SQL that the client writes: duckdb, postgres, mysql, spark, hive or ansi.
+    - ``autocommit``: whether each statement commits by itself.
+    - ``user``, ``application``: names that ``system.transactions`` records with each commit.
+    - ``settings``: further keywords are settings by name, such as ``as_of`` or ``retries``;
+      ``SELECT * FROM system.settings`` lists them.
+
+    Raises ``OperationalError`` if the store cannot be opened or reached (PAL-501, PAL-520),
+    ``ProgrammingError`` for an unknown setting (PAL-221).
+
+    >>> with connect("palimpsest://", user="ada") as connection:
+    ...     _ = connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    ...     connection.execute("INSERT INTO t VALUES (1), (2)").rowcount
+    2
     """
     from gateway.config import Settings
     from gateway.dbapi.connection import Connection

@@ -37,23 +37,23 @@ COMMANDS = {
 }
 SUMMARIES = {
     "init": "Make a warehouse in a directory (./warehouse unless you name another).",
-    "query": "Run SQL statements and write what they give back.",
+    "query": "Run SQL statements and write their results.",
     "preview": "Show what a statement becomes: the rewritten SQL, step by step.",
     "import": "Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.",
-    "export": "Write the current rows of TABLE, or what QUERY gives, to FILE.",
+    "export": "Write the current rows of TABLE, or the rows of QUERY, to FILE.",
     "log": "List the commits, the latest first, or those that changed TABLE.",
     "flush": "Seal the head of TABLE (of every table, if none is named) into a Parquet segment.",
     "verify": "Check the whole warehouse: files, manifests, and the rows in them.",
     "job": "Run a job of KIND on TABLES.",
     "scheduler": "Run jobs when they are due, until interrupted.",
-    "adopt": "Take a table that there is already into the gateway's care.",
-    "eject": "Leave TABLE as a plain one of its current rows, outside of the gateway's care.",
-    "hold": "Legal holds: what must not be removed, whoever asks.",
-    "erase": "Forget people: from every version, segment, backup and list.",
-    "access": "Tell people what is known about them: all versions, encrypted, with an expiry.",
-    "audit": "The audit log: who asked for an erasure or an access, and what came of it.",
-    "shell": "A SQL shell on a warehouse, which is made if it is not there.",
-    "demo": "Load 336,776 real flights, replay the year's operations, and look back.",
+    "adopt": "Adopt an existing table: the gateway manages it from then on.",
+    "eject": "Turn TABLE back into a plain table of its current rows, without the gateway.",
+    "hold": "Place, list and release legal holds, which keep rows from removal.",
+    "erase": "Erase people from every version, segment, backup and list.",
+    "access": "Write all that tables hold about a person as an encrypted package that expires.",
+    "audit": "Show and verify the audit log of erasures and access packages, and their outcome.",
+    "shell": "Open a SQL shell on a warehouse; make the warehouse if there is none.",
+    "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
 """What the list of commands says of each, as its own help begins. No command is loaded for it."""
 

@@ -178,6 +178,6 @@ def _used(place: exp.Table, catalog: CatalogSnapshot) -> str:
     raise PalimpsestError(
         Code.UNKNOWN_SCHEMA,
         f"there is no schema {place.sql()}",
-        advice=f"there are {', '.join(catalog.schemas.values())}",
+        advice=f"the schemas are {', '.join(catalog.schemas.values())}",
         position=position_of(place),
     )

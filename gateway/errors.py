@@ -27,7 +27,18 @@ class Warning(Exception):  # noqa: A001 - the name PEP 249 demands
 
 
 class Error(Exception):
-    """Base of all errors; says what, why, where and what to do."""
+    """Base of all errors.
+
+    ``code`` is the stable code (docs/errors.md), ``sqlstate`` five characters, ``message`` what
+    happened, ``advice`` what to do, and ``position`` the place in the statement or None.
+
+    >>> import gateway
+    >>> try:
+    ...     _ = gateway.connect("palimpsest://").execute("SELECT * FORM t")
+    ... except gateway.Error as error:
+    ...     print(error.code, error.sqlstate, error.position, error.advice)
+    PAL-101 42601 line 1, column 15 did you mean FROM?
+    """
 
     def __init__(self, error: PalimpsestError) -> None:
         super().__init__(str(error))
@@ -97,7 +108,7 @@ def mapped(error: PalimpsestError) -> Error:
 
 _TOO_DEEP = PalimpsestError(
     Code.NESTING_TOO_DEEP,
-    "the statement is a chain of operators too long to take apart",
+    "the statement is a chain of operators too long to parse",
     advice="split it with CTEs, or put a long list into IN (...) or a table",
 )
 

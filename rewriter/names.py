@@ -180,7 +180,7 @@ def missing_relation(
     return PalimpsestError(
         Code.UNKNOWN_TABLE,
         f"table {name} does not exist",
-        advice="there are " + ", ".join(shown[c] for c in close or shown),
+        advice="the tables are " + ", ".join(shown[c] for c in close or shown),
         position=position_of(node),
     )
 
@@ -217,7 +217,7 @@ def unknown_table(
     for relation in catalog.relations.values():
         shown.setdefault(fold(relation.name.name), []).append(str(relation.name))
     close = get_close_matches(fold(name.name), list(shown), n=3)
-    advice = "create it, or check the spelling; SHOW TABLES lists what there is"
+    advice = "create it, or check the spelling; SHOW TABLES lists the tables"
     if close:
         advice = "did you mean " + " or ".join(sorted(s for c in close for s in shown[c])) + "?"
     elif fold(name.schema) == "pg_catalog" or fold(name.name).startswith("pg_"):

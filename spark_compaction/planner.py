@@ -72,11 +72,11 @@ def is_small(segment: Segment, slo: Slo) -> bool:
 
 
 def check_mode(mode: str) -> None:
-    """Raise SETTING_VALUE for what is no mode of compaction."""
+    """Raise SETTING_VALUE for what is not a mode of compaction."""
     if mode not in MODES:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"{mode} is no mode of compaction",
+            f"{mode} is not a mode of compaction",
             advice="there are " + ", ".join(MODES),
         )
 

@@ -44,7 +44,7 @@ def _passphrase(twice: bool) -> Callable[[F], F]:
 
 @click.group("access")
 def command() -> None:
-    """Tell people what is known about them: all versions, encrypted, with an expiry.
+    """Write all that tables hold about a person as an encrypted package that expires.
 
     \b
     Examples:
@@ -55,13 +55,13 @@ def command() -> None:
 
 @command.command("create")
 @click.argument("file", type=Place())
-@click.option("--subject", multiple=True, required=True, metavar="TYPE=VALUE", help="Who.")
+@click.option("--subject", multiple=True, required=True, metavar="TYPE=VALUE", help="The person.")
 @click.option(
     "--days",
     type=click.IntRange(1, 36_500),
     default=30,
     show_default=True,
-    help="How long it can be opened.",
+    help="How many days the package can be opened.",
 )
 @_passphrase(twice=True)
 @JSON_OPTION
@@ -76,9 +76,9 @@ def create(
 ) -> None:
     """Write a package of JSON and Parquet to FILE, all versions of all rows that name somebody.
 
-    FILE may be a URL of any file system that fsspec knows: s3://bucket/ada.package. What a legal
-    hold keeps from being erased is in the package. What waits to be erased is not: the exit code is
-    1 then, and each table says how many keys wait, for which request.
+    FILE may be a URL of any file system that fsspec knows: s3://bucket/ada.package. The package
+    contains what a legal hold keeps from being erased. It leaves out what waits to be erased: then
+    the exit code is 1, and each table says how many keys wait, for which request.
 
     \b
     Examples:

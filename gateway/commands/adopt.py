@@ -17,21 +17,26 @@ from journal.model.places import local_folder
 
 @click.command("adopt")
 @click.argument("table")
-@click.option("--key", metavar="COLUMNS", help="Its key, where the database declares none: a,b")
+@click.option("--key", metavar="COLUMNS", help="Its key, if the database declares none: a,b")
 @click.option(
     "--from",
     "source",
     help="The Parquet file or folder that becomes TABLE, in a warehouse or behind Hive.",
 )
-@click.option("--suffix", default="_journal", show_default=True, help="What journals end with.")
 @click.option(
-    "--version-column", default="version_number", show_default=True, help="When a row was written."
+    "--suffix", default="_journal", show_default=True, help="The ending of journals' names."
+)
+@click.option(
+    "--version-column",
+    default="version_number",
+    show_default=True,
+    help="The column that says when a row was written.",
 )
 @click.option(
     "--subsequent-column",
     default="subsequent_version_number",
     show_default=True,
-    help="When it was deleted.",
+    help="The column that says when it was deleted.",
 )
 @click.option(
     "--stale-writes",
@@ -40,7 +45,7 @@ from journal.model.places import local_folder
     show_default=True,
     help="Rows that other tools write to a classic journal at or below their key's version.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Report what the command would do, and do nothing.")
 @JSON_OPTION
 @upkeep_options
 def command(
@@ -55,13 +60,13 @@ def command(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Take a table that there is already into the gateway's care.
+    """Adopt an existing table: the gateway manages it from then on.
 
-    In a PostgreSQL database and behind Hive no row is copied; in an embedded warehouse the rows of
-    Parquet files are, and the files stay as they are.
+    In a PostgreSQL database and behind Hive the command copies no row. In an embedded warehouse it
+    copies the rows of Parquet files, and leaves the files as they are.
 
-    If a database has a journal of the classic convention beside it (TABLE_journal), the journal
-    stays as it is, and classic tools go on reading it, and writing: a trigger refuses rows of
+    If a database has a journal of the classic convention for the table (TABLE_journal), the journal
+    stays as it is, and classic tools go on reading and writing it: a trigger refuses rows of
     theirs that nobody could see (--stale-writes allow leaves it out). A plain table becomes the
     journal's first rows, and a view takes its place.
 

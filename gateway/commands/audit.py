@@ -15,7 +15,7 @@ from gateway.errors import mapping
 
 @click.group("audit")
 def command() -> None:
-    """The audit log: who asked for an erasure or an access, and what came of it.
+    """Show and verify the audit log of erasures and access packages, and their outcome.
 
     Each entry is chained to the one before by a keyed hash. No entry names an erased person.
 
@@ -27,11 +27,13 @@ def command() -> None:
 
 
 @command.command("verify")
-@click.option("--head", metavar="HASH", help="A hash noted earlier, which must still be there.")
+@click.option(
+    "--head", metavar="HASH", help="A hash noted earlier, which the log must still contain."
+)
 @JSON_OPTION
 @upkeep_options
 def verify(head: str | None, as_json: bool, access: Access) -> None:
-    """Follow the chain; leaves with 1 if an entry was changed, added or removed.
+    """Check the chain of hashes; the exit code is 1 if an entry was changed, added or removed.
 
     \b
     Examples:

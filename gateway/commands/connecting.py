@@ -96,14 +96,14 @@ JSON_OPTION = click.option(
 AS_OF_OPTION = click.option(
     "--as-of",
     metavar="TIME|VERSION",
-    help="Read everything as it was then: '2024-05-01 12:00', or a version,"
+    help="Read everything as of this point: '2024-05-01 12:00', or a version,"
     " or now() - INTERVAL 1 DAY.",
 )
 _OPTIONS = (
     WAREHOUSE_OPTION,
     DIALECT_OPTION,
     click.option(
-        "--user", metavar="NAME", help="Who is recorded with commits; default: your login."
+        "--user", metavar="NAME", help="The user to record with commits; default: your login."
     ),
 )
 

@@ -23,12 +23,13 @@ from gateway.commands.places import LocalFolder
 )
 @click.option("--json", "as_json", is_flag=True, help="Write a summary for scripts, and no story.")
 def command(warehouse: Path, as_json: bool) -> None:
-    """Load 336,776 real flights, replay the year's operations, and look back.
+    """Load 336,776 real flights, replay the year's operations, and read the past.
 
-    The flights out of New York in 2013 are loaded as scheduled; then each day's delays are updated
-    and its cancellations deleted, and each month planes and airports merged, one transaction a day.
-    An ordinary DuckDB runs the same statements: if any row differs, the exit code is 1. In the end
-    jobs compact the journals, forget one plane, let half a year expire, and bring it back.
+    The demonstration loads the flights out of New York in 2013 as scheduled. Then it updates each
+    day's delays and deletes its cancellations, and merges planes and airports each month, in one
+    transaction a day. An ordinary DuckDB runs the same statements: if any row differs, the exit
+    code is 1. In the end jobs compact the journals, forget one plane, let half a year expire, and
+    bring it back.
 
     \b
     Examples:

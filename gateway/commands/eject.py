@@ -20,16 +20,16 @@ from gateway.shell.leaving import eject_files
     "--to",
     "folder",
     type=LocalFolder(),
-    help="From an embedded warehouse: where the Parquet files go.",
+    help="From an embedded warehouse: the folder for the Parquet files.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Report what the command would do, and do nothing.")
 @JSON_OPTION
 @access_options
 def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, access: Access) -> None:
-    """Leave TABLE as a plain one of its current rows, outside of the gateway's care.
+    """Turn TABLE back into a plain table of its current rows, without the gateway.
 
-    Its history stays beside it: an adopted journal as it is, another one as TABLE_history. From an
-    embedded warehouse both go to Parquet files. UNDROP TABLE brings the table back.
+    The history stays: an adopted journal as it is, another one as TABLE_history. From an embedded
+    warehouse both go to Parquet files. UNDROP TABLE brings the table back.
 
     \b
     Examples:

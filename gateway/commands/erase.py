@@ -26,17 +26,17 @@ ENGINE_OPTION = click.option(
     type=click.Choice(["spark", "local"]),
     default="spark",
     show_default=True,
-    help="Where files are rewritten; local needs no Java, and uses one core.",
+    help="Where to rewrite files; local needs no Java, and uses one core.",
 )
 
 
 @click.group("erase")
 def command() -> None:
-    """Forget people: from every version, segment, backup and list.
+    """Erase people from every version, segment, backup and list.
 
-    Tables take part that say what identifies a person in them:
-    ALTER TABLE hr.people SET TBLPROPERTIES ('erasure' = 'email LOWER'). From the moment a request
-    is submitted nobody sees the rows, at no point in time; `erase run` removes them.
+    A table takes part when a property says what identifies a person in it:
+    ALTER TABLE hr.people SET TBLPROPERTIES ('erasure' = 'email LOWER'). From the moment that you
+    submit a request nobody sees the rows, at no point in time; `erase run` removes them.
 
     \b
     Examples:
@@ -47,7 +47,9 @@ def command() -> None:
 
 
 @command.command("submit")
-@click.option("--subject", multiple=True, metavar="TYPE=VALUE", help="Somebody; may be repeated.")
+@click.option(
+    "--subject", multiple=True, metavar="TYPE=VALUE", help="A person; you may repeat this option."
+)
 @click.option(
     "--file",
     "file",
@@ -73,8 +75,9 @@ def command() -> None:
 @click.option(
     "--dependents",
     type=click.Choice(["report", "refuse", "cascade"]),
-    help="What becomes of rows that refer to what goes: they stay and are counted, nothing goes"
-    " while there are any, or they go, too; default: what each table says, else report.",
+    help="What becomes of rows that refer to erased ones. report: they stay, and the receipt counts"
+    " them. refuse: the request fails while there are any. cascade: they are erased, too. Default:"
+    " what each table says, else report.",
 )
 @click.option("--dry-run", is_flag=True, help="Only count keys, versions, files and bytes.")
 @JSON_OPTION
@@ -138,10 +141,10 @@ def returned(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Accept a request for the rows of TABLE that carry what was erased before.
+    """Accept a request for the rows of TABLE that hold erased identifiers.
 
-    The suppression list finds them, so nobody need know whom they are about: in a table that is to
-    get its erasure descriptor, or where they came back past the gateway.
+    The suppression list finds them, so nobody need know whom they are about. Use it for a table
+    that is to get its erasure descriptor, or if rows came back past the gateway.
 
     \b
     Examples:
@@ -164,7 +167,7 @@ def returned(
 @JSON_OPTION
 @upkeep_options
 def list_requests(as_json: bool, access: Access) -> None:
-    """List all requests and how far they are."""
+    """List all requests and their states."""
     from journal.erasure.erasure_spec import requests
 
     with connected(access, "erase", as_json=as_json) as connection:
@@ -196,7 +199,7 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @JSON_OPTION
 @upkeep_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
-    """Take a request back; possible until its rows are purged."""
+    """Cancel a request; this is possible until a purge has removed its rows."""
     from gateway.procedures.erasers import eraser_of
     from journal.erasure.erasure_spec import find_request
 
@@ -238,11 +241,16 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
 
 
 @command.command("readmit")
-@click.option("--subject", multiple=True, metavar="TYPE=VALUE", help="Somebody who came back.")
-@click.option("--request", metavar="ID", help="Everything this request suppressed, keys too.")
+@click.option(
+    "--subject",
+    multiple=True,
+    metavar="TYPE=VALUE",
+    help="A person whose identifier may be written again.",
+)
+@click.option("--request", metavar="ID", help="Everything that this request suppressed, keys too.")
 @upkeep_options
 def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> None:
-    """Let erased identifiers be written again; what was erased stays erased.
+    """Allow erased identifiers to be written again; erased rows stay erased.
 
     \b
     Examples:
@@ -265,17 +273,22 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
 
 
 @command.command("scope")
-@click.option("--allow", multiple=True, metavar="PATTERN", help="Only these: hr.*, *.people")
-@click.option("--deny", multiple=True, metavar="PATTERN", help="Never these.")
-@click.option("--reset", is_flag=True, help="Forget both lists first: every table is reached.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="PATTERN",
+    help="Requests reach only these tables: hr.*, *.people",
+)
+@click.option("--deny", multiple=True, metavar="PATTERN", help="Requests never reach these tables.")
+@click.option("--reset", is_flag=True, help="Clear both lists first: requests reach every table.")
 @JSON_OPTION
 @upkeep_options
 def scope(
     allow: tuple[str, ...], deny: tuple[str, ...], reset: bool, as_json: bool, access: Access
 ) -> None:
-    """Say which schemas and tables erasures reach, or show it.
+    """Set or show which schemas and tables requests reach.
 
-    A list that is given replaces the one there was; the other stays.
+    A list that you give replaces the old one; the other list stays.
 
     \b
     Examples:

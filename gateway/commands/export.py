@@ -32,10 +32,11 @@ from journal.files.object_storage import written
 @JSON_OPTION
 @access_options
 def command(source: str, file: str, form: str | None, as_json: bool, access: Access) -> None:
-    """Write the current rows of TABLE, or what QUERY gives, to FILE.
+    """Write the current rows of TABLE, or the rows of QUERY, to FILE.
 
-    The form follows the file's ending: .csv .tsv .json .jsonl .md .parquet. A file of that name is
-    replaced only once the new one is whole. FILE may be a URL of any file system that fsspec knows.
+    The form follows the file's ending: .csv .tsv .json .jsonl .md .parquet. The command replaces an
+    existing file only when the new one is complete. FILE may be a URL of any file system that
+    fsspec knows.
 
     \b
     Examples:

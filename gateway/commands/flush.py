@@ -17,8 +17,8 @@ from gateway.commands.rows import show
 def command(table: str | None, as_json: bool, access: Access) -> None:
     """Seal the head of TABLE (of every table, if none is named) into a Parquet segment.
 
-    No answer changes by it. Heads are sealed by themselves when they grow (setting flush_rows);
-    this is for the moment before a copy, or after a large load.
+    This changes no answer. The gateway seals heads by itself when they grow (setting flush_rows);
+    use the command before you copy a warehouse, or after a large load.
 
     \b
     Examples:

@@ -19,10 +19,10 @@ _LIST = (
 
 @click.group("hold")
 def command() -> None:
-    """Legal holds: what must not be removed, whoever asks.
+    """Place, list and release legal holds, which keep rows from removal.
 
-    A hold on a table, on rows that meet a condition or on a person stops erasure and retention of
-    what it covers until it is released.
+    A hold covers a table, rows that meet a condition, or a person. Until somebody releases it,
+    erasure and retention leave what it covers.
 
     \b
     Examples:
@@ -34,9 +34,11 @@ def command() -> None:
 
 @command.command("place")
 @click.argument("table", required=False)
-@click.option("--where", metavar="CONDITION", help="Only rows that meet this condition.")
-@click.option("--subject", metavar="COLUMN=VALUE", help="Only rows of this person.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; shown to whoever is stopped.")
+@click.option("--where", metavar="CONDITION", help="Hold only rows that meet this condition.")
+@click.option("--subject", metavar="COLUMN=VALUE", help="Hold only rows of this person.")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why; errors that the hold causes show it."
+)
 @JSON_OPTION
 @upkeep_options
 def place(
@@ -64,7 +66,7 @@ def place(
 @JSON_OPTION
 @upkeep_options
 def release(hold: str, as_json: bool, access: Access) -> None:
-    """Release the hold of that id; erasures that waited for it may go on.
+    """Release the hold with this id; erasures that waited for it go on.
 
     \b
     Examples:
@@ -74,7 +76,7 @@ def release(hold: str, as_json: bool, access: Access) -> None:
 
 
 @command.command("list")
-@click.option("--all", "everything", is_flag=True, help="Released holds too.")
+@click.option("--all", "everything", is_flag=True, help="List released holds too.")
 @JSON_OPTION
 @upkeep_options
 def list_holds(everything: bool, as_json: bool, access: Access) -> None:

@@ -24,12 +24,12 @@ from journal.files.object_storage import fetched
 @click.argument("table")
 @click.option("--create", is_flag=True, help="Make the table from the file's columns.")
 @click.option("--key", metavar="COL,..", help="Columns of the primary key, with --create.")
-@click.option("--delimiter", metavar="CHAR", help="What separates the values of a CSV file.")
+@click.option("--delimiter", metavar="CHAR", help="The character between the values of a CSV file.")
 @click.option(
-    "--header/--no-header", default=None, help="Whether its first line names the columns."
+    "--header/--no-header", default=None, help="Whether the first line names the columns."
 )
 @click.option(
-    "--null", metavar="TEXT", help="What stands for NULL in a CSV file; default: nothing."
+    "--null", metavar="TEXT", help="The text for NULL in a CSV file; default: the empty text."
 )
 @click.option(
     "--suppressed",
@@ -55,7 +55,7 @@ def command(
 
     FILE may be a URL of any file system that fsspec knows: s3://bucket/planes.csv.
 
-    Columns are matched by name. Keys and constraints hold for imported rows as for any others.
+    The command matches columns by name. Imported rows obey keys and constraints like any others.
 
     \b
     Examples:

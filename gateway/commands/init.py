@@ -27,8 +27,8 @@ from journal.stores.embedded.warehouse import DATABASE_FILE
 def command(path: str, as_json: bool) -> None:
     """Make a warehouse in a directory (./warehouse unless you name another).
 
-    A warehouse that is there already is opened, checked and left as it is. In a database, or
-    behind Hive, the catalog is made where there is none. The files are readable by you alone;
+    The command opens and checks an existing warehouse, and leaves it as it is. In a database, or
+    behind Hive, it makes the catalog if there is none. You alone can read the files;
     PALIMPSEST_WAREHOUSE_MODE=0750, or ?warehouse_mode=0750 in a URL, lets your group read.
 
     \b

@@ -23,7 +23,9 @@ from journal.records.report import JobReport
 @click.argument("kind")
 @click.argument("tables", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every table; failed ones first.")
-@click.option("--dry-run", is_flag=True, help="Say exactly what would be done, and do nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Report exactly what the run would do, and do nothing."
+)
 @click.option(
     "-o",
     "--option",
@@ -36,17 +38,19 @@ from journal.records.report import JobReport
 @click.option("--where", metavar="CONDITION", help="restore: only these rows.")
 @click.option("--key", metavar="VALUE,..", help="restore: only the row of this key.")
 @click.option("--name", metavar="NAME", help="backup: its name.")
-@click.option("--expires", metavar="DURATION", help="backup: forget it after so long: '30 days'.")
-@click.option("--retain", metavar="DURATION", help="vacuum: keep what was retired since.")
+@click.option("--expires", metavar="DURATION", help="backup: how long to keep it: '30 days'.")
+@click.option(
+    "--retain", metavar="DURATION", help="vacuum: keep what jobs retired within this time."
+)
 @click.option("--now", metavar="TIME", help="retain: apply the policy as of this moment.")
 @click.option(
     "--parallel",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="How many tables at once.",
+    help="How many tables to work on at once.",
 )
-@click.option("--units", type=click.IntRange(min=1), help="With --all: at most so many tables.")
+@click.option("--units", type=click.IntRange(min=1), help="With --all: at most this many tables.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "spark", "local"]),
@@ -72,8 +76,8 @@ def command(
     """Run a job of KIND on TABLES.
 
     Kinds are compact, purge, access, retain, backup, restore, verify, vacuum and those that
-    installed packages add. Every run is a row in system.jobs. A table that fails stops none of
-    the others; the exit code is then 1.
+    installed packages add. Every run is a row in system.jobs. A table that fails does not
+    stop the others; the exit code is then 1.
 
     \b
     Examples:

@@ -38,8 +38,8 @@ _SHOWN = (
 def command(table: str | None, limit: int, as_json: bool, access: Access) -> None:
     """List the commits, the latest first, or those that changed TABLE.
 
-    Each with version, time, user, application, message and what it changed. What was current at a
-    version of the list can be read: --as-of VERSION.
+    Each line has the version, time, user, application, message and the changed tables of a commit.
+    Other commands read the tables as of such a version with --as-of VERSION.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ from rewriter.syntax.parsing import DIALECTS, parse
     "keys",
     multiple=True,
     metavar="TABLE=COL,..",
-    help="A table of which you tell only the key; no store needed.",
+    help="A table by the name of its key alone; no store needed.",
 )
 @click.option(
     "--layout",
@@ -66,7 +66,7 @@ from rewriter.syntax.parsing import DIALECTS, parse
     type=click.Choice(list(DIALECTS)),
     default="duckdb",
     show_default=True,
-    help="The dialect in which the rewritten SQL is shown.",
+    help="The dialect of the rewritten SQL.",
 )
 @DIALECT_OPTION
 @JSON_OPTION
@@ -83,11 +83,11 @@ def command(
     as_json: bool,
     warehouse: str,
 ) -> None:
-    """Show what a statement becomes: the rewritten SQL, step by step. Nothing is run.
+    """Show what a statement becomes: the rewritten SQL, step by step. It runs nothing.
 
-    Tables are those of the warehouse, or those that --schema or --key describe; then no warehouse
-    is needed. What is shown besides: tables read and written, the shape through which current rows
-    are found and why, and the parameters.
+    The tables are those of the warehouse, or those that --schema or --key describe, which needs no
+    warehouse. The command also shows the tables that the statement reads and writes, the shape
+    through which it reads current rows and why, and the parameters.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ Parameters = list[Any] | dict[str, Any] | None
     "values",
     multiple=True,
     metavar="VALUE",
-    help="Value of the next ? in the statement; read as JSON where it is JSON.",
+    help="Value of the next ? in the statement; JSON is read as such.",
 )
 @click.option(
     "-n",
@@ -64,7 +64,7 @@ Parameters = list[Any] | dict[str, Any] | None
     is_flag=True,
     help="Run all statements as one transaction: all of them or none.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Rows only: no counts, no status.")
+@click.option("-q", "--quiet", is_flag=True, help="Write rows only: no counts, no status.")
 @access_options
 def command(
     sql: str | None,
@@ -78,7 +78,7 @@ def command(
     quiet: bool,
     access: Access,
 ) -> None:
-    """Run SQL statements and write what they give back.
+    """Run SQL statements and write their results.
 
     Statements come from the argument, --file, or standard input, separated by semicolons; each
     commits by itself unless --transaction is given. The first error ends the run.

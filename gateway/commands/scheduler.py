@@ -27,14 +27,14 @@ from gateway.jobs.scheduler import CHECK_S, Scheduler
     default=CHECK_S,
     show_default=True,
     metavar="SECONDS",
-    help="How often policies and triggers are looked at.",
+    help="How often the scheduler reads policies and triggers.",
 )
 @click.option(
     "--parallel",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="How many jobs at once.",
+    help="How many jobs to run at once.",
 )
 @JSON_OPTION
 @upkeep_options
@@ -43,12 +43,12 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
 
     A table's policy says when: SCHEDULE_COMPACT = '0 3 * * *' runs a compaction at three o'clock
     (UTC). Retention without such a line runs at once, then every 6 hours if it is under a day, else
-    every 24. Tables that have become slow to read are compacted, and what jobs have replaced is
-    removed when its grace ends.
+    every 24. The scheduler also compacts tables that have become slow to read, and removes what
+    jobs have replaced when its grace ends.
 
     One process opens an embedded warehouse: to serve it meanwhile, run the scheduler inside the
-    program that does (docs/jobs.md). On a database or a Hive store several may run: each takes what
-    no other has begun, and takes over from one that was killed.
+    program that does (docs/jobs.md). On a database or a Hive store several may run: each starts
+    runs that no other has begun, and takes over from one that was killed.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ from gateway.wording import counted
     "commands",
     multiple=True,
     metavar="SQL",
-    help="Run this and leave; may be given more than once.",
+    help="Run this and leave; you may repeat this option.",
 )
 @click.option(
     "-f",
@@ -53,7 +53,7 @@ from gateway.wording import counted
     metavar="NAME=VALUE",
     help=r"As \set; ON_ERROR_STOP=1 ends a script at its first error.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No greeting, no counts below tables.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no greeting, and no counts below tables.")
 @access_options
 def command(
     url: str | None,
@@ -64,10 +64,10 @@ def command(
     quiet: bool,
     access: Access,
 ) -> None:
-    """A SQL shell on a warehouse, which is made if it is not there.
+    """Open a SQL shell on a warehouse; make the warehouse if there is none.
 
     Statements end with a semicolon and may take several lines; \\? lists the backslash commands.
-    Ctrl-C stops the statement that runs, Ctrl-D leaves. Without a terminal, or with -c or -f, the
+    Ctrl-C stops the running statement, Ctrl-D leaves. Without a terminal, or with -c or -f, the
     shell reads statements and leaves; then its exit code is 1 if any of them failed.
 
     \b

@@ -22,11 +22,11 @@ from journal.transactions.orphaned_rows import told
 @JSON_OPTION
 @upkeep_options
 def command(as_json: bool, access: Access) -> None:
-    """Check the whole warehouse: files, manifests, and the rows in them. Nothing is repaired.
+    """Check the whole warehouse: files, manifests, and the rows in them. It repairs nothing.
 
-    Every segment file is read in full and compared with its checksum, its rows with the manifest's
-    counts, and keys and versions with the rules of a journal. The exit code is 1 if anything is
-    wrong; unlisted files, which a crash may leave, are only mentioned.
+    The command reads every segment file in full and compares it with its checksum, its rows with
+    the manifest's counts, and keys and versions with the rules of a journal. The exit code is 1 if
+    anything is wrong; files that no manifest lists, which a crash may leave, do not count as wrong.
 
     \b
     Examples:

@@ -25,7 +25,17 @@ from journal.model.errors import Code, PalimpsestError
 
 
 class Connection:
-    """A connection to a warehouse: one session, any number of cursors."""
+    """A connection to a store: one session, any number of cursors; ``gateway.connect`` makes one.
+
+    As a context manager it commits at the end of the block, or rolls back after an error, and
+    closes. Every method raises ``gateway.Error`` or a class below it.
+
+    >>> import gateway
+    >>> with gateway.connect("palimpsest://") as connection:
+    ...     _ = connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    ...     connection.in_transaction
+    True
+    """
 
     Warning = errors.Warning
     Error = errors.Error
@@ -91,7 +101,10 @@ class Connection:
 
     @property
     def autocommit(self) -> bool:
-        """Whether each statement commits by itself."""
+        """Whether each statement commits by itself.
+
+        Setting it inside a transaction raises ``OperationalError`` (PAL-405).
+        """
         return self._session.autocommit
 
     @autocommit.setter
@@ -112,7 +125,21 @@ class Connection:
 
     @contextmanager
     def reading_as_of(self, point: object) -> Iterator[Connection]:
-        """Inside the block, statements read the past: a time or a version, as in ``SET as_of``."""
+        """Let statements inside the block read the past, and refuse writes (25006).
+
+        ``point`` is a datetime, a version number from ``system.transactions``, or the text of an
+        expression, as in ``SET as_of``. For other values statements raise ``DataError`` (PAL-230).
+
+        >>> import gateway
+        >>> connection = gateway.connect("palimpsest://", autocommit=True)
+        >>> _ = connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+        >>> versions = connection.execute("SELECT max(version) FROM system.transactions")
+        >>> (before,) = versions.fetchone()
+        >>> _ = connection.execute("UPDATE t SET a = 2")
+        >>> with connection.reading_as_of(before):
+        ...     connection.execute("SELECT a FROM t").fetchall()
+        [(1,)]
+        """
         with mapping(), self.lock:
             before = self.session.settings
             self.session.settings = before.changed("as_of", point)
@@ -123,7 +150,7 @@ class Connection:
                 self._session.settings = self._session.settings.changed("as_of", before.as_of)
 
     def cursor(self) -> Cursor:
-        """A new cursor."""
+        """A new cursor; raises ``InterfaceError`` if the connection is closed (PAL-601)."""
         with mapping(), self.lock:
             self.session  # noqa: B018 - raises when closed
             cursor = Cursor(self)
@@ -131,15 +158,24 @@ class Connection:
             return cursor
 
     def execute(self, sql: str, parameters: Any = None) -> Cursor:
-        """A new cursor on which the statement has run."""
+        """A new cursor on which the statement has run; see ``Cursor.execute``.
+
+        >>> import gateway
+        >>> gateway.connect("palimpsest://").execute("SELECT ? + 1 AS n", (41,)).fetchone()
+        (42,)
+        """
         return self.cursor().execute(sql, parameters)
 
     def executemany(self, sql: str, rows: Any) -> Cursor:
-        """A new cursor on which the statement has run for each row of parameters."""
+        """A new cursor on which the statement has run for each row; see ``Cursor.executemany``."""
         return self.cursor().executemany(sql, rows)
 
     def commit(self) -> None:
-        """Commit the transaction, if there is one."""
+        """Commit the transaction, if there is one.
+
+        Raises ``OperationalError`` with SQLSTATE 40001 if another transaction changed the same
+        rows first: run the transaction again. A failed transaction raises PAL-402.
+        """
         with mapping(), self.lock:
             self.session.commit()
 
@@ -149,12 +185,18 @@ class Connection:
             self.session.rollback()
 
     def cancel(self) -> None:
-        """Stop the statement that runs, from another thread; fine when none runs."""
+        """Stop the running statement, from another thread; it fails with SQLSTATE 57014.
+
+        Does nothing if no statement runs.
+        """
         with mapping():
             self.session.cancel()
 
     def close(self) -> None:
-        """Stop what runs, roll back and close, with every cursor; closing twice is fine."""
+        """Stop the running statement, roll back, and close the connection and its cursors.
+
+        A second call does nothing.
+        """
         if not self._closed and self.process == os.getpid():
             # Whoever runs a statement holds the lock.
             self._session.cancel()

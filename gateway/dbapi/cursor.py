@@ -32,7 +32,13 @@ _JOINED_ROWS_MIN = 50
 class Cursor:
     """Runs statements of its connection and holds one result.
 
-    A result outlives the transaction it was read in: it can be fetched after COMMIT and ROLLBACK.
+    You can fetch a result after the COMMIT or ROLLBACK of its transaction. A loop over the cursor
+    reads rows in chunks. Methods of a closed cursor raise ``InterfaceError`` (PAL-601).
+
+    >>> import gateway
+    >>> cursor = gateway.connect("palimpsest://").cursor()
+    >>> [n for (n,) in cursor.execute("SELECT x FROM range(3) AS r(x)")]
+    [0, 1, 2]
     """
 
     lastrowid = None
@@ -55,7 +61,7 @@ class Cursor:
 
     @property
     def rowcount(self) -> int:
-        """Rows changed or returned; -1 while that is not known."""
+        """Rows changed or returned by the last statement; -1 while that is not known."""
         return self._outcome.row_count
 
     @property
@@ -65,18 +71,39 @@ class Cursor:
 
     @property
     def description(self) -> list[Description] | None:
-        """Name, type and, for decimals, precision and scale of each result column."""
+        """Seven values for each result column as in PEP 249; None without a result.
+
+        Filled are the name, the SQL type and, for decimals, precision and scale.
+
+        >>> import gateway
+        >>> cursor = gateway.connect("palimpsest://").execute("SELECT 1.50 AS price")
+        >>> cursor.description
+        [('price', 'DECIMAL(3,2)', None, None, 3, 2, None)]
+        """
         if self._outcome.columns is None:
             return None
         return [_described(c.name, c.type) for c in self._outcome.columns]
 
     @property
     def statusmessage(self) -> str:
-        """The kind of statement that ran last."""
+        """The kind of statement that ran last, such as ``INSERT``."""
         return self._outcome.tag
 
     def execute(self, sql: str, parameters: Any = None) -> Cursor:
-        """Run one or more statements; the result is that of the last one."""
+        """Run one or more statements and return the cursor; its result is that of the last one.
+
+        ``sql`` is text, statements separated by semicolons. ``parameters`` is a sequence for ``?``,
+        ``%s`` and ``$1``, or a mapping for ``:name``, ``%(name)s`` and ``$name``.
+
+        Raises ``ProgrammingError`` for wrong SQL or names that do not exist, ``NotSupportedError``
+        for SQL that the gateway does not take, ``IntegrityError`` for a violated constraint, and
+        ``OperationalError`` with SQLSTATE 40001 if another transaction changed a row first.
+
+        >>> import gateway
+        >>> cursor = gateway.connect("palimpsest://").cursor()
+        >>> cursor.execute("SELECT :name || '!' AS greeting", {"name": "Ada"}).fetchone()
+        ('Ada!',)
+        """
         with mapping(), self.connection.lock:
             self._reset()
             session = self.connection.session
@@ -85,9 +112,17 @@ class Cursor:
         return self
 
     def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor:
-        """Run one statement for each row of parameters, all of them or none.
+        """Run one statement for each row of parameters, all of them or none; return the cursor.
 
-        With RETURNING, the result holds what each row gave, one after the other.
+        ``rows`` is an iterable of sequences or of mappings. With RETURNING, the result holds what
+        each row gave, one after the other. Raises ``InterfaceError`` for a query or several
+        statements (PAL-605), otherwise what ``execute`` raises.
+
+        >>> import gateway
+        >>> cursor = gateway.connect("palimpsest://").cursor()
+        >>> _ = cursor.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+        >>> cursor.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, "y")]).rowcount
+        2
         """
         with mapping(), self.connection.lock:
             self._reset()
@@ -113,24 +148,31 @@ class Cursor:
         return self
 
     def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
-        """CALL a procedure; its report is the result set, the parameters come back unchanged."""
+        """CALL a procedure with positional parameters, and return these unchanged.
+
+        The procedure's report is the result set. Raises ``ProgrammingError`` for an unknown
+        procedure or argument.
+        """
         values = list(parameters)
         marks = ", ".join("?" for _ in values)
         self.execute(f"CALL {procname}({marks})", values)
         return values
 
     def fetchone(self) -> Row | None:
-        """The next row, or None."""
+        """The next row, or None; raises ``InterfaceError`` without a result (PAL-602)."""
         rows = self.fetchmany(1)
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next ``size`` rows (``arraysize`` by default)."""
+        """The next ``size`` rows (``arraysize`` unless given), fewer at the end of the result.
+
+        Raises ``InterfaceError`` without a result (PAL-602).
+        """
         with mapping(), self.connection.lock:
             return self._rows(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """All remaining rows as a list; raises ``InterfaceError`` without a result (PAL-602)."""
         with mapping(), self.connection.lock:
             found: list[Row] = []
             while rows := self._rows(_ITERATION_ROWS * 16):
@@ -138,7 +180,15 @@ class Cursor:
             return found
 
     def fetch_arrow(self) -> pa.Table:
-        """All rows that are left, as an Arrow table."""
+        """All remaining rows as an Arrow table.
+
+        Raises ``InterfaceError`` (PAL-605) after a fetch that has left rows at hand: call it first.
+
+        >>> import gateway
+        >>> cursor = gateway.connect("palimpsest://").execute("SELECT 1 AS a, 'x' AS b")
+        >>> cursor.fetch_arrow().to_pylist()
+        [{'a': 1, 'b': 'x'}]
+        """
         with mapping(), self.connection.lock:
             rows = self._result().rows
             assert rows is not None
@@ -154,7 +204,10 @@ class Cursor:
             return table
 
     def fetch_df(self) -> Any:
-        """All rows that are left, as a pandas DataFrame; needs the pandas extra."""
+        """All remaining rows as a pandas DataFrame.
+
+        Raises ``OperationalError`` (PAL-604) if pandas is not installed.
+        """
         with mapping():
             if importlib.util.find_spec("pandas") is None:
                 raise PalimpsestError(
@@ -177,7 +230,7 @@ class Cursor:
         self._check_open()
 
     def close(self) -> None:
-        """Let go of the result; closing twice is fine."""
+        """Release the result; a second call does nothing."""
         with mapping(), self.connection.lock:
             self.discard()
 

@@ -67,15 +67,15 @@ Binary = bytes
 
 
 def DateFromTicks(ticks: float) -> dt.date:  # noqa: N802 - the name PEP 249 demands
-    """The date of a Unix time."""
+    """The local date of ``ticks``, in seconds since 1970."""
     return dt.datetime.fromtimestamp(ticks, tz=dt.UTC).date()
 
 
 def TimeFromTicks(ticks: float) -> dt.time:  # noqa: N802 - the name PEP 249 demands
-    """The time of day of a Unix time."""
+    """The local time of day of ``ticks``, in seconds since 1970."""
     return dt.datetime.fromtimestamp(ticks, tz=dt.UTC).time()
 
 
 def TimestampFromTicks(ticks: float) -> dt.datetime:  # noqa: N802 - the name PEP 249 demands
-    """The timestamp of a Unix time."""
+    """The local timestamp of ``ticks``, in seconds since 1970."""
     return dt.datetime.fromtimestamp(ticks, tz=dt.UTC).replace(tzinfo=None)

@@ -43,7 +43,7 @@ class Arguments:
         found = self.text(name)
         if found is None or found in known:
             return found
-        raise wrong(f"{name} cannot be {found!r}", f"there are {', '.join(known)}")
+        raise wrong(f"{name} cannot be {found!r}", f"use one of {', '.join(known)}")
 
     def number(self, name: str) -> int | None:
         """A whole number of at least 1."""

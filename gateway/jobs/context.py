@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """One run on one table. ``now`` is the moment policies are applied at; None: the clock's."""
+    """What a run on one table receives.
+
+    - ``session``: the caller's session; ``table``: the definition of the table.
+    - ``options``: the arguments of the job; ``text``, ``number`` and ``flag`` read them.
+    - ``job_id``: the id of the run in ``system.jobs``.
+    - ``dry_run``: plan and report, and write nothing.
+    - ``engine``: makes the engine that runs units.
+    - ``progress``: reports how far the run is; ``log``: adds a line to its log.
+    - ``now``: the moment at which policies apply; None: the clock's.
+    """
 
     session: Session
     table: Table
@@ -58,7 +67,7 @@ class JobContext:
         return policy_of(self.table)
 
     def grace_us(self, usual: int) -> int:
-        """How long what is replaced stays: the table's BACKUP policy, else as usual."""
+        """Microseconds for which replaced segments stay: by the BACKUP policy, else ``usual``."""
         backup = self.policy.backup
         if backup is None:
             return usual
@@ -75,7 +84,7 @@ class JobContext:
         return Arguments(self.options)
 
     def text(self, name: str) -> str | None:
-        """An option as text."""
+        """An option as text; None if it was not given."""
         return self.given.text(name)
 
     def number(self, name: str) -> int | None:
@@ -89,12 +98,18 @@ class JobContext:
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of job: found by its name, among ours or under the entry points ``palimpsest.jobs``.
+    """A kind of job, found by its name among ours or under the entry points ``palimpsest.jobs``.
 
-    ``options`` names the arguments it takes besides the table, and ``check`` raises for values that
-    it cannot use: before any table's run begins. ``run`` is for embedded warehouses,
-    ``on_database`` for databases, whose rows only their server can work on, ``on_hive`` for Spark
-    behind a Thrift server.
+    - ``about``: one line for people.
+    - ``run``: runs it in an embedded warehouse; ``on_database`` in a PostgreSQL database and
+      ``on_hive`` behind a Thrift server. Where one is None, the job raises NOT_SUPPORTED there.
+    - ``options``: the names of the arguments that it takes besides the table.
+    - ``check``: raises for arguments that it cannot use, before any table's run begins.
+
+    >>> def run(context: JobContext) -> JobReport:
+    ...     return JobReport(context.job_id, "count", str(context.table.name), "nothing")
+    >>> JobKind("count", "counts the rows of a table", run, options=("since",)).name
+    'count'
     """
 
     name: str

@@ -10,7 +10,7 @@ from journal.model.cron import check_cron, next_run
 
 
 class CronLine(BaseTrigger):  # type: ignore[misc]  # The library has no types.
-    """Fires when a line is due; raises POLICY for what is no cron line."""
+    """Fires when a line is due; raises POLICY for what is not a cron line."""
 
     __slots__ = ("_line",)
 

@@ -114,7 +114,7 @@ def _sides(context: JobContext, begun: Transaction, difference: RestoreDifferenc
     if state.head_counts.total or state.last_version > begun.snapshot.version:
         raise PalimpsestError(
             Code.SERIALIZATION,
-            f"{table.name} was written to when it was about to be restored",
+            f"{table.name} changed just before it was restored",
             advice="run it again",
         )
     now = replace(state.manifest, heads=())

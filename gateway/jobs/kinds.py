@@ -23,13 +23,13 @@ def find(name: str) -> JobKind:
             raise PalimpsestError(
                 Code.UNKNOWN_FUNCTION,
                 f"there is no job {name}",
-                advice="there are " + ", ".join(known.names()),
+                advice="the kinds are " + ", ".join(known.names()),
             )
         found = entry.load()
     if not isinstance(found, JobKind):
         raise PalimpsestError(
             Code.JOB_FAILED,
             f"the entry point of the job {name} leads to {type(found).__name__}, not to a JobKind",
-            advice="mend the package that brings it",
+            advice="fix the package that provides it",
         )
     return found

@@ -51,7 +51,15 @@ _STATES = {"done": "SUCCEEDED", "nothing": "NOTHING", "planned": "PLANNED"}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for. ``cause`` is manual, schedule or trigger; ``named`` means by name."""
+    """What a caller requests.
+
+    - ``kind``: the kind of job; ``options``: its arguments, as in CALL.
+    - ``dry_run``: plan and report, and write nothing.
+    - ``cause``: manual, schedule or trigger; ``system.jobs`` records it.
+    - ``named``: the caller named the tables, so that tables which failed too often run as well.
+    - ``parallel``: how many tables to work on at once; ``units``: at most this many tables.
+    - ``now``: the moment at which policies apply; None: the clock's.
+    """
 
     kind: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +75,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """One table's run: its report, or the error that ended it."""
+    """One table's run: its report, or the error that ended it.
+
+    ``state`` is SUCCEEDED, NOTHING, PLANNED, FAILED, CANCELLED or GIVEN UP; ``attempt`` counts
+    from 1, and begins anew after a run that succeeded.
+    """
 
     id: str
     kind: str
@@ -83,7 +95,7 @@ class JobRun:
         return self.error is not None
 
     def to_json(self) -> dict[str, Any]:
-        """A plain structure."""
+        """The run as the commands write it with ``--json``."""
         error = self.error
         told = None if error is None else {"code": error.code.value.code, "message": error.message}
         report = None if self.report is None else self.report.to_json()
@@ -99,9 +111,19 @@ class JobRun:
 
 
 def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[JobRun]:
-    """Run a kind on each table; never raises for what a table's run raises.
+    """Run a kind of job on each table; a run for each, those whose last run failed first.
 
-    Arguments that it cannot use are refused before any run begins.
+    An error of a table's run is in its ``JobRun``. Raises UNKNOWN_FUNCTION for an unknown kind, and
+    SETTING_VALUE for arguments that the kind does not take, before any run begins.
+
+    >>> import gateway
+    >>> connection = gateway.connect("palimpsest://", autocommit=True)
+    >>> _ = connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    >>> _ = connection.execute("INSERT INTO t VALUES (1)")
+    >>> tables = list(connection.session.journal.state.catalog.tables())
+    >>> [run] = run_all(connection.session, Request("verify", dry_run=True), tables)
+    >>> run.table, run.failed
+    ('main.t', False)
     """
     kind = kinds.find(request.kind)
     _check_options(kind, request)
@@ -145,7 +167,7 @@ def _is_unsuccessful(last: Mapping[int, tuple[str, int]], table: Table) -> bool:
 def _given_up(kind: str, table: Table, attempts: int) -> JobRun:
     error = PalimpsestError(
         Code.JOB_FAILED,
-        f"{kind} of {table.name} failed {attempts} times and is not tried again by itself",
+        f"{kind} of {table.name} failed {attempts} times; only a run that names it tries again",
         advice=f"system.jobs says why; run it by name: palimpsest job {kind} {table.name}",
     )
     return JobRun("", kind, str(table.name), "GIVEN UP", attempts, error=error)

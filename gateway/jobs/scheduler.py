@@ -39,7 +39,16 @@ Told = Callable[[JobRun], None]
 
 
 class Scheduler:
-    """Starts with ``start`` and ends with ``stop``; ``once`` runs what is due and returns."""
+    """Runs jobs when policies and triggers call for them, inside the calling process.
+
+    ``sessions`` returns a session of the store that the scheduler may use; ``parallel`` is how many
+    jobs run at once, ``check_s`` how many seconds pass between two reads of the policies.
+
+    >>> import gateway
+    >>> connection = gateway.connect("palimpsest://", autocommit=True)
+    >>> Scheduler(lambda: connection.session).once()
+    []
+    """
 
     def __init__(
         self,
@@ -69,14 +78,17 @@ class Scheduler:
         return runs + self._trigger()
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start running jobs in the background.
+
+        Raises DRIVER_MISSING if the package apscheduler is not installed.
+        """
         try:
             from apscheduler.executors.pool import ThreadPoolExecutor
             from apscheduler.schedulers.background import BackgroundScheduler
         except ImportError as error:
             raise PalimpsestError(
                 Code.DRIVER_MISSING,
-                "a scheduler that goes on needs the package apscheduler",
+                "a scheduler that keeps running needs the package apscheduler",
                 advice="pip install 'palimpsest-gateway[jobs]', or run it with --once",
             ) from error
 
@@ -96,13 +108,13 @@ class Scheduler:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """End; a run that is under way is finished first."""
+        """Stop; waits until the current runs have ended."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=True)
             self._scheduler = None
 
     def entries(self) -> list[JobSchedule]:
-        """What is scheduled at the moment."""
+        """The jobs that the scheduler will run, as of its last read of the policies."""
         with self._lock:
             return list(self._known.values())
 

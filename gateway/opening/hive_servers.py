@@ -78,7 +78,7 @@ def options_of(url: str) -> dict[str, str]:
     if unknown:
         raise PalimpsestError(
             Code.URL,
-            f"the URL has an option that is not known: {', '.join(unknown)}",
+            f"the URL has an unknown option: {', '.join(unknown)}",
             advice=f"known are {', '.join(sorted(_OPTIONS))}, and conf.NAME for the server's own",
         )
     return options

@@ -105,8 +105,8 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
         raise PalimpsestError(
             Code.URL,
-            f"a warehouse lies in a folder of this machine, and {shown_place(shown)} is none",
-            advice="name a folder, mounted if need be; what shall lie elsewhere is copied there:"
+            f"a warehouse lies in a folder of this machine, and {shown_place(shown)} is not one",
+            advice="name a folder, mounted if need be; copy rows and backups to other places:"
             " CALL system.backup('t', to => 's3://..'), COPY t TO 's3://..'",
         )
     if parts.scheme != "palimpsest" or parts.netloc:

@@ -38,7 +38,7 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",
-            advice="there are " + ", ".join(known),
+            advice="the procedures are " + ", ".join(known),
         )
     return call_job(session, kind, given)
 

@@ -70,7 +70,7 @@ def eraser_of(session: Session) -> Eraser:
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"this store cannot erase: {session.journal.place}",
-        advice="docs/index.md says what each store can",
+        advice="docs/index.md says what each store can do",
     )
 
 

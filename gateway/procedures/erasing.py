@@ -249,7 +249,7 @@ def subjects_of(given: list[str], lines: list[str]) -> dict[str, list[str]]:
         if not equals or not name.strip() or not value.strip():
             raise PalimpsestError(
                 Code.ERASURE,
-                "a subject is written type=value",
+                "write a subject as type=value",
                 advice="--subject email=a@b.example",
             )
         found.setdefault(fold(name.strip()), []).append(value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from journal.stores.postgres.journal import DatabaseJournal
 
 
-_INSTEAD = "docs/index.md says what each store can"
+_INSTEAD = "docs/index.md says what each store can do"
 
 
 def find_tables(session: Session, name: str | None) -> list[Table]:
@@ -44,7 +44,7 @@ def no_table(name: object, *, is_view: bool) -> PalimpsestError:
     return PalimpsestError(
         Code.UNKNOWN_TABLE,
         f"table {name} does not exist",
-        advice="check the spelling; SHOW TABLES lists what there is",
+        advice="check the spelling; SHOW TABLES lists the tables",
     )
 
 
@@ -71,7 +71,7 @@ def embedded(session: Session, what: str) -> Journal:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{what} needs an embedded warehouse, this store is {session.journal.place}",
-            advice="do without it there; docs/index.md says what each store can",
+            advice="this store lacks it; docs/index.md says what each store can do",
         )
     return session.journal
 
@@ -83,7 +83,7 @@ def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
     if not isinstance(session.journal, DatabaseJournal):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"this needs a database server, and {session.journal.place} is none",
+            f"this needs a database server, and {session.journal.place} is not one",
             advice=instead,
         )
     return session.journal

@@ -73,7 +73,7 @@ class Cancellation:
             raise PalimpsestError(
                 Code.CANCELLED,
                 "the statement was cancelled",
-                advice="nothing of it was kept; run it again if it is still wanted",
+                advice="none of its changes were kept; run it again if you still want it",
             )
 
     def cancel(self) -> None:

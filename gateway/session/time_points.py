@@ -102,7 +102,7 @@ class TimePoints:
         except PalimpsestError as error:
             raise PalimpsestError(
                 Code.TIME_POINT,
-                f"{request.text} is no point in time: {error.message}",
+                f"{request.text} is not a point in time: {error.message}",
                 advice="give a timestamp, or a version number from system.transactions",
                 position=request.position,
             ) from error

@@ -62,7 +62,7 @@ def reader_of(path: str) -> str:
     if reader is None:
         raise PalimpsestError(
             Code.FILE_ACCESS,
-            f"{path} is of no kind that can be imported",
+            f"{path} is not a kind of file that can be imported",
             advice="name it .csv, .tsv, .txt (also .gz or .zst) or .parquet",
         )
     return reader
@@ -206,7 +206,7 @@ def _matched(table: Table, columns: Sequence[tuple[str, str]], path: str) -> lis
             names = ", ".join(c.name for c in table.columns)
             raise PalimpsestError(
                 Code.UNKNOWN_COLUMN,
-                f'{path} has a column "{name}", which {table.name} has not',
+                f'{path} has a column "{name}", which {table.name} does not have',
                 advice=f"the table's columns are {names}; a CSV file names them in its first line",
             )
         matched.append((name, found.type))
@@ -324,7 +324,7 @@ def format_of(path: Path) -> str:
         with mapping():
             raise PalimpsestError(
                 Code.FILE_ACCESS,
-                f"{path} does not say which format it shall have",
+                f"{path} does not end in the name of a format",
                 advice="name it .csv, .tsv, .json, .jsonl, .md or .parquet, or give --format",
             )
     return found

@@ -59,7 +59,7 @@ def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) 
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"table {name} does not exist",
-            advice="SHOW TABLES lists what there is",
+            advice="SHOW TABLES lists the tables",
         )
     current = folder / f"{name.name}.parquet"
     history = folder / f"{name.name}{HISTORY_SUFFIX}.parquet"

@@ -78,7 +78,7 @@ class ErasureSpec:
         if not all(map(_is_text, named)):
             raise PalimpsestError(
                 Code.ERASURE,
-                "the request names an identifier that is no text: it has bytes that are not UTF-8",
+                "the request names an identifier that is not text: it has bytes that are not UTF-8",
                 advice="write it as UTF-8, as the tables hold it",
             )
         if any(not value.strip() for value in named):
@@ -122,7 +122,7 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
         types = ", ".join(unknown) or "a predicate"
         raise PalimpsestError(
             Code.ERASURE,
-            f"no table that erasures reach identifies people by {types}",
+            f"no table in scope identifies people by {types}",
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
     return found

@@ -57,7 +57,7 @@ def put_scope(session: StoreSession, allow: Sequence[str], deny: Sequence[str]) 
         if not all(part.strip() for part in pattern.split(".")) or pattern.count(".") > 1:
             raise PalimpsestError(
                 Code.ERASURE,
-                f'"{pattern}" is no pattern of tables',
+                f'"{pattern}" is not a pattern of table names',
                 advice="write a schema, or schema and table: hr, hr.*, *.people, *",
             )
     scope = ErasureScope(tuple(allow) or ("*",), tuple(deny))

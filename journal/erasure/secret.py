@@ -64,8 +64,8 @@ def read_secret(root: Path) -> str:
     if len(data) != _BYTES:
         raise PalimpsestError(
             Code.WAREHOUSE_FORMAT,
-            f"{PRIVATE}/{_FILE} of the warehouse is missing or damaged: what was erased cannot be"
-            " told from what may be written",
-            advice="put the file back from where the warehouse was copied from",
+            f"{PRIVATE}/{_FILE} of the warehouse is missing or damaged: without it the gateway"
+            " cannot recognise erased values",
+            advice="copy the file back from the warehouse that this one was copied from",
         )
     return data.hex()

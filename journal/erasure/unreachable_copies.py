@@ -43,7 +43,7 @@ def out_of_reach(backup: Backup, error: PalimpsestError) -> PalimpsestError:
     return PalimpsestError(
         error.code,
         f'the copy "{backup.name}" of {backup.table_name} in {backup.place} cannot be searched for'
-        f" whom requests erase: {error.message}",
+        f" the people whom requests erase: {error.message}",
         advice="make it reachable and run this again; or give it up for good:"
         f" CALL system.backup('{backup.table_name}', name => '{backup.name}', drop => true)",
     )
@@ -54,7 +54,7 @@ def check_searched(left: Iterable[Unsearched]) -> None:
     for one in left:
         raise PalimpsestError(
             Code.ERASURE,
-            f"what depends on rows in the {one.why}, is not known",
+            f"the gateway cannot find what depends on rows in the {one.why}",
             advice="make the copy reachable, choose REPORT, or give the copy up for good:"
             f" CALL system.backup('{one.backup.table_name}', name => '{one.backup.name}',"
             " drop => true)",

@@ -44,7 +44,7 @@ def _seconds(scheme: str, given: Any) -> float:
     except (TypeError, ValueError):
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"fsspec's configuration has {given!r} as the timeout of {scheme}, which is no number",
+            f"fsspec's configuration has {given!r} as the timeout of {scheme}, not a number",
             advice="give seconds, as FSSPEC_WEBHDFS_TIMEOUT=60",
         ) from None
 

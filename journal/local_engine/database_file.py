@@ -98,7 +98,7 @@ class DuckDBStore:
                 raise PalimpsestError(
                     Code.FILE_ACCESS,
                     f"rows that DuckDB put aside in {folder} cannot be removed: {error.strerror}",
-                    advice="mend permissions, or remove the folder; people's rows may be in it",
+                    advice="fix permissions, or remove the folder; people's rows may be in it",
                 ) from error
 
     def _make_aside(self) -> None:

@@ -24,7 +24,7 @@ _ADVICE = {
     Code.OUT_OF_RANGE: "use a wider type",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
-    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
     Code.FILE_ACCESS: "check that the path is still there, and its permissions; then repeat",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",

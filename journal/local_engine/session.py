@@ -125,7 +125,7 @@ class DuckDBSession:
             raise PalimpsestError(
                 Code.STORE_WRITE,
                 f"the store did not commit: {mapped.message}",
-                advice="free space or mend permissions, then repeat; nothing was changed",
+                advice="free space or fix permissions, then repeat; nothing was changed",
             ) from error
         finally:
             self._forget()

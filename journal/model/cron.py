@@ -19,7 +19,7 @@ _LEAP_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def check_cron(line: str) -> None:
-    """Raise POLICY for what is no cron line, and for one that no moment can ever meet."""
+    """Raise POLICY for what is not a cron line, and for one that no moment can ever meet."""
     next_run(line, _LEAP_YEAR)
 
 
@@ -47,6 +47,6 @@ def next_run(line: str, after: datetime) -> datetime:
 def _wrong(line: str, why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.POLICY,
-        f'"{line}" is no cron line: {why}',
+        f'"{line}" is not a cron line: {why}',
         advice="write minute, hour, day, month and weekday: '0 3 * * *'",
     )

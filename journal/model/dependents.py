@@ -34,7 +34,7 @@ def read_dependents(text: str) -> Dependents:
     except ValueError:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f'"{text}" does not say what becomes of rows that refer to what goes',
+            f'"{text}" is not a rule for rows that refer to removed ones',
             advice="write REPORT, REFUSE or CASCADE",
         ) from None
 
@@ -52,6 +52,6 @@ def refused(table: Table, found: Mapping[str, int], what: str) -> PalimpsestErro
     parts = ", ".join(f"{count} of {name}" for name, count in found.items())
     return PalimpsestError(
         Code.FOREIGN_KEY,
-        f"{what} of {table.name} is refused: rows refer to what would go: {parts}",
+        f"{what} of {table.name} is refused: other rows refer to those it would remove: {parts}",
         advice="change or delete these rows first, or choose another way: docs/erasure.md",
     )

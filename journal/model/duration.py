@@ -46,7 +46,7 @@ class Duration:
         if not 1 <= self.number <= NUMBER_MAX:
             raise PalimpsestError(
                 Code.POLICY,
-                f"{self.number} {self.unit.lower()} is no length of time to keep anything for",
+                f"a policy cannot keep rows for {self.number} {self.unit.lower()}",
                 advice=f"give a whole number from 1 to {NUMBER_MAX:,}",
             )
 
@@ -58,7 +58,7 @@ class Duration:
         if found is None or unit is None:
             raise PalimpsestError(
                 Code.POLICY,
-                f'"{text}" is no length of time',
+                f'"{text}" is not a duration',
                 advice="write a number and MINUTES, HOURS, DAYS, WEEKS, MONTHS or YEARS: 90 DAYS",
             )
         return Duration(int(found[1]), unit)

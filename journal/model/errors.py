@@ -51,7 +51,7 @@ class Code(Enum):
     UNKNOWN_SETTING = CodeInfo("PAL-221", "42704", "unknown setting")
     SETTING_VALUE = CodeInfo("PAL-222", "22023", "invalid setting or argument value")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
-    POLICY = CodeInfo("PAL-240", "22023", "policy that cannot be kept")
+    POLICY = CodeInfo("PAL-240", "22023", "invalid policy")
     HELD = CodeInfo("PAL-241", "55000", "under a legal hold")
     DUPLICATE_KEY = CodeInfo("PAL-301", "23505", "duplicate key")
     NOT_NULL = CodeInfo("PAL-302", "23502", "null in a NOT NULL column")
@@ -98,7 +98,7 @@ class Code(Enum):
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
     JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")
     JOB_BUSY = CodeInfo("PAL-703", "55P03", "another job holds the table")
-    BACKUP = CodeInfo("PAL-705", "55000", "no such backup, or none that will do")
+    BACKUP = CodeInfo("PAL-705", "55000", "no backup to restore, or name taken")
     JOB_ENGINE = CodeInfo("PAL-704", "58000", "the engine of jobs could not be started")
 
 

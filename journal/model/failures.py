@@ -58,7 +58,7 @@ def file_error(error: OSError) -> PalimpsestError:
         return PalimpsestError(
             Code.STORE_WRITE,
             f"cannot write {place}: {said}" if place else f"a file could not be written: {said}",
-            advice="free space or mend permissions, then repeat",
+            advice="free space or fix permissions, then repeat",
         )
     return PalimpsestError(
         Code.FILE_ACCESS,

@@ -43,7 +43,7 @@ class Slo:
                 raise PalimpsestError(
                     Code.SETTING_VALUE,
                     f"there is no limit {key}",
-                    advice="there are " + ", ".join(known),
+                    advice="the limits are " + ", ".join(known),
                 )
         return replace(Slo(), **found)  # type: ignore[arg-type]
 

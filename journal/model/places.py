@@ -58,7 +58,7 @@ def local_folder(place: str) -> Path:
     if is_elsewhere(place):
         raise PalimpsestError(
             Code.FILE_ACCESS,
-            f"{shown_place(place)} is no folder of this machine",
+            f"{shown_place(place)} is not a folder of this machine",
             advice="name one that is; COPY, import and export take URLs of single files",
         )
     return local_path(place)

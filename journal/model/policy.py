@@ -122,7 +122,7 @@ def read_policy(properties: Mapping[str, str]) -> Policy:
         elif key in NAMES:
             policy = _with(policy, NAMES[key], value)
         else:
-            raise _wrong(f'there is no policy "{key.upper()}"', "there are " + _shown_names())
+            raise _wrong(f'there is no policy "{key.upper()}"', "use one of " + _shown_names())
     return replace(policy, schedules=tuple(sorted(schedules.items())))
 
 

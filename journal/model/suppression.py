@@ -29,6 +29,6 @@ def read_suppression(text: str) -> Suppression:
     except ValueError:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f'"{text}" does not say what may not be written again',
+            f'"{text}" is not a scope of a suppression',
             advice="write SCOPE KEY, SCOPE IDENTIFIER or SCOPE ALL",
         ) from None

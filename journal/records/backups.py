@@ -291,7 +291,7 @@ def named(found: Iterable[Backup], name: str, table: str) -> Backup:
         raise PalimpsestError(
             Code.BACKUP,
             f'{table} has no backup "{name}"',
-            advice="SELECT * FROM system.backups lists those there are",
+            advice="SELECT * FROM system.backups lists the backups",
         )
     if not backup.rows and backup.is_archive:
         raise PalimpsestError(

@@ -55,6 +55,6 @@ def _bytes(text: str) -> bytes:
 def _no_bytes(text: str) -> PalimpsestError:
     return PalimpsestError(
         Code.CONVERSION,
-        f"'{text}' is no bytea",
+        f"'{text}' is not a bytea value",
         advice=r"write '\xdeadbeef', two hexadecimal digits for each byte",
     )

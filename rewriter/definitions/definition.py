@@ -384,7 +384,7 @@ class TableDraft:
             if fold(name) not in known:
                 raise PalimpsestError(
                     Code.UNKNOWN_COLUMN,
-                    f'a constraint of {self.name} names "{name}", which is no column',
+                    f'a constraint of {self.name} names "{name}", which is not a column',
                     advice=f"its columns are {', '.join(c.name for c in self.columns)}",
                     position=position_of(node),
                 )

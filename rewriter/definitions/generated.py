@@ -85,7 +85,7 @@ def _checked(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Col
         if found is None:
             raise PalimpsestError(
                 Code.UNKNOWN_COLUMN,
-                f'{what} names "{used.name}", which is no column',
+                f'{what} names "{used.name}", which is not a column',
                 advice=f"its columns are {', '.join(c.name for c in draft.columns)}",
                 position=position_of(used),
             )

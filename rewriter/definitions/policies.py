@@ -57,7 +57,7 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
             raise PalimpsestError(
                 Code.POLICY,
                 f"there is no job {kind} to be scheduled",
-                advice="there are " + ", ".join(known),
+                advice="the kinds are " + ", ".join(known),
             )
 
 

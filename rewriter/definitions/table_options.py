@@ -84,7 +84,7 @@ def _with_property(options: TableOptions, node: exp.Property) -> TableOptions:
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
                 f'there is no journal option "{name}"',
-                advice="there are " + ", ".join(JOURNAL_OPTIONS),
+                advice="the options are " + ", ".join(JOURNAL_OPTIONS),
                 position=position_of(node),
             )
         case _:

@@ -147,7 +147,7 @@ def parse_one(sql: str, dialect: str) -> Parsed:
     if len(found) != 1:
         raise PalimpsestError(
             Code.SYNTAX,
-            f"a preview is of one statement, there are {len(found)}",
+            f"a preview takes one statement, not {len(found)}",
             advice="give them one after another",
         )
     return found[0]

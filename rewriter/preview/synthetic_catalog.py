@@ -106,7 +106,7 @@ def _columns_named(ast: exp.Expr, table: exp.Table, tables: int) -> Iterator[str
         elif not found.table and aliases:
             raise PalimpsestError(
                 Code.AMBIGUOUS_COLUMN,
-                f'which table column "{found.name}" is of cannot be known from keys alone',
+                f'keys alone do not say which table has column "{found.name}"',
                 advice=f"write alias.{found.name}, or describe the tables with --schema",
                 position=position_of(found),
             )
@@ -138,7 +138,7 @@ def _output_names(query: exp.Expr) -> Iterator[str]:
             if not isinstance(source, exp.Subquery):
                 raise PalimpsestError(
                     Code.NOT_SUPPORTED,
-                    "what * stands for here cannot be known without a store",
+                    "without a store the preview cannot expand * here",
                     advice="name the columns, or connect to a warehouse",
                 )
             if of in {"", fold(source.alias)}:

@@ -126,7 +126,7 @@ def request(
     if found is not None:
         raise PalimpsestError(
             Code.TIME_POINT,
-            f"{text} is no fixed point in time",
+            f"{text} is not a fixed point in time",
             advice="use literals, parameters and functions of them, such as"
             " now() - INTERVAL '1 day'",
             position=position_of(found) or position,

@@ -110,7 +110,7 @@ def known_options(
     for name, value in options.items():
         if name not in known:
             advice = (
-                f"for {form} there are " + ", ".join(sorted(known)) if known else "leave it out"
+                f"{form} has the options " + ", ".join(sorted(known)) if known else "leave it out"
             )
             raise _wrong(f"the COPY option {name.upper()} is not supported", advice, ast)
         found[known[name]] = exp.true() if value is None else _constant(name, value, ast)

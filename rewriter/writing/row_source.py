@@ -201,7 +201,7 @@ class RowSource:
             raise PalimpsestError(
                 Code.UNKNOWN_COLUMN,
                 f'column "{unknown.name}" does not exist',
-                advice=f"there are {known}",
+                advice=f"the columns are {known}",
                 position=position_of(unknown),
             )
 

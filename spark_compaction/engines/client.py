@@ -261,7 +261,7 @@ class _Process:
         return PalimpsestError(
             Code.JOB_FAILED,
             f"the job failed in Spark: {answer['error']}",
-            advice="nothing was changed; mend the cause and run it again",
+            advice="nothing was changed; fix the cause and run it again",
         )
 
     def _send(self, message: Mapping[str, Any]) -> None:

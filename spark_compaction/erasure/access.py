@@ -176,7 +176,7 @@ def collect(
     if all(f.why for f in told):
         raise PalimpsestError(
             Code.ERASURE,
-            "no table that is reached identifies people by " + ", ".join(subjects),
+            "no table in scope identifies people by " + ", ".join(subjects),
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
     made = datetime.now(expires.tzinfo)

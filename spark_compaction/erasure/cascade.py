@@ -160,7 +160,7 @@ class CascadeWalker(Generic[G]):
                 return
         raise PalimpsestError(
             Code.ERASURE,
-            f"rows refer to what goes over more than {_LEVELS_MAX:,} steps",
+            f"a chain of references to erased rows has more than {_LEVELS_MAX:,} steps",
             advice="erase those at the end of the chain first, or choose REPORT",
         )
 
@@ -199,7 +199,7 @@ class CascadeWalker(Generic[G]):
             if why_not is not None:
                 raise PalimpsestError(
                     Code.ERASURE,
-                    f"rows of {child.name} may refer to what goes, and erasures do not reach it:"
+                    f"rows of {child.name} may refer to erased rows, and erasures do not reach it:"
                     f" {why_not}",
                     advice="widen the scope (palimpsest erase scope), or choose REPORT or REFUSE",
                 )

@@ -63,7 +63,7 @@ def record(run: BackupRun, naming: Naming, *, is_whole: bool = False) -> Backup:
             return made
     raise PalimpsestError(
         Code.JOB_BUSY,
-        f"other jobs replaced parts of {run.table.name} whenever it was to be backed up",
+        f"other jobs replaced parts of {run.table.name} at each attempt to back it up",
         advice="run it again when fewer jobs run",
     )
 
@@ -125,7 +125,7 @@ def refuse_hidden_rows(run: BackupRun) -> None:
     if hides_rows(run):
         raise PalimpsestError(
             Code.BACKUP,
-            f"rows of {run.table.name} are being erased, and would be copied",
+            f"rows of {run.table.name} are being erased, and the backup would copy them",
             advice="run `palimpsest erase run` first",
         )
 

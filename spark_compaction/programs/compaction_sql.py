@@ -109,7 +109,7 @@ class CompactionInSql:
         if before != after:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
-                f"compacting {plan.table} would change what it says: {before} became {after}",
+                f"compacting {plan.table} would change its content: {before} became {after}",
                 advice="nothing was changed; palimpsest verify tells whether the journal is whole",
             )
         (current, _), (versions, checksum) = before

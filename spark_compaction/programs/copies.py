@@ -183,7 +183,7 @@ def as_recorded(backup: Backup) -> Backup:
     if listed.segments != backup.segments:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
-            f'the list of the backup "{backup.name}" is not the one that was written',
+            f'the list of the backup "{backup.name}" differs from the one that was written',
             advice="take another backup",
         )
     return listed
@@ -360,7 +360,7 @@ def _check(folder: Folder, file: SegmentFile, path: Path) -> None:
     if path.stat().st_size != file.bytes or checksum(path) != file.checksum:
         raise PalimpsestError(
             Code.SEGMENT_DAMAGED,
-            f"{folder}/{file.path} is not what was copied there",
+            f"{folder}/{file.path} differs from what was copied there",
             advice="take another backup",
         )
 

@@ -155,7 +155,7 @@ def _pinned(run: BackupRun, backup: Backup) -> Iterator[None]:
                 raise PalimpsestError(
                     Code.BACKUP,
                     f'the backup "{backup.name}" of {run.table.name} is past its time',
-                    advice="SELECT * FROM system.backups lists those there are",
+                    advice="SELECT * FROM system.backups lists the backups",
                 )
         run.store.check(backup)
         yield

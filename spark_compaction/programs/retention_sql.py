@@ -155,7 +155,7 @@ class RetentionInSql:
                 names = ", ".join(s.id for s in piece.segments)
                 raise PalimpsestError(
                     Code.JOB_VERIFICATION,
-                    f"writing {names} anew without rows that go would change others",
+                    f"writing {names} anew without the removed rows would change others",
                     advice="nothing was changed; palimpsest verify tells whether the journal is"
                     " whole",
                 )

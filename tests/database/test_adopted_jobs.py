@@ -216,7 +216,7 @@ def test_what_cannot_follow_is_refused(
     depts: Connection, admin: psycopg.Connection[Any], tie: Any, said: str
 ) -> None:
     admin.execute(tie)
-    with pytest.raises(gateway.Error, match=f"cannot be written anew while it has .*{said}"):
+    with pytest.raises(gateway.Error, match=f"cannot be rewritten while it has .*{said}"):
         depts.execute("OPTIMIZE hr.depts")
 
 

@@ -35,7 +35,7 @@ def test_literals_of_postgres(literal: str) -> None:
 @pytest.mark.parametrize("literal", [r"'\xdea'", r"'\xzz'", r"'a\b'", r"'\400'"])
 def test_what_is_no_bytea(literal: str) -> None:
     with gateway.connect("palimpsest://", dialect="postgres", autocommit=True) as con:
-        with pytest.raises(gateway.DataError, match="is no bytea"):
+        with pytest.raises(gateway.DataError, match="is not a bytea value"):
             con.execute(f"SELECT {literal}::bytea")
 
 

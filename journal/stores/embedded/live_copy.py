@@ -41,7 +41,7 @@ def copy_live(file: Path) -> None:
         if log.exists() and log.stat().st_size:
             raise PalimpsestError(
                 Code.STORE_WRITE,
-                f"{log.name} could not be worked into {file.name}",
+                f"{log.name} could not be merged into {file.name}",
                 advice="free space, then repeat; nothing was changed",
             )
         log.unlink(missing_ok=True)

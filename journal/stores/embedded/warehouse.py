@@ -118,7 +118,7 @@ class Warehouse:
                 raise PalimpsestError(
                     Code.STORE_WRITE,
                     f"cannot write {folder}: {error.strerror or error}",
-                    advice="free space or mend permissions, then repeat; nothing was changed",
+                    advice="free space or fix permissions, then repeat; nothing was changed",
                 ) from error
             raise
 

@@ -87,8 +87,8 @@ def _check_free(journal: HiveJournal, connection: HiveConnection, asked: HiveAdo
     if state.catalog.get(asked.name) is not None:
         raise PalimpsestError(
             Code.DUPLICATE_TABLE,
-            f"{asked.name} is in the gateway's care already",
-            advice="SHOW TABLES lists what there is",
+            f"{asked.name} is already a table of the gateway's",
+            advice="SHOW TABLES lists the tables",
         )
     database = journal.names.schema(asked.name.schema)
     other = layout.plain_name(asked.name.name + asked.format.suffix)
@@ -116,7 +116,7 @@ def _decided(
     if not found.is_readable:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{place} is no table of Parquet or ORC files",
+            f"{place} is not a table of Parquet or ORC files",
             advice="copy its rows to one that is, and adopt that",
         )
     columns = tuple(_column(c, kind, place, asked) for c, kind in found.columns)

@@ -45,7 +45,7 @@ def eject(journal: HiveJournal, name: TableName, author: Author, *, run: bool) -
             raise PalimpsestError(
                 Code.UNKNOWN_TABLE,
                 f"table {name} does not exist",
-                advice="SHOW TABLES lists what there is",
+                advice="SHOW TABLES lists the tables",
             )
         if _is_as_adopted(journal, found, state.tables[found.id]):
             if run:

@@ -114,12 +114,12 @@ _ADVICE = {
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments; functions are the"
     " server's, unless held_rows in the URL lets the gateway answer",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
-    Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
+    Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
     Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
     Code.STORE_GRANT: "grant the user what it needs; docs/hive.md lists it",
     Code.STORE_LOGIN: "check user, password and the option auth of the URL",
     Code.STORE_UNREACHABLE: "check host, port and auth, and that the server runs",
-    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
     Code.SEGMENT_DAMAGED: "restore the files of the journal from a backup",
 }
 

@@ -15,7 +15,7 @@ _ADVICE = "raise held_rows in the URL, so that the gateway answers it, or ask Hi
 def refused(what: str) -> PalimpsestError:
     """The error for a part of a query."""
     return PalimpsestError(
-        Code.NOT_SUPPORTED, f"Apache Hive may answer this otherwise: {what}", advice=_ADVICE
+        Code.NOT_SUPPORTED, f"Apache Hive may answer this differently: {what}", advice=_ADVICE
     )
 
 

@@ -393,7 +393,7 @@ def _arrow(kinds: Sequence[tuple[str, HiveType]], columns: Sequence[list[Any]]) 
         raise PalimpsestError(
             Code.DATA,
             f"a value does not fit its type: {error}",
-            advice="CAST it to a wider type in the query, or mend the value",
+            advice="CAST it to a wider type in the query, or fix the value",
         ) from error
     return pa.table(arrays, names=[name for name, _ in kinds])
 

@@ -100,8 +100,8 @@ def _decided(
     if journal.state.catalog.get(asked.name) is not None:
         raise PalimpsestError(
             Code.DUPLICATE_TABLE,
-            f"{asked.name} is in the gateway's care already",
-            advice="SHOW TABLES lists what there is",
+            f"{asked.name} is already a table of the gateway's",
+            advice="SHOW TABLES lists the tables",
         )
     schema = asked.name.schema
     with journal.reading_session() as session:

@@ -51,7 +51,7 @@ def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"table {name} does not exist",
-            advice="SHOW TABLES lists what there is",
+            advice="SHOW TABLES lists the tables",
         )
     for reference in catalog.references.get(found.id, ()):
         child = reference.child

@@ -71,13 +71,13 @@ _ADVICE = {
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
     Code.JOB_BUSY: "nothing was changed; run it again later, or raise lock_timeout",
-    Code.CANCELLED: "nothing of it was kept; run it again if it is still wanted",
+    Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
     Code.SERIALIZATION: "roll back and run the transaction again",
     Code.STORE_LOST: "nothing of the statement was kept; run it again when the server is back",
     Code.STORE_READ_ONLY: "connect to the primary server, not to a standby",
     Code.STORE_LOGIN: "check user, password and database in the URL",
     Code.STORE_UNREACHABLE: "check host and port, and that the server runs and takes connections",
-    Code.STORE_WRITE: "free space or mend permissions, then repeat; nothing was changed",
+    Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
 }
 
 
@@ -126,13 +126,13 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
     if sqlstate in {"42P01", "42703"} and _OF_A_JOURNAL.search(text):
         return PalimpsestError(
             Code.JOURNAL_SHAPE,
-            f"the database has not all of a journal any more: {text}",
+            f"a part of a journal is missing in the database: {text}",
             advice="somebody changed its tables; restore them from a backup, or adopt it again",
         )
     if code is Code.DUPLICATE_KEY and _OF_A_HEAD.search(text):
         return PalimpsestError(
             Code.FOREIGN_WRITE,
-            f"a row to be written would be twice in the journal: {text}",
+            f"the journal would hold a row twice: {text}",
             advice="somebody else wrote to it; palimpsest verify shows which rows",
         )
     missing = lacking(text) if code is Code.UNKNOWN_FUNCTION else None

@@ -51,7 +51,7 @@ def refuse_ties(session: PostgresSession, table: Table) -> None:
     if ties:
         raise PalimpsestError(
             Code.DEPENDENT_OBJECTS,
-            f"{table.journal_name} cannot be written anew while it has {', '.join(ties)}",
+            f"{table.journal_name} cannot be rewritten while it has {', '.join(ties)}",
             advice="drop that first, and make it again afterwards",
         )
 

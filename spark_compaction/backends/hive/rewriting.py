@@ -217,7 +217,7 @@ def _compared(
     if (before[0] - gone[0], before[1] - gone[1]) != after:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
-            f"rewriting {table.name} without the rows that go would change others",
+            f"rewriting {table.name} without the removed rows would change others",
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
     return gone[0]

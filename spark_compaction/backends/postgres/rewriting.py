@@ -208,7 +208,7 @@ def _left(
     if (before[0] - gone[0], before[1] - gone[1]) != after:
         raise PalimpsestError(
             Code.JOB_VERIFICATION,
-            f"writing {old.name} anew without rows that go would change others",
+            f"writing {old.name} anew without the removed rows would change others",
             advice="nothing was changed; palimpsest verify tells whether the journal is whole",
         )
     return after[0]

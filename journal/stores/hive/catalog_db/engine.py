@@ -193,7 +193,7 @@ def _parsed(url: str) -> URL:
 def _bad_url(why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.URL,
-        f"the URL of the catalog will not do: {why}",
+        f"the URL of the catalog cannot be used: {why}",
         advice="give ?catalog=sqlite:///file.db or ?catalog=postgresql+psycopg://user@host/db",
     )
 

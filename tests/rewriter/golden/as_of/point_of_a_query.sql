@@ -11,5 +11,5 @@ DELETE FROM main.loose WHERE a = 2;
 -- statement
 SELECT * FROM main.t FOR SYSTEM_VERSION AS OF (SELECT 1);
 -- refused PAL-230 (22007)
--- (SELECT 1) is no fixed point in time
+-- (SELECT 1) is not a fixed point in time
 -- use literals, parameters and functions of them, such as now() - INTERVAL '1 day'
