@@ -5,7 +5,6 @@ Asked for, it works in all changes; with ``mode => 'auto'`` it does what the lim
 
 from __future__ import annotations
 
-from gateway.jobs import in_spark
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
 from gateway.jobs.segments import run_segments
@@ -32,8 +31,7 @@ def _run_on_database(context: JobContext) -> JobReport:
 def _run_on_hive(context: JobContext) -> JobReport:
     from spark_compaction.backends.hive.maintenance import compact
 
-    journal = in_spark.journal_of(context)
-    return compact(journal, context.request(), context.text("mode") or "major")
+    return compact(context.hive, context.request(), context.text("mode") or "major")
 
 
 KIND = JobKind(

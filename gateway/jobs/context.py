@@ -20,6 +20,7 @@ from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
+    from journal.stores.hive.journal import HiveJournal
     from journal.stores.postgres.journal import DatabaseJournal
 
 
@@ -55,6 +56,13 @@ class JobContext:
     def database(self) -> DatabaseJournal:
         """The journals of the database."""
         return database(self.session)
+
+    @property
+    def hive(self) -> HiveJournal:
+        """The journals behind a Hive server."""
+        found = hive(self.session.journal)
+        assert found is not None
+        return found
 
     @property
     def moment(self) -> datetime:

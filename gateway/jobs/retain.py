@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gateway.jobs import in_spark
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.segments import run_segments
@@ -45,7 +44,10 @@ def _run_on_database(context: JobContext) -> JobReport:
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
-    report = in_spark.retain(context, _moment(context) or context.moment)
+    from spark_compaction.backends.hive.maintenance import retain
+
+    now = _moment(context) or context.moment
+    report = retain(context.hive, context.request(), now, context.session.user)
     return _moved(context, report)
 
 

@@ -17,6 +17,7 @@ from journal.stores.embedded.verification import verify
 from spark_compaction.contract import Progress
 from spark_compaction.engines.client import SparkEngine
 from spark_compaction.engines.local import LocalEngine
+from spark_compaction.limits import PLANS_MAX
 from spark_compaction.runner import RunOptions, run_job
 from tests.support.client import Client
 from tests.support.copy_job import CopyJob
@@ -121,6 +122,23 @@ def test_a_job_is_planned_anew_when_its_segments_changed(table: Client) -> None:
     # Another job in between can only be had by letting go of the lock that keeps it out.
     report = run_job(journal, CopyJob(interfere), 1, LocalEngine(), options=NOW)
     assert report.replans == 1
+    assert _is_whole(table)
+
+
+def test_a_job_that_plans_in_vain_says_to_run_it_again(table: Client) -> None:
+    journal = _journal(table)
+    plans: list[int] = []
+
+    def interfere() -> None:
+        plans.append(1)
+        journal.job_lock(1).release()
+        run_job(journal, CopyJob(), 1, LocalEngine(), options=NOW)
+        assert journal.job_lock(1).acquire(blocking=False)
+
+    with pytest.raises(PalimpsestError) as raised:
+        run_job(journal, CopyJob(interfere), 1, LocalEngine(), options=NOW)
+    assert raised.value.code is Code.JOB_BUSY
+    assert len(plans) == PLANS_MAX
     assert _is_whole(table)
 
 
