@@ -12,7 +12,6 @@ from gateway.jobs.context import JobContext
 from journal.model.segment import Segment
 from journal.model.version import Version
 from journal.records import backups
-from journal.records.backups import Backup, BackupKind
 from journal.records.report import JobReport
 from journal.transactions.state import JournalState
 from spark_compaction.contract import GRACE_US, Job
@@ -55,19 +54,7 @@ def _leave_backup(context: JobContext, kind: str, state: JournalState, settled: 
     """Note what the table consists of, inside the commit section that changes it."""
     segments = backups.segments_at(state.tables[context.table.id], settled)
     assert segments is not None, "nobody else replaces segments while a job runs"
-    backup = Backup(
-        name=f"{kind}-{context.job_id}",
-        kind=BackupKind.AUTO,
-        table_id=context.table.id,
-        table_name=str(context.table.name),
-        version=settled,
-        segments=segments,
-        made_by=context.session.user,
-        made_at=context.moment,
-        expires_at=None,
-    )
+    naming = backups.left_by(kind, context.job_id, context.session.user, context.moment)
     with context.journal.exclusive_session() as session:
-        known = {b.name for b in backups.load(session, context.table.id)}
-        if backup.name not in known:
-            backups.add(session, backup)
-            session.commit()
+        backups.add_once(session, naming.backup(context.table, segments, settled))
+        session.commit()

@@ -159,6 +159,11 @@ def archived_by(job_id: str, by: str | None, made_at: datetime) -> Naming:
     return Naming(f"archived-{job_id}", BackupKind.ARCHIVE, by, made_at)
 
 
+def left_by(kind: str, job_id: str, by: str | None, made_at: datetime) -> Naming:
+    """What the backup is called that a job leaves of what it removes rows from."""
+    return Naming(f"{kind}-{job_id}", BackupKind.AUTO, by, made_at)
+
+
 def segments_at(state: TableState, settled: Version) -> tuple[Segment, ...] | None:
     """The segments that make up a table at a version up to which no row is left in a head.
 
@@ -180,6 +185,12 @@ def add(session: RecordSession, backup: Backup) -> None:
             backup.expires_at,
         ],
     )
+
+
+def add_once(session: StoreSession, backup: Backup) -> None:
+    """Record a backup, unless its table has one of that name: the commit may be tried again."""
+    if all(b.name != backup.name for b in load(session, backup.table_id)):
+        add(session, backup)
 
 
 def name_taken(table: str, name: str) -> PalimpsestError:

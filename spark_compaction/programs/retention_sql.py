@@ -26,7 +26,6 @@ from journal.model.segment import RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import to_datetime
 from journal.records import backups
-from journal.records.backups import BackupKind, Naming
 from journal.records.report import ReplacedSegment, Skipped, Volume, volume_of
 from journal.sql.relations import column, union_all
 from journal.sql.row_layout import rows_in_layout
@@ -166,9 +165,8 @@ class RetentionInSql:
     ) -> Alongside:
         """Look whether what was judged is still so, and leave a backup of what was there."""
         made_at = to_datetime(backend.now())
-        before = Naming(f"retain-{self.job_id}", BackupKind.AUTO, self.by, made_at).backup(
-            at.table, backend.listed(at.segments), at.version
-        )
+        naming = backups.left_by(self.kind, self.job_id, self.by, made_at)
+        before = naming.backup(at.table, backend.listed(at.segments), at.version)
         apart = backups.archived_by(self.job_id, self.by, made_at)
 
         def record(session: StoreSession, committed: JournalState) -> None:
@@ -177,8 +175,7 @@ class RetentionInSql:
                 raise Replan("a legal hold was placed or released meanwhile")
             if found.policy.dependents is Dependents.REFUSE:
                 left_by_date(session, committed, found)
-            if all(b.name != before.name for b in backups.load(session, at.table.id)):
-                backups.add(session, before)
+            backups.add_once(session, before)
             if staged.archived:
                 backups.add(session, apart.backup(at.table, staged.archived, at.version))
 
