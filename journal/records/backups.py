@@ -187,7 +187,7 @@ def add(session: RecordSession, backup: Backup) -> None:
     )
 
 
-def add_once(session: StoreSession, backup: Backup) -> None:
+def add_once(session: RecordSession, backup: Backup) -> None:
     """Record a backup, unless its table has one of that name: the commit may be tried again."""
     if all(b.name != backup.name for b in load(session, backup.table_id)):
         add(session, backup)
