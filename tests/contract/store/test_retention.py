@@ -54,7 +54,7 @@ def test_holds_keep_rows_and_tables(table: Connection) -> None:
     assert rows(table, f"SELECT count(*) FROM t WHERE NOT {FRESH}") == [(0,)]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
     assert table.session.executor.sealer.verify().is_clean
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 @pytest.mark.drifts(embedded="the row waits for the next run, as its plan says")
 def test_a_row_that_is_ended_meanwhile_goes_with_the_same_run(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch

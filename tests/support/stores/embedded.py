@@ -120,6 +120,7 @@ KIND = StoreKind(
             Capability.FOREIGN_KEYS,
             Capability.HOLDS_DURING_PURGES,
             Capability.MINOR_COMPACTION,
+            Capability.WRITES_DURING_RETENTION,
         }
     ),
     _opened,

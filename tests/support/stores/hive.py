@@ -174,6 +174,7 @@ def _opened_on(
 _CAPABILITIES = frozenset(Capability) - {
     Capability.FOREIGN_KEYS,
     Capability.HOLDS_DURING_PURGES,
+    Capability.WRITES_DURING_RETENTION,
 }
 KIND = StoreKind("hive", _CAPABILITIES, partial(_opened_on, "server"))
 APACHE = StoreKind("apache", _CAPABILITIES, partial(_opened_on, "apache"))

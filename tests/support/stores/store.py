@@ -30,6 +30,7 @@ class Capability(Enum):
     PARTITIONS = "native partitions"
     PROCESSES = "several processes at once"
     REMOTE_READERS = "readers that the gateway does not know of"
+    WRITES_DURING_RETENTION = "writes while a retention runs: they wait for its end"
 
 
 class Store(Protocol):
