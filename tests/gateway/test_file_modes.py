@@ -266,7 +266,7 @@ def test_the_catalog_beside_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             monkeypatch.setenv("PALIMPSEST_WAREHOUSE_MODE", "0750")
         catalog = CatalogDatabase(f"sqlite:///{tmp_path / name}")
         with catalog.writing() as connection:
-            connection.exec_driver_sql("CREATE TABLE t (a INTEGER)")
+            connection.text("CREATE TABLE t (a INTEGER)")
         found = [p for p in tmp_path.iterdir() if p.name.startswith(name)]
         assert len(found) > 1
         assert {stat.S_IMODE(p.stat().st_mode) for p in found} == {given}
