@@ -13,6 +13,8 @@ from gateway.procedures.adopting import adopt, eject
 from journal.model.errors import PalimpsestError
 from journal.stores.postgres import adoption
 
+pytestmark = pytest.mark.stores
+
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 NO_KEYS = (
     ("PAL-301", "(a int, b text)", "(1, 'x'), (1, 'y')"),

@@ -14,6 +14,8 @@ from gateway.procedures.adopting import adopt
 from journal.model.errors import PalimpsestError
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 TIED = {
     "secret_rows": "CREATE TABLE {} (a int PRIMARY KEY); ALTER TABLE {} ENABLE ROW LEVEL SECURITY",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
+import pytest
 
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
+
+pytestmark = pytest.mark.stores
 
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 

@@ -19,6 +19,8 @@ from tests.database.test_adopt import CLASSIC, CLASSIC_READ, journal
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
+pytestmark = pytest.mark.stores
+
 __all__ = ["journal"]
 GONE = "qz7-gone"
 

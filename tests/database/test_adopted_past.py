@@ -11,6 +11,8 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from tests.database.test_adopt import CLASSIC
 
+pytestmark = pytest.mark.stores
+
 WHEN = "SELECT k, v FROM s.t FOR SYSTEM_TIME AS OF TIMESTAMP '{}' ORDER BY k"
 
 

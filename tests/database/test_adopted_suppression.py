@@ -13,6 +13,8 @@ from tests.database.test_adopt import CLASSIC
 from tests.support import suppressing
 from tests.support.suppressing import Run, runner
 
+pytestmark = pytest.mark.stores
+
 _COLUMNS = {
     "p": "id INTEGER NOT NULL, email TEXT, phone BIGINT, n INTEGER",
     "q": "k INTEGER NOT NULL, mail TEXT",

@@ -11,6 +11,8 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from tests.support import under_hold
 
+pytestmark = pytest.mark.stores
+
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 
 

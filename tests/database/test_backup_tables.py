@@ -26,6 +26,8 @@ from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
+pytestmark = pytest.mark.stores
+
 __all__ = ["journal"]
 TOKEN = "qz7-unmistakable-xk9"
 

@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
+
+pytestmark = pytest.mark.stores
 
 
 def _done(url: str, *words: str) -> str:

@@ -23,6 +23,8 @@ from tests.database.test_restarted_server import start_child
 from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.postgres import Cluster, Missing
 
+pytestmark = pytest.mark.stores
+
 GATEWAYS = 2
 ENOUGH = 100_000
 """More transfers than a gateway makes before the test ends it."""

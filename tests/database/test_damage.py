@@ -17,6 +17,8 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.fixture
 def small_disk(

@@ -15,6 +15,8 @@ from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
+pytestmark = pytest.mark.stores
+
 ADA = "ada@example.org"
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 

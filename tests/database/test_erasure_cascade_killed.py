@@ -15,6 +15,8 @@ from tests.support.dependents_killed import (
 )
 from tests.support.killed_eraser import BY_TABLE_OF_DATABASE, ONCE_IN_DATABASE
 
+pytestmark = pytest.mark.stores
+
 # Between two tables, in the transaction of a swap, and at the end of all: the rest takes its time.
 FAST = {("accepted", 1), ("swapped", 2), ("recorded", 3), ("reaped", 1)}
 STEPS = [(step, 1) for step in ONCE_IN_DATABASE]

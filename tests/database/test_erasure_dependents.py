@@ -24,6 +24,8 @@ from tests.support.dependents_writers import check_that_no_child_is_left
 from tests.support.meanwhile import once_after
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.mark.parametrize("check", dependents.CHECKS, ids=lambda check: check.__name__)
 def test_as_in_every_store(stage: Stage, check: Callable[[Stage], None]) -> None:

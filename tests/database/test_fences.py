@@ -20,6 +20,8 @@ from tests.database.test_adopt import CLASSIC, journal
 from tests.database.test_adopted_jobs import _journal
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 __all__ = ["journal"]
 GONE = "qz7-gone"
 WRITTEN = "INSERT INTO hr.depts_journal (deptno, version_number, department_name) VALUES {}"

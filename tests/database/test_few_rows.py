@@ -12,6 +12,8 @@ import pytest
 import gateway
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 ROWS = 20_000
 _MERGE = (
     "MERGE INTO t USING (VALUES (5, 1), (-6, 2)) s(k, v) ON t.a = s.k"

@@ -23,6 +23,8 @@ from rewriter.functions import reaches_out
 from tests.support.postgres import Cluster
 from tests.support.values import tagged
 
+pytestmark = pytest.mark.stores
+
 # Collations, and functions over types that no table has or of the catalogs of both systems.
 _ASIDE = re.compile(
     r"\W|(icu_)?(collate|sort)_|variant_|st_|struct|map|enum_|union_|pg_|has_|inet_|\w+_description$"

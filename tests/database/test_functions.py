@@ -16,6 +16,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 TABLE = (
     "CREATE TABLE t (k INTEGER PRIMARY KEY, f BOOLEAN, u UUID, y BLOB, l INTEGER[], i INTEGER,"
     " s VARCHAR, d DATE, e DATE, a TIMESTAMP, b TIMESTAMP, j JSON, p VARCHAR)"

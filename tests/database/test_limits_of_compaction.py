@@ -14,6 +14,8 @@ from journal.model.schema import Table
 from journal.stores.postgres.journal import DatabaseJournal
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.fixture
 def outside(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:

@@ -11,6 +11,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 _VIEW = (
     "CREATE VIEW {0}.public.both AS SELECT {0}.public.emps.k, d.name FROM {0}.public.emps"
     " JOIN {0}.hr.depts AS d ON d.a = {0}.public.emps.dept"

@@ -17,6 +17,8 @@ from journal.stores.postgres.pool import PostgresStore
 from tests.support.postgres import Cluster
 from tests.support.relay import Relay
 
+pytestmark = pytest.mark.stores
+
 _CUT = PalimpsestError(Code.OUTCOME_UNKNOWN, "cut by the test", advice="")
 
 

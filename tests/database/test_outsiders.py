@@ -11,6 +11,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.fixture
 def reader(admin: psycopg.Connection[Any], database: str) -> str:

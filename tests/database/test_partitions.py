@@ -16,6 +16,8 @@ from tests.database.test_adopt import CLASSIC
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 MARCH = "ds >= DATE '2024-03-01' AND ds < DATE '2024-04-01'"
 
 

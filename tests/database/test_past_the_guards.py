@@ -13,6 +13,8 @@ from gateway.procedures.adopting import adopt, eject
 from tests.support.greenplum import Given
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 _HEAD = "_palimpsest.t1_head_1"
 _WRITES = (
     "INSERT INTO {0} SELECT * FROM {0}",

@@ -11,6 +11,8 @@ from tests.support.logic.runner import Disturbance
 from tests.support.postgres import Cluster
 from tests.support.programs.upkeep import ALL_JOBS, LAYOUTS, Layout, Upkeep
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.mark.timeout(300)
 def test_gateway_agrees_with_the_oracle(cluster: Cluster, tmp_path: Path) -> None:

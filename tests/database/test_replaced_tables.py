@@ -20,6 +20,8 @@ from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.fixture
 def outside(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:

@@ -18,6 +18,8 @@ from gateway.dbapi.connection import Connection
 from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.postgres import Cluster
 
+pytestmark = pytest.mark.stores
+
 PROCESSES = 4
 THREADS = 4
 

@@ -12,6 +12,8 @@ from tests.simulation.histories import find_anomalies
 from tests.simulation.list_append import run_workload
 from tests.simulation.transfers import run_transfers, wrong_balances
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.mark.timeout(240)
 def test_transfers_keep_the_sum(url: str) -> None:

@@ -22,6 +22,8 @@ from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
 from tests.support.traces import everything
 
+pytestmark = pytest.mark.stores
+
 TOKEN = "qz7-unmistakable-xk9"
 _PLACES = ("/usr/share/java/postgresql.jar", "/usr/share/java/postgresql-jdbc4.jar")
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.contract.sqlalchemy_suite.running import run_suite
 
+pytestmark = pytest.mark.stores
+
 PASSED_MIN = 1_200
 
 

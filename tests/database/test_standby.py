@@ -12,6 +12,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster, free_port
 
+pytestmark = pytest.mark.stores
+
 _STARTED_S = 60
 
 

@@ -12,6 +12,8 @@ from gateway.dbapi.connection import Connection
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import segment_swap
 
+pytestmark = pytest.mark.stores
+
 KEYS, STEPS = 12, 40
 Rows = dict[int, str]
 

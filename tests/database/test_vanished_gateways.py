@@ -6,9 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import gateway
 from tests.support.far_away import far_away
 from tests.support.postgres import running
+
+pytestmark = pytest.mark.stores
 
 SILENCE_S = 4
 CHILD = """

@@ -12,7 +12,7 @@ from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 from tests.support.hdfs import Hdfs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.stores, pytest.mark.slow]
 
 
 @pytest.fixture

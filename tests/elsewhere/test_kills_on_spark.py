@@ -21,7 +21,7 @@ from tests.elsewhere.clean import TOKEN, is_clean
 from tests.support.client import Client
 from tests.support.s3 import Server, objects
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.stores, pytest.mark.slow]
 
 
 class _Dying(SparkEngine):

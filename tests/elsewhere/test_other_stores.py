@@ -15,6 +15,8 @@ from tests.support.hdfs import Hdfs
 from tests.support.prompt import palimpsest
 from tests.support.traces import holders
 
+pytestmark = pytest.mark.stores
+
 ROWS = [(1, "a"), (2, None), (3, 'x,"y"')]
 TOKEN = "Qz7-unmistakable-Xk9"
 

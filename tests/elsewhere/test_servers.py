@@ -31,7 +31,7 @@ from tests.support.s3 import Server, let_in, objects
 
 __all__ = ["connect", "new_store", "table", "url"]
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 TOKEN = "qz7-unmistakable-xk9"
 
 

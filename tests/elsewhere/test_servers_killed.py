@@ -31,7 +31,7 @@ from tests.support.kept import is_whole, rows
 
 __all__ = ["connect", "new_store", "url"]
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(1800)]
 REPOSITORY = Path(__file__).parents[2]
 WHO = "qz7-unmistakable-xk9"
 ALL = "SELECT * FROM t ORDER BY id"

@@ -30,7 +30,7 @@ from tests.support.kept import call, is_whole, rows
 
 __all__ = ["connect", "new_store", "url"]
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 WHO = "qz7-unmistakable-xk9"
 
 

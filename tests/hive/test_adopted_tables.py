@@ -23,7 +23,7 @@ from journal.stores.hive.store import HiveConnection
 from spark_compaction.backends.hive import cleaning
 from tests.hive.conftest import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 CLASSIC = ("_journal", "version_number", "subsequent_version_number")
 
 

@@ -10,7 +10,7 @@ import pytest
 import gateway
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 KINDS = ("HUGEINT", "DATE", "TIMESTAMP", "TIMESTAMPTZ")
 LOST = (
     "-170141183460469231731687303715884105728, NULL, NULL, NULL",

@@ -17,7 +17,7 @@ from journal.stores.hive import row_count_check
 from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 def _mount(*words: str) -> bool:

@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from gateway.dbapi.connection import Connection
 from tests.support.far_away import far_away
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
+
+pytestmark = pytest.mark.stores
 
 SILENCE_S = 4
 CHILD = """

@@ -27,7 +27,7 @@ from spark_compaction.erasure.access import gather
 from tests.hive.conftest import ThriftServer
 from tests.hive.test_adopted_tables import CLASSIC
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 WHO = "zaphod.beeblebrox@example.org"
 
 

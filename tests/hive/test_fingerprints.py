@@ -9,6 +9,8 @@ from sqlglot import exp
 from journal.stores.hive.pieces import fingerprints
 from journal.stores.hive.store import HiveConnection
 
+pytestmark = pytest.mark.stores
+
 VALUES = [
     ("TIMESTAMP '2024-01-01 00:00:00.000001'", "TIMESTAMP '2024-01-01 00:00:00.000002'"),
     ("TIMESTAMPTZ '2024-01-01 00:00:00.000001+00'", "TIMESTAMPTZ '2024-01-01 00:00:00+00'"),

@@ -8,7 +8,7 @@ from gateway.dbapi.connection import Connection
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:

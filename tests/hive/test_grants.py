@@ -18,7 +18,7 @@ from gateway.dbapi.connection import Connection
 from journal.stores.hive.journal import HiveJournal
 from tests.support.thrift_server import ThriftServer, own
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

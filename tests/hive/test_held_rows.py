@@ -16,7 +16,7 @@ from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

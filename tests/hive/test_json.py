@@ -11,6 +11,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.thrift_server import ThriftServer
 
+pytestmark = pytest.mark.stores
+
 _ROWS = """
 (1, '{"a": 1, "b": "x", "c": null, "d": [1, 2], "e": {"f": true}, "g": 1.5, "h": -3}', '{"a": ', [1, 2]),
 (2, '[1, "z"]', 'nope', NULL), (3, 'null', '', []), (4, NULL, NULL, [NULL]),

@@ -16,7 +16,7 @@ from tests.support import apache_hive, kerberos
 from tests.support.kerberos import REALM, Centre
 from tests.support.thrift_server import ThriftServer, own
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stores, pytest.mark.slow, pytest.mark.timeout(900)]
 HOST, SERVICE = "localhost", "hive"
 
 

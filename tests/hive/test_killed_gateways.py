@@ -20,6 +20,8 @@ from tests.support import apache_hive
 from tests.support.bank import check_books, check_sum, open_bank
 from tests.support.thrift_server import ThriftServer, own
 
+pytestmark = pytest.mark.stores
+
 PROCESSES = 2
 THREADS = 2
 

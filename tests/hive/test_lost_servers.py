@@ -14,7 +14,7 @@ from tests.support.postgres import Cluster, free_port, running
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 SLOW = "SELECT count(*) FROM t a, t b, t c, t d, t e, t f WHERE a.k + b.k * c.k + f.k > 0"
 """Takes seconds over a table of sixteen rows; a server that lost its client runs it to its end."""

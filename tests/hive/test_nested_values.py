@@ -13,7 +13,7 @@ import sqlalchemy
 import gateway
 from gateway.dbapi.connection import Connection
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 def rows(con: Connection, sql: str) -> list[tuple[object, ...]]:

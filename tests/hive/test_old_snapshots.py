@@ -11,7 +11,7 @@ from gateway.dbapi.connection import Connection
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from spark_compaction.backends.hive import cleaning
 from tests.hive.test_adopted_tables import CLASSIC, Outside, outside, parts
 
 __all__ = ["outside"]
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 def _compacted(con: Connection) -> tuple[str, tuple[object, int]]:

@@ -10,6 +10,8 @@ from tests.differential.fuzzer import HIVE_LACKS, Fuzzer
 from tests.support.logic.runner import Disturbance
 from tests.support.thrift_server import ThriftServer
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.mark.parametrize(
     "seeds", [range(2, 3), pytest.param(range(3, 20), marks=pytest.mark.slow)], ids=["one", "more"]

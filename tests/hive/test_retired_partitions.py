@@ -17,7 +17,7 @@ from tests.hive.conftest import ThriftServer
 from tests.support import kept
 from tests.support.kept import call, rows, spoil
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture

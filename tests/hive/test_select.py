@@ -13,7 +13,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 TABLES = (
     "CREATE TABLE t (k INTEGER, g VARCHAR, n INTEGER, d DECIMAL(6, 2), x DOUBLE)",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gateway.opening.hive_servers import server_of
 from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
+
+pytestmark = pytest.mark.stores
 
 
 def test_settings_reach_the_session(server: ThriftServer, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from journal.stores.hive import row_count_check, sizes
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.sizes import Group, Size
 
+pytestmark = pytest.mark.stores
+
 
 def test_a_large_segment_hides_no_small_one() -> None:
     listed = {"j1/a": 1, "j1/b": 9, "j1/c": 10, "j1/d": 5_000_000, "j2/e": 3}

@@ -15,7 +15,7 @@ from journal.stores.hive.liveness import Pulse
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 SILENCE_S = 4
 SLOW = "SELECT count(*) FROM t a, t b, t c, t d, t e, t f, t g WHERE a.k + b.k * c.k > f.k * g.k"

@@ -8,7 +8,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 QUERIES = """
 SELECT a, sum(x), count(*) FROM t WHERE {} GROUP BY ROLLUP (a) ORDER BY ALL;

@@ -12,7 +12,7 @@ from journal.stores.hive.login import Server
 from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
