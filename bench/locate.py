@@ -10,9 +10,10 @@ from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
 from journal.identity.descriptor import descriptor_of
 from journal.stores.embedded.journal import Journal
+from spark_compaction.backends.embedded_erasure.locate import Locator
 from spark_compaction.contract import silent
 from spark_compaction.engines.client import SparkEngine, SparkOptions
-from spark_compaction.erasure.locate import Locator
+from spark_compaction.erasure.search import Search
 
 SCAN, PRUNED = "spark scan", "spark, pruned files"
 _FIND = "bench.spark_files:find"
@@ -65,11 +66,13 @@ def _case(
     def ours() -> None:
         current[:] = next(turn)
         with journal.reading_session() as session:
-            locator = Locator(session, journal.root, table, descriptor_of(table), {column: current})
-            locator.segments(segments)
-        keys = sum(k.num_rows for k in locator.search.keys)
+            found = Search()
+            given = (descriptor_of(table), {column: current}, found)
+            locator = Locator(session, journal.root, table, *given)
+            locator.sealed(segments, found.live, journal.checker)
+        keys = sum(k.num_rows for k in found.keys)
         assert keys
-        report.facts[f"{case}: files read"] = locator.search.live.read
+        report.facts[f"{case}: files read"] = found.live.read
         report.facts[f"{case}: rows found"] = keys
 
     def scan(paths: Sequence[str]) -> None:
@@ -79,9 +82,8 @@ def _case(
 
     def pruned() -> None:
         with journal.reading_session() as session:
-            locator = Locator(
-                session, journal.root, table, descriptor_of(table), {column: current or wanted[0]}
-            )
+            given = (descriptor_of(table), {column: current or wanted[0]}, Search())
+            locator = Locator(session, journal.root, table, *given)
             fields = segments[0].fields
             listed = [f for s in segments for f in s.files]
             identity = next(i for i in locator.identities if i.type == column)

@@ -18,11 +18,11 @@ from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
+from spark_compaction.backends.embedded_erasure import purge as purging
+from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 from spark_compaction.contract import silent
 from spark_compaction.engines.client import SparkEngine, SparkOptions
-from spark_compaction.erasure import purge as purging
 from spark_compaction.erasure.acceptance import accept
-from spark_compaction.erasure.erasing import erase
 
 REWRITE = "spark rewrites the table"
 SUBMIT = "accept alone"
@@ -57,10 +57,10 @@ def _measured(options: Options, where: str) -> Report:
             report.facts["bytes"] = sum(s.bytes for s in segments)
 
             def submit() -> None:
-                accept(journal, ErasureSpec({"visitor": [next(people)]}), "bench")
+                accept(WarehouseErasure(journal), ErasureSpec({"visitor": [next(people)]}), "bench")
 
             def purge() -> None:
-                done = erase(journal, engine, "bench").requests
+                done = purge(WarehouseErasure(journal), "bench", engine=engine).requests
                 open_ones = [r for r in done if r.state is not State.COMPLETED]
                 assert not open_ones, open_ones
                 target = done[-1].targets[0]

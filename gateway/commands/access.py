@@ -84,17 +84,15 @@ def create(
     Examples:
       palimpsest access create --subject email=ada@example.org --days 14 ada.package
     """
-    from gateway.procedures.erasers import eraser_of
     from gateway.procedures.erasing import subjects_of
+    from gateway.procedures.erasure_program import erasure_backend
     from spark_compaction.erasure.access import collect
 
     with connected(access, "access", as_json=as_json) as connection:
         with failing(as_json=as_json):
             expires = datetime.now(UTC) + timedelta(days=days)
-            eraser = eraser_of(connection.session)
             data, told = collect(
-                eraser.journal,
-                eraser.sight,
+                erasure_backend(connection.session),
                 subjects_of(list(subject), []),
                 passphrase,
                 expires,

@@ -40,12 +40,12 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
       palimpsest audit verify
       palimpsest audit verify --head 1f0c...
     """
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure import audit
 
     with connected(access, "audit", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            found = audit.verify(eraser_of(connection.session).journal, head)
+            found = audit.verify(erasure_of(connection.session).journal, head)
     if as_json:
         click.echo(json.dumps({"clean": not found.problems, **asdict(found)}))
     else:
@@ -62,13 +62,13 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
 @upkeep_options
 def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.model.version import to_datetime
     from journal.records.erasure_rows import load_audit
 
     with connected(access, "audit", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
-            with eraser_of(connection.session).journal.reading_session() as session:
+            with erasure_of(connection.session).journal.reading_session() as session:
                 rows = load_audit(session)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows]))

@@ -102,8 +102,8 @@ def submit(
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
       palimpsest erase submit --subject customer=17 --dependents cascade --dry-run
     """
-    from gateway.procedures.erasers import eraser_of
     from gateway.procedures.erasing import names_of, read_subjects, subjects_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import ErasureSpec
     from journal.model.dependents import read_dependents
     from journal.model.suppression import read_suppression
@@ -118,9 +118,9 @@ def submit(
                 dependents=None if dependents is None else read_dependents(dependents),
                 suppression=read_suppression(suppression),
             )
-            eraser = eraser_of(connection.session)
+            erasure = erasure_of(connection.session)
             who = _who(connection)
-            request = eraser.dry_run(wanted) if dry_run else eraser.accept(wanted, who)
+            request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
     _tell([request], as_json=as_json)
 
 
@@ -151,15 +151,15 @@ def returned(
       palimpsest erase returned hr.old --descriptor "email LOWER" --dry-run
       palimpsest erase returned hr.people
     """
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from gateway.procedures.returned_rows import returned as wanted_of
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
             wanted = wanted_of(connection.session, table, descriptor, reason)
-            eraser = eraser_of(connection.session)
+            erasure = erasure_of(connection.session)
             who = _who(connection)
-            request = eraser.dry_run(wanted) if dry_run else eraser.accept(wanted, who)
+            request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
     _tell([request], as_json=as_json)
 
 
@@ -200,13 +200,13 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @upkeep_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
     """Cancel a request; this is possible until a purge has removed its rows."""
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import find_request
 
     with connected(access, "erase", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping():
             found = find_request(_journal(connection), request)
-            done = eraser_of(connection.session).cancel(found, _who(connection))
+            done = erasure_of(connection.session).cancel(found, _who(connection))
     _tell([done], as_json=as_json)
 
 
@@ -223,7 +223,7 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
       palimpsest erase run
       palimpsest erase run 47207f83 --engine local --json
     """
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import find_request
     from spark_compaction.contract import silent
 
@@ -231,8 +231,8 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
         with failing(as_json=as_json), mapping(), working("purging", quiet=as_json):
             journal = _journal(connection)
             only = [find_request(journal, r).id for r in requests] or None
-            eraser = eraser_of(connection.session)
-            done = eraser.purge(lambda: open_engine(engine), _who(connection), only, silent)
+            erasure = erasure_of(connection.session)
+            done = erasure.purge(lambda: open_engine(engine), _who(connection), only, silent)
     _tell(done.requests, as_json=as_json)
     for error in list(done.failures.values())[:1]:
         fail(mapped(error), as_json=as_json)
@@ -325,9 +325,9 @@ def open_engine(name: str) -> Any:
 
 
 def _journal(connection: Connection) -> ErasureJournal:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
 
-    return eraser_of(connection.session).journal
+    return erasure_of(connection.session).journal
 
 
 def _who(connection: Connection) -> str:

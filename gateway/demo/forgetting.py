@@ -7,6 +7,7 @@ soon as the request is accepted; the purge takes them out of the files, backups 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,8 @@ OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
     from gateway.jobs.engines import ENGINES
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import ErasureSpec, find_request
-    from spark_compaction.erasure.acceptance import accept
-    from spark_compaction.erasure.erasing import erase
 
     teller.chapter(f"Erasure: the owner of {PLANE} asks to be forgotten")
     for table in TABLES:
@@ -49,10 +49,12 @@ def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     started = time.perf_counter()
     with teller.progress("erasing"):
         wanted = ErasureSpec(subjects={"plane": [PLANE]}, reason="the owner asked")
-        request = accept(journal, wanted, "demo")
+        erasure = erasure_of(session)
+        request = erasure.accept(wanted, "demo")
         unseen = not any(_own(connection, pasts))
         size = sum(s.bytes for t in journal.state.tables.values() for s in t.manifest.segments)
-        erase(journal, ENGINES.choose(session.settings, size), "demo", only=[request.id])
+        engine = ENGINES.choose(session.settings, size)
+        erasure.purge(lambda: nullcontext(engine), "demo", [request.id])
         receipt = find_request(journal, request.id)
     seconds = round(time.perf_counter() - started, 2)
     same = _others(connection, pasts) == others and unseen and not any(_own(connection, pasts))

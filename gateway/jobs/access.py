@@ -27,13 +27,12 @@ _DAYS = 30
 
 
 def _run(context: JobContext) -> JobReport:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_backend
     from spark_compaction.erasure.access import collect, gather
 
-    eraser = eraser_of(context.session)
-    journal, sight = eraser.journal, eraser.sight
+    backend = erasure_backend(context.session)
     subjects = _subjects(context)
-    files, (told,) = gather(journal, sight, subjects, [context.table.id])
+    files, (told,) = gather(backend, subjects, [context.table.id])
     if told.why or not told.rows:
         return _report(context, "nothing", told, told.why or "no row that is seen names them")
     if context.dry_run:
@@ -43,8 +42,7 @@ def _run(context: JobContext) -> JobReport:
     expires = context.moment + timedelta(days=days)
     by = context.session.user or "somebody"
     data, (told,) = collect(
-        journal,
-        sight,
+        backend,
         subjects,
         os.environ.get(_PASSPHRASE, ""),
         expires,

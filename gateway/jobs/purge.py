@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _run(context: JobContext) -> JobReport:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.requests import State
 
     concerned = _concerned(context)
@@ -29,7 +29,7 @@ def _run(context: JobContext) -> JobReport:
         return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
     if context.dry_run:
         return _planned(context, concerned)
-    done = eraser_of(context.session).purge(
+    done = erasure_of(context.session).purge(
         lambda: nullcontext(context.engine()),
         context.session.user or "somebody",
         [r.id for r in concerned],
@@ -52,14 +52,14 @@ def _run(context: JobContext) -> JobReport:
 
 def _concerned(context: JobContext) -> list[ErasureRequest]:
     """The requests that wait for this table, or for one that was dropped: these wait for any."""
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import requests
     from journal.erasure.requests import State
 
     waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
     there = {t.id for t in committed_now(context.session.journal).catalog.tables()}
     found = []
-    for request in requests(eraser_of(context.session).journal):
+    for request in requests(erasure_of(context.session).journal):
         tables = {t.table_id for t in request.targets}
         dropped = {t.table_id for t in request.targets if t.lists} - there
         if request.state in waiting and (context.table.id in tables or dropped):
@@ -69,9 +69,9 @@ def _concerned(context: JobContext) -> list[ErasureRequest]:
 
 def _planned(context: JobContext, concerned: Sequence[ErasureRequest]) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
 
-    plan = eraser_of(context.session).planned
+    plan = erasure_of(context.session).planned
     tables = sorted({t.table_id for r in concerned for t in r.targets if t.lists})
     return JobReport.of(
         sum((plan(table_id, concerned) for table_id in tables), Work()),

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.backup_stores import overdue
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import committed_now
 from journal.erasure.holds import active
 from journal.model.cron import next_run
@@ -99,7 +99,7 @@ def triggered(session: Session, last: LastRuns) -> list[DueJob]:
     from journal.erasure.erasure_spec import requests
     from spark_compaction import planner
 
-    journal = eraser_of(session).journal
+    journal = erasure_of(session).journal
     now, state = journal.clock.now(), committed_now(journal)
     over = overdue(journal) | _expired(journal)
     wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))

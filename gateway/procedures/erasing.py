@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import named_by
 from gateway.procedures.procedures import no_table
 from gateway.session.request import StatementRequest
@@ -82,7 +82,7 @@ def erase_rows(
 
     find()
     by = session.user or "somebody"
-    eraser = eraser_of(session)
+    erasure = erasure_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
     named = named_by(erase, table, parameters)
@@ -103,10 +103,10 @@ def erase_rows(
         named=named,
         suppression=chosen,
     )
-    request = eraser.accept(wanted, by)
-    if eraser.at_once:
+    request = erasure.accept(wanted, by)
+    if erasure.backend.purges_at_once:
         # Nothing waits but what a hold keeps back, and copies that are out of reach.
-        done = eraser.purge(None, by, [request.id], silent)
+        done = erasure.purge(None, by, [request.id], silent)
         (request,) = done.requests
         for error in done.failures.values():
             if not (request.unsearched and error.code in OUT_OF_REACH):

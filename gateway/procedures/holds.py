@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.procedures.conditions import read_condition
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import find_tables, take
 from gateway.session.results import StatementOutcome
 from journal.erasure import holds
@@ -52,8 +52,8 @@ def place(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
         if where is not None
         else HoldScope.TABLE
     )
-    eraser = eraser_of(session)
-    journal = eraser.journal
+    erasure = erasure_of(session)
+    journal = erasure.journal
     hashed = None if named is None else holds.subject_hashes(journal, named, value or "")
     hold = Hold(
         id=uuid.uuid4().hex[:12],
@@ -66,7 +66,7 @@ def place(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
         placed_by=session.user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    eraser.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
+    erasure.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
     return _row(session, "hold", hold, table)
 
 
@@ -74,9 +74,9 @@ def release(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """``system.release(hold)``: what it covered."""
     given = take("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
-    eraser = eraser_of(session)
-    found = holds.find(eraser.journal, str(given.get("hold")))
-    eraser.change_holds(
+    erasure = erasure_of(session)
+    found = holds.find(erasure.journal, str(given.get("hold")))
+    erasure.change_holds(
         lambda records: holds.release(records, found, session.user, at),
         session.user or "somebody",
     )

@@ -53,12 +53,12 @@ def returned(
 
 def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     """The keys of such rows, in any of their versions."""
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.guard import returned_keys
     from journal.identity.descriptor import PROPERTY, checked
     from journal.identity.suppression_list import P_NOW, P_SECRET
 
-    journal = eraser_of(session).journal
+    journal = erasure_of(session).journal
     described = table
     if descriptor is not None:
         described = replace(table, properties=((PROPERTY, checked(table, descriptor)),))

@@ -8,11 +8,9 @@ searches them, and the file goes. It never outlives the request it belongs to. S
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from journal.erasure.requests import ErasureRequest, looked_for
 from journal.erasure.secret import PRIVATE
@@ -24,20 +22,21 @@ def _path(root: Path, request_id: str) -> Path:
     return root / PRIVATE / "erasure" / f"{request_id}.sought"
 
 
-def keep(root: Path, request_id: str, sought: Any) -> None:
-    """Write down what a request looks for, a plain structure; on disk when this returns."""
+def keep(root: Path, request_id: str, text: str) -> None:
+    """Write down what a request looks for; on disk when this returns."""
     path = _path(root, request_id)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    for made in (path.parent.parent, path.parent):
+        made.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        json.dump(sought, handle)
+        handle.write(text)
         handle.flush()
         os.fsync(handle.fileno())
     sync_folder(path.parent)
 
 
 def kept(root: Path, request_id: str) -> str | None:
-    """What a request looks for, as JSON; None if that is lost."""
+    """What a request looks for; None if that is lost."""
     try:
         return _path(root, request_id).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,55 +1,52 @@
 """Accepting a request to erase: who is meant is found, and from the commit on nobody sees them.
 
-    search:  segments, live and kept, and copies elsewhere, by filters, while others read and write
-    accept:  heads and what was sealed meanwhile; masks, suppressions, the request, the audit entry
-             (one transaction in the commit section)
+    search   what the store holds, live and kept, copies elsewhere, and what depends on what is
+             found there, while others read and write
+    accept   rows that came since; lists of keys that hide rows, suppressions, the request, and the
+             audit entry, in one commit (``ErasureBackend.change_lists``)
 
-Identifiers are held in memory only. What is written down are the keys of the rows that match, in a
-file that goes when the request is completed, and keyed hashes. A dry run writes nothing.
+Identifiers are held in memory only. What is written down are keys and keyed hashes. A dry run
+writes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
 
-from journal.erasure import audit, holds
-from journal.erasure.deferred_subjects import forget, keep
+from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec, TargetTable, aims
-from journal.erasure.holds import Hold
+from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.erasure.scope import load_scope
-from journal.erasure.secret import PRIVATE, lasting_secret
+from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
-from journal.erasure.unreachable_copies import Unsearched, check_searched, receipts
-from journal.local_engine.session import DuckDBSession
+from journal.erasure.unreachable_copies import check_searched, receipts
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.schema import Table
-from journal.records import retired
-from journal.stores.embedded import retired_files
-from journal.stores.embedded.journal import Journal
-from journal.stores.embedded.keys import write_keys
-from journal.stores.embedded.statement import Statement
-from journal.transactions.state import TableState
-from spark_compaction.erasure import held
-from spark_compaction.erasure.backup_search import (
-    rows_copied,
-    rows_kept,
-    search_copies,
-    search_kept,
+from journal.model.store_session import StoreSession
+from journal.records import erasure_rows as rows_of
+from journal.sql.relations_flat import is_flat
+from journal.transactions.state import JournalState
+from spark_compaction.erasure import legal_holds
+from spark_compaction.erasure.backend import (
+    ErasureBackend,
+    KeyLists,
+    ListChange,
+    ListDecision,
+    reading,
 )
-from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, together, too_fast
-from spark_compaction.erasure.deferred_search import to_keep
-from spark_compaction.erasure.erasure_source import WarehouseSource
-from spark_compaction.erasure.key_files import KeyFiles
-from spark_compaction.erasure.key_matches import holdings
-from spark_compaction.erasure.left_behind import left_behind
-from spark_compaction.erasure.locate import Locator, Search, unseen
-from spark_compaction.erasure.offsite_search import NOT_LOOKED_AT
+from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, too_fast
+from spark_compaction.erasure.deferred_search import subjects_text
+from spark_compaction.erasure.legal_holds import KeySplit
+from spark_compaction.erasure.offsite_search import search_copies
+from spark_compaction.erasure.orphaned_rows import orphaned_rows
+from spark_compaction.erasure.search import NOT_LOOKED_AT, Search
 from spark_compaction.erasure.shared_identifiers import Shared
+from spark_compaction.programs import copies
 
 _ROUNDS_MAX = 5
 _LATE_FILES_MAX = 16
@@ -57,318 +54,302 @@ _LATE_FILES_MAX = 16
 
 
 @dataclass(slots=True)
-class _Sought:
-    """One table while it is searched; a condition has no locator, and its keys in what is kept."""
+class _TableSearch:
+    """One table while it is searched; ``matched`` are the live rows that meet a condition."""
 
     aim: TargetTable
-    locator: Locator | None = None
-    keys: list[pa.Table] = field(default_factory=list)
-    kept: list[pa.Table] = field(default_factory=list)
     search: Search = field(default_factory=Search)
-    warns: str = ""
-    left: list[Unsearched] = field(default_factory=list)
+    matched: pa.Table | None = None
     dangling: Mapping[str, int] = field(default_factory=dict)
     depends: str = ""
     """Why rows of it go whom nobody named; empty if none do."""
+    _cascaded: pa.Table | None = None
 
     @property
     def table(self) -> Table:
-        """The table."""
         return self.aim.table
 
     @property
-    def why_not(self) -> str | None:
-        """Why it is not searched."""
-        return None if self.depends else self.aim.why_not
+    def is_searched(self) -> bool:
+        """True if it is searched for who is meant."""
+        return self.aim.why_not is None
 
-    def take(self, followed: CascadedTable, search: Search) -> None:
+    def cascade(self, cascaded: CascadedTable, search: Search) -> None:
         """Let rows go as well that depend on what goes."""
-        if self.aim.why_not is not None:
+        if not self.is_searched:
             self.search = search
-        self.depends = followed.why
-        if followed.keys is not None:
+        self.depends, self._cascaded = cascaded.why, cascaded.keys
+
+    def is_behind(self, state: JournalState) -> bool:
+        """True if rows may have come since the search; to an adopted journal they always may."""
+        last = state.tables[self.table.id].last_version
+        return self.is_searched and (self.search.version != last or is_flat(self.table))
+
+    def unseen_files(self, state: JournalState) -> int:
+        """How many files a manifest lists that were not searched by name."""
+        segments = state.tables[self.table.id].manifest.segments
+        return sum(f.path not in self.search.seen for s in segments for f in s.files)
+
+    def keys(self) -> pa.Table | None:
+        """All keys that were found, once each; None if there are none."""
+        if self._cascaded is not None:
             # They include those found before.
-            self.keys = [followed.keys]
+            return distinct_keys([self._cascaded])
+        return distinct_keys([*self.search.keys, *([] if self.matched is None else [self.matched])])
+
+    def target(self, keys: pa.Table | None) -> Target:
+        """The receipt so far."""
+        table, name = self.table, str(self.table.name)
+        if self.aim.why_not is not None and not self.depends:
+            return Target(table.id, name, Outcome.NOT_SEARCHED, self.aim.why_not)
+        live, kept, copied = self.search.live, self.search.kept, self.search.copies
+        return Target(
+            table.id,
+            name,
+            Outcome.SEARCHED_NONE if keys is None else Outcome.PENDING,
+            "; ".join(part for part in (self.depends, self.search.warns) if part),
+            keys=0 if keys is None else keys.num_rows,
+            files_searched=live.read,
+            files_skipped=live.skipped,
+            bytes_searched=live.bytes_read + kept.bytes_read + copied.bytes_read,
+            bytes_skipped=live.bytes_skipped + kept.bytes_skipped + copied.bytes_skipped,
+            kept_searched=kept.read,
+            kept_skipped=kept.skipped,
+            copies_searched=copied.read,
+            copies_skipped=copied.skipped,
+            dangling=self.dangling,
+        )
 
 
-def accept(journal: Journal, wanted: ErasureSpec, by: str) -> ErasureRequest:
-    """Accept a request; raises ERASURE when no table could hold who is meant."""
+@dataclass(slots=True)
+class _Searching:
+    """The search for one request, over all tables there are."""
+
+    backend: ErasureBackend
+    wanted: ErasureSpec
+    tidies: bool
+    found: list[_TableSearch] = field(default_factory=list)
+    walker: CascadeWalker = field(init=False)
+    shared: Shared = field(init=False)
+
+    def begin(self) -> None:
+        """Search while others read and write; raises ERASURE if no table could hold anybody.
+
+        What depends on what is found is known only if all copies could be searched.
+        """
+        wanted, backend = self.wanted, self.backend
+        with reading(backend.journal) as statement:
+            session, committed = statement.session, statement.committed
+            self.found = [_TableSearch(aim) for aim in aims(session, committed, wanted)]
+            for one in self.found:
+                self._search(session, committed, one)
+            scope = load_scope(session)
+            self.shared = Shared(wanted, [s.aim for s in self.found])
+            self.shared.look_ahead(session, committed)
+        for one in self.found:
+            if one.is_searched and not (wanted.rows and one.table.id not in wanted.among):
+                search_copies(backend, one.aim, wanted, one.search, tidies=self.tidies)
+        self.walker = CascadeWalker(backend, self.tidies, wanted.dependents, scope)
+        with reading(backend.journal) as statement:
+            committed = statement.committed
+            for one in self.found:
+                if committed.catalog.references.get(one.table.id):
+                    if dependents_of(one.table, wanted.dependents) is not Dependents.REPORT:
+                        check_searched(one.search.left)
+            self.walker.search(statement.session, committed, self.going())
+
+    def _search(self, session: StoreSession, state: JournalState, one: _TableSearch) -> None:
+        """Search a table for what was not seen yet; a condition is asked anew as a whole."""
+        if not one.is_searched:
+            return
+        table, search, wanted = one.table, one.search, self.wanted
+        if not wanted.rows:
+            subjects = wanted.subjects
+            self.backend.search_rows(session, state, one.aim, subjects, search)
+        else:
+            one.matched = wanted.rows[table.id]()
+            find = wanted.among.get(table.id)
+            with self.backend.kept_segments(session, state, table, search) as kept:
+                if kept and find is not None:
+                    search.keys.append(find(kept))
+                    search.count_kept(kept)
+                elif find is None and (kept or copies.known(self.backend.journal, table.id)):
+                    search.warns = NOT_LOOKED_AT
+        search.version = state.tables[table.id].last_version
+
+    def finish(self, lists: KeyLists, *, patient: bool) -> bool:
+        """Search on in the commit section; False if the search must begin anew, or better does."""
+        session, state = lists.session, lists.committed
+        behind = [s for s in self.found if s.is_behind(state)]
+        if patient and self.wanted.rows and any(not is_flat(s.table) for s in behind):
+            return False
+        if patient and sum(s.unseen_files(state) for s in behind) > _LATE_FILES_MAX:
+            return False
+        searched = [s.table for s in self.found if s.is_searched]
+        reached = self.walker.reached(state, [t.id for t in searched])
+        lists.block_writers({t.id: t for t in (*searched, *reached)}.values())
+        for one in self.found:
+            if not self.wanted.rows or one.is_behind(state):
+                self._search(session, state, one)
+        return self.conclude(session, state)
+
+    def conclude(self, session: StoreSession, state: JournalState) -> bool:
+        """Take along what depends on what was found by now, and count what refers to it.
+
+        False if copies must be searched for what came since. Raises FOREIGN_KEY if rows refer to
+        what goes, and may not.
+        """
+        tables = {s.table.id: s for s in self.found}
+        if state.catalog.references:
+            if not self.walker.finish(session, state, self.going()):
+                return False
+            if not self.walker.found.keys() <= tables.keys():
+                return False
+            for table_id, cascaded in self.walker.found.items():
+                tables[table_id].cascade(cascaded, self.walker.search_of(cascaded.table))
+        going = self.going()
+        orphans = orphaned_rows(session, state, going, self.wanted.dependents)
+        for one in self.found:
+            one.dangling = orphans.get(one.table.id, {})
+        self.shared.look(session, state, going)
+        return True
+
+    def going(self) -> dict[int, pa.Table]:
+        """The keys that go, by table."""
+        keys = {s.table.id: s.keys() for s in self.found}
+        return {table_id: found for table_id, found in keys.items() if found is not None}
+
+
+def _search(backend: ErasureBackend, wanted: ErasureSpec, *, tidies: bool) -> _Searching:
+    """Search all tables while others read and write; goes on in the commit section."""
+    searching = _Searching(backend, wanted, tidies)
+    searching.begin()
+    return searching
+
+
+def accept(backend: ErasureBackend, wanted: ErasureSpec, by: str) -> ErasureRequest:
+    """Accept a request: hide who is meant, and record it.
+
+    Raises ERASURE when no table could hold them, FOREIGN_KEY when rows that stay refer to theirs
+    and may not, JOB_BUSY when holds are placed and released all the while.
+    """
     wanted.check()
-    for attempt in range(_ROUNDS_MAX):
-        found, follower, shared = _search(journal, wanted, tidies=True)
-        with journal.exclusive_session() as session:
-            late = [_late(journal, session, t) for t in found if t.why_not is None]
-            if attempt + 1 < _ROUNDS_MAX and sum(map(len, late)) > _LATE_FILES_MAX:
-                continue
-            for sought in found:
-                if sought.why_not is None:
-                    _finish(journal, session, sought, wanted)
-            if not _follow(journal, session, found, follower):
-                continue
-            _look_for_references(journal, session, found, wanted)
-            shared.look(session, journal.state, _going(found))
-            return _write(journal, session, found, shared, by)
+    for left in reversed(range(_ROUNDS_MAX)):
+        searching = _search(backend, wanted, tidies=True)
+        tables = {s.table.id for s in searching.found if s.is_searched}
+        tables |= searching.walker.found.keys()
+        decide = partial(_decided, searching, by, left > 0)
+        request = backend.change_lists(tables, decide)
+        if request is not None:
+            return request
     raise too_fast()
 
 
-def dry_run(journal: Journal, wanted: ErasureSpec) -> ErasureRequest:
+def dry_run(backend: ErasureBackend, wanted: ErasureSpec) -> ErasureRequest:
     """What accepting would find: keys, versions, files and bytes, by table; nothing is written."""
     wanted.check()
-    found, follower, shared = _search(journal, wanted, tidies=False)
-    now = journal.clock.now()
+    searching = _search(backend, wanted, tidies=False)
     targets = []
-    with journal.reading_session() as session:
-        folder = journal.root / PRIVATE
-        folder.mkdir(mode=0o700, exist_ok=True)
-        draft = f"{PRIVATE}/dry-{journal.new_segment_id()}.keys"
-        for sought in found:
-            if sought.why_not is None:
-                _finish(journal, session, sought, wanted)
-        _follow(journal, session, found, follower)
-        _look_for_references(journal, session, found, wanted)
-        shared.look(session, journal.state, _going(found))
-        for sought in found:
-            target = _target(sought)
-            if sought.why_not is None and sought.keys:
-                keys = write_keys(session, sought.table, sought.keys, journal.root / draft)
-                manifest = journal.state.tables[sought.table.id].manifest
-                with retired_files.pinned(journal, sought.table.id) as kept:
-                    held = holdings(
-                        *(session, journal.root, sought.table),
-                        *((*manifest.segments, *kept), [draft], manifest.heads),
-                    )
-                (journal.root / draft).unlink()
+    with reading(backend.journal) as statement:
+        session, committed = statement.session, statement.committed
+        searching.conclude(session, committed)
+        for one in searching.found:
+            keys = one.keys()
+            target = one.target(keys)
+            if keys is not None:
+                counted = backend.count_keys(session, committed, one.table, keys)
                 target = replace(
                     target,
-                    keys=keys,
-                    versions_removed=held.counts.total,
-                    files_rewritten=len(held.held),
-                    bytes_rewritten=sum(h.file.bytes for h in held.held),
+                    versions_removed=counted.versions,
+                    files_rewritten=counted.files,
+                    bytes_rewritten=counted.bytes,
                 )
-            targets += [target, *receipts(sought.table, sought.left)]
-    told = shared.remarked(targets)
+            targets += [target, *receipts(one.table, one.search.left)]
+    now = backend.journal.clock.now()
+    told = searching.shared.remarked(targets)
     return ErasureRequest(
         "dry-run", State.ACCEPTED, now, now, "", wanted.reason, wanted.types, told
     )
 
 
-def _search(
-    journal: Journal, wanted: ErasureSpec, *, tidies: bool
-) -> tuple[list[_Sought], CascadeWalker[WarehouseSource], Shared]:
-    """The sealed part of every table in question, what is kept besides, and the copies.
+def cancel(backend: ErasureBackend, request: ErasureRequest, by: str) -> ErasureRequest:
+    """Let the rows be seen again and written again; raises ERASURE once some are purged."""
+    journal = backend.journal
 
-    What depends on it is found by the follower, which goes on in the commit section, as who else
-    holds the identifiers does.
-    """
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            found = [_Sought(aim) for aim in aims(statement.session, statement.committed, wanted)]
-            for sought in found:
-                if sought.why_not is not None:
-                    continue
-                if wanted.rows:
-                    _search_by_condition(journal, sought, wanted, tidies=tidies)
-                    continue
-                locator = Locator(
-                    *(statement.session, journal.root, sought.table),
-                    *(sought.aim.identities, wanted.subjects, sought.search),
-                )
-                sought.locator = locator
-                state = statement.committed.tables[sought.table.id]
-                statement.check_segments([sought.table.id])
-                locator.segments(state.manifest.segments)
-                search_kept(journal, locator)
-                sought.left = search_copies(journal, locator, tidies=tidies)
-            scope = load_scope(statement.session)
-            follower = CascadeWalker(WarehouseSource(journal, tidies), wanted.dependents, scope)
-            _search_dependents(statement, found, wanted, follower)
-            shared = Shared(wanted, [s.aim for s in found])
-            shared.look_ahead(statement.session, statement.committed)
-            return found, follower, shared
-    finally:
-        journal.rollback(transaction)
+    def decide(lists: KeyLists) -> ListDecision[ErasureRequest]:
+        current = next(iter(lists.open_requests([request.id])), None)
+        if current is None:
+            current = next(r for r in _recorded(lists.session) if r.id == request.id)
+        done = current.cancelled(journal.clock.now())
+
+        def record(session: StoreSession) -> ErasureRequest:
+            rows_of.put_erasure(session, done.to_row())
+            rows_of.drop_suppressions(session, done.id)
+            audit.record(journal, session, by, "erase.cancel", done.id, {})
+            return done
+
+        changes = [ListChange(t.table_id, t.lists) for t in current.targets if t.lists]
+        subjects = (done.id, None) if current.unsearched else None
+        return ListDecision(record, changes, subjects)
+
+    tables = {t.table_id for t in request.targets if t.lists}
+    cancelled = backend.change_lists(tables, decide)
+    assert cancelled is not None
+    return cancelled
 
 
-def _search_dependents(
-    statement: Statement,
-    found: Sequence[_Sought],
-    wanted: ErasureSpec,
-    follower: CascadeWalker[WarehouseSource],
-) -> None:
-    """What depends on what was found; heads are asked here, too, so that copies are in time."""
-    state, seeds = statement.committed, dict[int, pa.Table]()
-    for sought in found:
-        table = sought.table
-        if sought.why_not is not None or not state.catalog.references.get(table.id):
-            continue
-        if dependents_of(table, wanted.dependents) is not Dependents.REPORT:
-            check_searched(sought.left)
-        if not follower.cascades(state, table):
-            continue
-        if sought.locator is None:
-            seeds[table.id] = together([wanted.rows[table.id](), *sought.kept])
-            continue
-        sought.locator.heads(state.tables[table.id].manifest.heads)
-        if sought.locator.search.keys:
-            seeds[table.id] = together(sought.locator.search.keys)
-    follower.search(statement.session, state, seeds)
+def _recorded(session: StoreSession) -> list[ErasureRequest]:
+    return [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
 
 
-def _follow(
-    journal: Journal,
-    session: DuckDBSession,
-    found: Sequence[_Sought],
-    follower: CascadeWalker[WarehouseSource],
-) -> bool:
-    """Take along what depends on what was found by now; False if the search must begin anew."""
-    state, tables, seeds = journal.state, {s.table.id: s for s in found}, _going(found)
-    if not state.catalog.references:
-        return True
-    if not follower.finish(session, state, seeds) or not follower.found.keys() <= tables.keys():
-        return False
-    for table_id, followed in follower.found.items():
-        tables[table_id].take(followed, follower.ground.search(followed.table))
-    return True
-
-
-def _search_by_condition(
-    journal: Journal, sought: _Sought, wanted: ErasureSpec, *, tidies: bool
-) -> None:
-    """What is kept, here and elsewhere; the live part is looked at as a whole in the end."""
-    find = wanted.among.get(sought.table.id)
-    if find is None:
-        sought.warns = NOT_LOOKED_AT
-        return
-    given = (journal, sought.table, find, sought.search)
-    sought.kept = rows_kept(*given)
-    copied, sought.left = rows_copied(*given, tidies=tidies)
-    sought.kept += copied
-
-
-def _late(journal: Journal, session: DuckDBSession, sought: _Sought) -> list[str]:
-    """Files listed or retired since the search; a condition is looked at anew as a whole."""
-    if sought.locator is None:
-        return []
-    manifest = journal.state.tables[sought.table.id].manifest
-    kept = [r.segment for r in retired.kept(session, sought.table.id)]
-    files = {f.path for s in (*manifest.segments, *kept) for f in s.files}
-    return sorted(files - sought.search.seen)
-
-
-def _finish(journal: Journal, session: DuckDBSession, sought: _Sought, wanted: ErasureSpec) -> None:
-    """Search what was written or retired since, and the heads."""
-    locator = sought.locator
-    if locator is None:
-        rows = [wanted.rows[sought.table.id](), *sought.kept]
-        find = wanted.among.get(sought.table.id)
-        if find is not None:
-            rows += rows_kept(journal, sought.table, find, sought.search)
-        sought.keys = [keys for keys in rows if keys.num_rows]
-        return
-    locator.use(session)
-    manifest = journal.state.tables[sought.table.id].manifest
-    locator.segments(unseen(s, sought.search.seen) for s in manifest.segments)
-    search_kept(journal, locator)
-    locator.heads(manifest.heads)
-    sought.keys = list(locator.search.keys)
-
-
-def _going(found: Sequence[_Sought]) -> dict[int, pa.Table]:
-    return {s.table.id: together(s.keys) for s in found if s.keys}
-
-
-def _look_for_references(
-    journal: Journal, session: DuckDBSession, found: Sequence[_Sought], wanted: ErasureSpec
-) -> None:
-    """Count the rows that stay and refer to what was found; raise FOREIGN_KEY if none may."""
-    left = left_behind(session, journal.state, _going(found), wanted.dependents)
-    for sought in found:
-        sought.dangling = left.get(sought.table.id, {})
-
-
-def _target(sought: _Sought) -> Target:
-    name = str(sought.table.name)
-    if sought.why_not is not None:
-        return Target(sought.table.id, name, Outcome.NOT_SEARCHED, sought.why_not)
-    live, kept, copied = sought.search.live, sought.search.kept, sought.search.copies
-    return Target(
-        sought.table.id,
-        name,
-        Outcome.PENDING if sought.keys else Outcome.SEARCHED_NONE,
-        "; ".join(part for part in (sought.depends, sought.warns) if part),
-        files_searched=live.read,
-        files_skipped=live.skipped,
-        bytes_searched=live.bytes_read + kept.bytes_read + copied.bytes_read,
-        bytes_skipped=live.bytes_skipped + kept.bytes_skipped + copied.bytes_skipped,
-        kept_searched=kept.read,
-        kept_skipped=kept.skipped,
-        copies_searched=copied.read,
-        copies_skipped=copied.skipped,
-        dangling=sought.dangling,
+def _decided(
+    searching: _Searching, by: str, patient: bool, lists: KeyLists
+) -> ListDecision[ErasureRequest] | None:
+    """Write the lists of what was found by now; None if the search must begin anew."""
+    if not searching.finish(lists, patient=patient):
+        return None
+    backend, wanted = searching.backend, searching.wanted
+    request_id = backend.new_request_id()
+    splits: list[tuple[Table, KeySplit]] = []
+    targets: list[Target] = []
+    for one in searching.found:
+        keys, table = one.keys(), one.table
+        target = one.target(keys)
+        if keys is not None:
+            split = legal_holds.split_keys(backend.journal, lists, table, keys)
+            target = legal_holds.written(lists, table, request_id, target, split)
+            splits.append((table, split))
+        targets += [target, *receipts(table, one.search.left)]
+    record = partial(_record, searching, by, request_id, targets, splits)
+    is_deferred = any(t.copy is not None for t in targets)
+    return ListDecision(
+        record,
+        [ListChange(t.table_id, mask=t.mask, spared=t.spared) for t in targets if t.lists],
+        (request_id, subjects_text(wanted)) if is_deferred else None,
     )
 
 
-def _write(
-    journal: Journal,
-    session: DuckDBSession,
-    found: Sequence[_Sought],
-    shared: Shared,
+def _record(
+    searching: _Searching,
     by: str,
+    request_id: str,
+    targets: Sequence[Target],
+    splits: Sequence[tuple[Table, KeySplit]],
+    session: StoreSession,
 ) -> ErasureRequest:
-    """Masks, suppressions, the request and its audit entry, all in one commit."""
-    request_id, wanted = journal.new_segment_id()[:12], shared.wanted
+    """Write suppressions, the request and its audit entry."""
+    journal, wanted = searching.backend.journal, searching.wanted
     now = journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
-    writer = _Writer(KeyFiles(journal, session), entries, holds.active_in(session))
-    try:
-        each = [t for s in found for t in (writer.target(s), *receipts(s.table, s.left))]
-        targets = shared.remarked(each)
-        shared.enter(entries)
-        request = ErasureRequest(
-            *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types, targets),
-            expires=expires,
-        )
-        if request.unsearched:
-            keep(journal.root, request_id, to_keep(wanted))
-        audit.accepted(journal, session, request)
-        request = held.accepted(journal, session, request, writer.holders, by)
-        changes = {t.table_id: _listing(t) for t in targets if t.lists}
-        fence = journal.state.fence.extended(entries.kinds, now)
-        journal.swap_all(session, changes, fenced=fence)
-    except BaseException:
-        writer.files.undo()
-        forget(journal.root, request_id)
-        raise
-    return request
-
-
-def _listing(target: Target) -> Callable[[TableState], TableState]:
-    def listing(state: TableState) -> TableState:
-        return replace(state, manifest=state.manifest.with_keys(target.mask, target.spared))
-
-    return listing
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Writes what hides and fences one request's rows, but those under a hold."""
-
-    files: KeyFiles
-    entries: Suppressor
-    active: Sequence[Hold]
-    holders: list[str] = field(default_factory=list)
-
-    def target(self, sought: _Sought) -> Target:
-        """Write the keys found in a table; its receipt so far."""
-        if not sought.keys:
-            return _target(sought)
-        table, files = sought.table, self.files
-        keys = files.typed(table, sought.keys)
-        covered = partial(files.covered, table)
-        split = held.split_keys(files.journal, table, keys, self.active, covered)
-        held.suppress(self.entries, table, split)
-        self.holders += [] if split.holder is None else [split.holder]
-        target = replace(_target(sought), keys=keys.num_rows)
-        return held.written(files, table, self.entries.request, target, split)
+    for table, split in splits:
+        legal_holds.suppress(entries, table, split)
+    searching.shared.enter(entries)
+    request = ErasureRequest(
+        *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types),
+        searching.shared.remarked(targets),
+        expires=expires,
+    )
+    audit.accepted(journal, session, request)
+    holders = [split.holder for _, split in splits if split.holder is not None]
+    return legal_holds.record_accepted(journal, session, request, holders, by)

@@ -8,7 +8,7 @@ that nothing of it lies on the disk in plain text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from io import BytesIO
@@ -28,36 +28,19 @@ from journal.identity.descriptor import ever_described
 from journal.identity.suppression_list import KEY_KIND, SPARED_KIND
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.schema import CatalogSnapshot, Table
+from journal.model.schema import Table
 from journal.model.version import VersionType
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations import Output, Reader, column, ident
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.state import JournalState
-from spark_compaction.erasure import held
+from spark_compaction.erasure.backend import ErasureBackend, reading
+from spark_compaction.erasure.legal_holds import open_requests, suppressed
+from spark_compaction.erasure.search import Search
 
 _ROWS_MAX = 2_000_000
 _SHOWN = "access_keys"
 _START, _END = "_valid_from", "_valid_to"
-KeysOf = Callable[[OpenStatement, TargetTable, Subjects], list[pa.Table]]
-"""Finds the keys of a table's rows that name somebody, in any version."""
-
-
-def _as_it_is(_statement: OpenStatement, table: Table) -> Table:
-    return table
-
-
-@dataclass(frozen=True, slots=True)
-class AccessSource:
-    """How a store shows what it holds about people.
-
-    ``show`` makes all a table ever held readable in a statement, under the definition it returns;
-    ``has_dropped`` says that tables can be read after they were dropped.
-    """
-
-    keys_of: KeysOf
-    show: Callable[[OpenStatement, Table], Table] = _as_it_is
-    has_dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +81,7 @@ def _keys(number: int) -> str:
 
 
 def gather(
-    journal: ErasureJournal,
-    sight: AccessSource,
+    backend: ErasureBackend,
     subjects: Subjects,
     only: Collection[int] | None = None,
 ) -> tuple[dict[str, bytes], list[Found]]:
@@ -107,26 +89,22 @@ def gather(
     files: dict[str, bytes] = {}
     told: list[Found] = []
     keys: list[tuple[Table, pa.Table] | None] = []
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            scope, committed = load_scope(statement.session), statement.committed
-            for name, table in _tables(transaction.catalog, committed, sight, only):
-                why = scope.why_not(table.name)
-                aim = TargetTable(table, ever_described(committed.tables[table.id].layouts), why)
-                found = None if why else _versions(statement, sight, aim, subjects)
-                if found is None:
-                    told.append(Found(name, why=why or "not onboarded for these"))
-                    keys.append(None)
-                    continue
-                rows, named = found
-                told.append(Found(name, rows.num_rows))
-                keys.append(None if named is None else (table, named))
-                if rows.num_rows:
-                    files |= _files(name, rows)
-    finally:
-        journal.rollback(transaction)
-    return files, _with_what_waits(journal, told, keys)
+    with reading(backend.journal) as statement:
+        scope, committed = load_scope(statement.session), statement.committed
+        for name, table in _tables(backend, committed, only):
+            why = scope.why_not(table.name)
+            aim = TargetTable(table, ever_described(committed.tables[table.id].layouts), why)
+            found = None if why else _versions(backend, statement, aim, subjects)
+            if found is None:
+                told.append(Found(name, why=why or "not onboarded for these"))
+                keys.append(None)
+                continue
+            rows, named = found
+            told.append(Found(name, rows.num_rows))
+            keys.append(None if named is None else (table, named))
+            if rows.num_rows:
+                files |= _files(name, rows)
+    return files, _with_what_waits(backend.journal, told, keys)
 
 
 def _with_what_waits(
@@ -144,9 +122,9 @@ def _with_what_waits(
     found = list(told)
     # A session in which keys can be shown beside the records of every store; nothing is written.
     with journal.exclusive_session() as session:
-        waiting = {r.id for r in held.open_requests(session, None)}
+        waiting = {r.id for r in open_requests(session, None)}
         for place, (table, named) in asked.items():
-            known = held.suppressed(journal, session, table, named, f"{_SHOWN}_{place}")
+            known = suppressed(journal, session, table, named, f"{_SHOWN}_{place}")
             its = {kind: {h for h, r in among if r in waiting} for kind, among in known.items()}
             who = {r for among in known.values() for _, r in among if r in waiting}
             spared, hidden = its[SPARED_KIND], its[KEY_KIND]
@@ -160,8 +138,7 @@ def _with_what_waits(
 
 
 def collect(
-    journal: ErasureJournal,
-    sight: AccessSource,
+    backend: ErasureBackend,
     subjects: Subjects,
     passphrase: str,
     expires: datetime,
@@ -172,7 +149,7 @@ def collect(
 
     Raises ERASURE if no table in question identifies people so.
     """
-    files, told = gather(journal, sight, subjects, only)
+    files, told = gather(backend, subjects, only)
     if all(f.why for f in told):
         raise PalimpsestError(
             Code.ERASURE,
@@ -187,6 +164,7 @@ def collect(
     }
     files["contents.json"] = json.dumps(summary, indent=1).encode()
     data = seal_package(files, passphrase, made, expires)
+    journal = backend.journal
     with journal.exclusive_session() as session:
         detail = {
             "types": {t: len(v) for t, v in subjects.items()},
@@ -200,12 +178,13 @@ def collect(
 
 
 def _tables(
-    catalog: CatalogSnapshot, state: JournalState, sight: AccessSource, only: Collection[int] | None
+    backend: ErasureBackend, state: JournalState, only: Collection[int] | None
 ) -> list[tuple[str, Table]]:
     """The tables in question, each under the name it has in a package."""
+    catalog = state.catalog
     chosen = [i for i in state.tables if only is None or i in only]
     found = [(str(t.name), t) for t in map(catalog.by_id, chosen) if t is not None]
-    for table_id in chosen if sight.has_dropped else ():
+    for table_id in chosen if backend.reads_dropped else ():
         layouts = state.tables[table_id].layouts
         if layouts and catalog.by_id(table_id) is None:
             found.append((f"{layouts[-1].name}-dropped-{table_id}", layouts[-1]))
@@ -213,7 +192,7 @@ def _tables(
 
 
 def _versions(
-    statement: OpenStatement, sight: AccessSource, aim: TargetTable, subjects: Subjects
+    backend: ErasureBackend, statement: OpenStatement, aim: TargetTable, subjects: Subjects
 ) -> tuple[pa.Table, pa.Table | None] | None:
     """All versions of the rows of a table that name somebody; None if it names nobody so.
 
@@ -223,8 +202,10 @@ def _versions(
         return None
     table, session = aim.table, statement.session
     state = statement.committed.tables[table.id]
-    found_keys = sight.keys_of(statement, aim, subjects)
-    whole = sight.show(statement, table)
+    search = Search()
+    backend.search_rows(session, statement.committed, aim, subjects, search, kept=False)
+    found_keys = search.keys
+    whole = backend.whole_table(statement, table)
     reader = Reader(whole, state.tiers)
     outputs: list[Output] = [(column(c.physical), c.physical) for c in whole.stored]
     outputs += [

@@ -5,60 +5,41 @@
 
 Looked at is what is searched for people, too: what is live, what is kept besides, and, before the
 commit section, copies elsewhere. Inside the section what came since is looked at; it is known there
-if copies would have to be asked again. Where rows lie is the store's to say: the ground. Finds keys
-only, and changes nothing.
+if copies would have to be asked again. Finds keys only, and changes nothing but what killed copies
+have left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.matching import shown_as
 from journal.erasure.scope import ErasureScope
+from journal.erasure.unreachable_copies import check_searched
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Reference, Table
 from journal.model.store_session import StoreSession
 from journal.records import backups
+from journal.records.backups import Backup
 from journal.sql.relations import column, ident, union_all
 from journal.transactions.state import JournalState
+from spark_compaction.erasure.backend import ErasureBackend, SourceRows, brought, reading
+from spark_compaction.erasure.offsite_search import each_copy
+from spark_compaction.erasure.search import Search
 
 _LEVELS_MAX = 1_000
 _ASKED = "depending_on"
 
 Ask = Callable[[StoreSession, Sequence[exp.Query]], pa.Table]
 """Asks relations of journal rows, in the present columns of their table."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRows:
-    """The rows of a table as they lie: in pieces that stay as they are, and in heads, which grow.
-
-    ``rows`` gives relations of them all but of some ``pieces``, and with or without heads.
-    """
-
-    pieces: Collection[str]
-    rows: Callable[[Collection[str], bool], Sequence[exp.Query]]
-
-
-class ErasureSource(Protocol):
-    """Where a store keeps rows, and how they are read there; it counts what is looked at."""
-
-    def here(
-        self, session: StoreSession, state: JournalState, table: Table
-    ) -> AbstractContextManager[SourceRows]:
-        """What is live, and what is kept besides; it stays until the block ends."""
-
-    def in_copies(self, table: Table, ask: Ask, *, counted: bool) -> Sequence[pa.Table]:
-        """What every copy elsewhere answers; raises ERASURE if one cannot be searched."""
 
 
 @dataclass(slots=True)
@@ -91,23 +72,25 @@ class _Link:
     of_copies: int = 0
 
 
-G = TypeVar("G", bound=ErasureSource)
-
-
 @dataclass(slots=True)
-class CascadeWalker(Generic[G]):
-    """Follows foreign keys for one request; ``chosen`` is what it says of dependents itself."""
+class CascadeWalker:
+    """Follows foreign keys for one request; ``chosen`` is what it says of dependents itself.
 
-    ground: G
+    What killed copies have left is finished if it ``tidies``.
+    """
+
+    backend: ErasureBackend
+    tidies: bool
     chosen: Dependents | None
     scope: ErasureScope
     found: dict[int, CascadedTable] = field(default_factory=dict)
+    _searches: dict[int, Search] = field(default_factory=dict)
     _going: dict[int, pa.Table] = field(default_factory=dict)
     _links: dict[tuple[int, str], _Link] = field(default_factory=dict)
 
-    def cascades(self, state: JournalState, table: Table) -> bool:
-        """True if rows that refer to a table's go with them, and there may be some."""
-        return bool(self._references(state, table.id))
+    def search_of(self, table: Table) -> Search:
+        """What was read of a table."""
+        return self._searches.setdefault(table.id, Search())
 
     def reached(self, state: JournalState, table_ids: Iterable[int]) -> list[Table]:
         """The tables whose rows may go with rows of some tables."""
@@ -183,11 +166,11 @@ class CascadeWalker(Generic[G]):
             link.values = _distinct(session, _kinds_of(reference), link.values, values)
             link.of = count
         grown = link.values.num_rows > before
-        with self.ground.here(session, state, child) as lying:
+        with self._rows_here(session, state, child) as source:
             skipped: set[str] = set() if grown else link.pieces
-            rows = lying.rows(skipped, grown or not link.heads)
+            rows = source.rows(skipped, grown or not link.heads)
             link.heads = True
-            link.pieces |= set(lying.pieces)
+            link.pieces |= set(source.pieces)
             if not rows or not link.values.num_rows:
                 return False
             return self._add(session, child, _referring(reference, link.values, session, rows))
@@ -215,8 +198,8 @@ class CascadeWalker(Generic[G]):
         if not _is_by_value(reference):
             chosen = keys.select(list(reference.key.parent_columns))
             return chosen.rename_columns(_names(reference))
-        with self.ground.here(session, state, parent) as lying:
-            return _referred(reference, keys, session, lying.rows((), True))
+        with self._rows_here(session, state, parent) as source:
+            return _referred(reference, keys, session, source.rows((), True))
 
     def _add(self, session: StoreSession, table: Table, keys: pa.Table) -> bool:
         known = self._going.get(table.id)
@@ -233,6 +216,24 @@ class CascadeWalker(Generic[G]):
         keys = self._going.get(table.id)
         return 0 if keys is None else keys.num_rows
 
+    def _rows_here(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> AbstractContextManager[SourceRows]:
+        return self.backend.rows_here(session, state, table, self.search_of(table))
+
+    def _ask_copies(self, table: Table, ask: Ask, *, counted: bool) -> list[pa.Table]:
+        """What every copy elsewhere answers; raises ERASURE if one cannot be searched."""
+        backend, answers = self.backend, list[pa.Table]()
+
+        def look(listed: Backup) -> None:
+            with brought(backend, table, listed) as segments, reading(backend.journal) as statement:
+                answers.append(ask(statement.session, backend.rows_of(table, segments)))
+            if counted:
+                self.search_of(table).count_copy(listed.segments)
+
+        check_searched(each_copy(backend, table, look, tidies=self.tidies))
+        return [rows for rows in answers if rows.num_rows]
+
     def _search_copies(self, session: StoreSession) -> bool:
         """Look in copies for what they were not asked for yet; True if that added something."""
         grown = False
@@ -243,7 +244,7 @@ class CascadeWalker(Generic[G]):
             if _is_by_value(reference) and link.of_copies < count:
                 keys = self._going[parent.id]
                 ask = partial(_referred, reference, keys)
-                found = self.ground.in_copies(parent, ask, counted=False)
+                found = self._ask_copies(parent, ask, counted=False)
                 before = 0 if link.values is None else link.values.num_rows
                 link.values = _distinct(session, _kinds_of(reference), link.values, *found)
                 grown = grown or link.values.num_rows > before
@@ -253,7 +254,7 @@ class CascadeWalker(Generic[G]):
             values = link.values
             if values is not None and link.in_copies < values.num_rows:
                 ask = partial(_referring, reference, values)
-                for added in self.ground.in_copies(child, ask, counted=True):
+                for added in self._ask_copies(child, ask, counted=True):
                     grown = self._add(session, child, added) or grown
                 link.in_copies = values.num_rows
         return grown
@@ -323,11 +324,6 @@ def _asked(
     found = session.arrow(Query(query, ()), {})
     session.hide(_ASKED)
     return found
-
-
-def together(tables: Iterable[pa.Table | None]) -> pa.Table:
-    """All rows; some tables are needed."""
-    return pa.concat_tables([t for t in tables if t is not None], promote_options="permissive")
 
 
 def _distinct(

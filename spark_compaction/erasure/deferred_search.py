@@ -4,15 +4,14 @@
     purge:   keys found there -> a mask and suppressions of their own, as at acceptance
              nothing there    -> SEARCHED_NONE
 
-Until then its requests stay ACCEPTED, and nothing is restored from it. How a copy is searched, and
-how rows are hidden, is the store's: ``Late``. Removes no row.
+Until then its requests stay ACCEPTED, and nothing is restored from it. Removes no row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +19,11 @@ import pyarrow as pa
 from journal.erasure import audit
 from journal.erasure.deferred_subjects import lost
 from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable
+from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import OPEN, ErasureRequest, Outcome, Target
 from journal.erasure.seam import ErasureJournal
+from journal.erasure.secret import lasting_secret
+from journal.erasure.suppressing import Suppressor
 from journal.erasure.unreachable_copies import OUT_OF_REACH, out_of_reach
 from journal.identity.descriptor import ever_described
 from journal.model.catalog import change_from_json
@@ -33,72 +35,28 @@ from journal.model.version import Version
 from journal.records import backups
 from journal.records import erasure_rows as rows_of
 from journal.records.backups import Backup
-from spark_compaction.erasure.offsite_search import Copied
+from spark_compaction.erasure.backend import (
+    ErasureBackend,
+    KeyLists,
+    ListChange,
+    ListDecision,
+    reading,
+)
+from spark_compaction.erasure.legal_holds import definition, split_keys, suppress, written
+from spark_compaction.erasure.offsite_search import search_copy
 
 AskAgain = Callable[[Table, Mapping[str, Any]], FindAmong]
 """A condition that was kept aside, ready to be looked for in rows of its table as it was then."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedCopy:
-    """A receipt of a copy, what becomes of it, and the keys that were found there."""
-
-    request: ErasureRequest
-    target: Target
-    done: Target
-    keys: Sequence[pa.Table]
-    by: str
-
-    def record(
-        self, journal: ErasureJournal, session: StoreSession, done: Target, now: Version
-    ) -> ErasureRequest:
-        """Write down that the receipt has become ``done``, in the request and the audit log.
-
-        Gives the request as it is then. Raises ERASURE if it is not open any more, or another
-        process was faster. Commits nothing.
-        """
-        moved = self._moved(session, done, now)
-        rows_of.put_erasure(session, moved.to_row())
-        audit.searched(journal, session, self.by, moved, done)
-        return moved
-
-    def _moved(self, session: StoreSession, done: Target, now: Version) -> ErasureRequest:
-        found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
-        current = next(r for r in found if r.id == self.request.id)
-        if current.state not in OPEN or self.target not in current.targets:
-            raise PalimpsestError(
-                Code.ERASURE,
-                f"request {current.id} has changed while a copy was searched for it:"
-                f" it is {current.state}",
-                advice="run `palimpsest erase run` again if it still waits",
-            )
-        targets = tuple(done if t == self.target else t for t in current.targets)
-        return replace(current, targets=targets, updated=now)
-
-
-@dataclass(frozen=True, slots=True)
-class Late:
-    """What a store does for a late search.
-
-    ``sought`` gives what a request looks for, as text, or None if that is lost; ``find`` searches
-    one copy; ``hide`` records keys that were found, hidden and fenced from the same commit on;
-    ``forget`` removes what no request looks for.
-    """
-
-    journal: ErasureJournal
-    sought: Callable[[str], str | None]
-    find: Callable[[TargetTable, ErasureSpec, Backup], Copied]
-    hide: Callable[[SearchedCopy], ErasureRequest]
-    forget: Callable[[], None]
-
-
-def to_keep(wanted: ErasureSpec) -> dict[str, Any]:
+def subjects_text(wanted: ErasureSpec) -> str:
     """What is to be kept aside of what a request asks."""
-    return {"subjects": {n: list(v) for n, v in wanted.subjects.items()}, "again": wanted.again}
+    subjects = {name: list(values) for name, values in wanted.subjects.items()}
+    return json.dumps({"subjects": subjects, "again": wanted.again})
 
 
 def search_each(
-    late: Late, pending: Iterable[ErasureRequest], by: str, ask_again: AskAgain | None
+    backend: ErasureBackend, pending: Iterable[ErasureRequest], by: str, ask_again: AskAgain | None
 ) -> tuple[list[ErasureRequest], dict[str, PalimpsestError]]:
     """Search the copies of requests that were not searched.
 
@@ -109,79 +67,133 @@ def search_each(
     for request in pending:
         if request.state in OPEN and request.unsearched:
             try:
-                request, failed = _search(late, request, by, ask_again)
+                request, failed = _search(backend, request, by, ask_again)
             except PalimpsestError as error:
                 failed = {t.table: error for t in request.unsearched}
             failures |= failed
         found.append(request)
-    late.forget()
+    backend.forget_subjects()
     return found, failures
 
 
 def _search(
-    late: Late, request: ErasureRequest, by: str, ask_again: AskAgain | None
+    backend: ErasureBackend, request: ErasureRequest, by: str, ask_again: AskAgain | None
 ) -> tuple[ErasureRequest, dict[str, PalimpsestError]]:
     failures: dict[str, PalimpsestError] = {}
     for target in request.unsearched:
-        backup = _recorded(late.journal, target)
+        backup = _recorded(backend.journal, target)
         if backup is None:
             why = f"copy {target.copy} was given up before it could be searched"
-            gone = replace(target, copy=None, why=why)
-            request = _settle(late, SearchedCopy(request, target, gone, (), by))
+            done = replace(target, copy=None, why=why)
+            request = _settle(backend, request, target, done, None, by)
             continue
         try:
-            found = late.find(*_asked(late, request, target, ask_again), backup)
+            aim, wanted = _asked(backend, request, target, ask_again)
+            found = search_copy(backend, aim, wanted, backup)
         except PalimpsestError as error:
             if error.code not in OUT_OF_REACH:
                 raise
             failures[target.table] = out_of_reach(backup, error)
             continue
-        keys = [k for k in found.keys if k.num_rows]
-        outcome = Outcome.PENDING if keys else Outcome.SEARCHED_NONE
-        done = replace(found.told(target), outcome=outcome, why=f"copy {target.copy}")
-        request = _settle(late, SearchedCopy(request, target, done, keys, by))
+        keys, copied = distinct_keys(found.keys), found.copies
+        done = replace(
+            target,
+            outcome=Outcome.SEARCHED_NONE if keys is None else Outcome.PENDING,
+            why=f"copy {target.copy}",
+            keys=0 if keys is None else keys.num_rows,
+            copies_searched=copied.read,
+            copies_skipped=copied.skipped,
+            bytes_searched=target.bytes_searched + copied.bytes_read,
+            bytes_skipped=target.bytes_skipped + copied.bytes_skipped,
+        )
+        request = _settle(backend, request, target, done, keys, by)
     return request, failures
 
 
-def _settle(late: Late, settled: SearchedCopy) -> ErasureRequest:
-    if settled.keys:
-        return late.hide(settled)
-    journal = late.journal
-    with journal.exclusive_session() as session:
-        moved = settled.record(journal, session, settled.done, journal.clock.now())
-        session.commit()
+def _settle(
+    backend: ErasureBackend,
+    request: ErasureRequest,
+    target: Target,
+    done: Target,
+    keys: pa.Table | None,
+    by: str,
+) -> ErasureRequest:
+    """Write down what became of a receipt; keys that were found are hidden from the commit on.
+
+    Raises ERASURE if the request is not open any more, or another process was faster.
+    """
+    journal = backend.journal
+
+    def decide(lists: KeyLists) -> ListDecision[ErasureRequest]:
+        after, split, table = done, None, definition(lists.committed, target.table_id)
+        if keys is not None:
+            split = split_keys(journal, lists, table, keys)
+            after = written(lists, table, request.id, done, split)
+
+        def record(session: StoreSession) -> ErasureRequest:
+            now = journal.clock.next()
+            if split is not None:
+                secret = lasting_secret(journal, session)
+                suppress(
+                    Suppressor(session, request.id, now, request.expires, secret), table, split
+                )
+            moved = _moved(session, request.id, target, after, now)
+            rows_of.put_erasure(session, moved.to_row())
+            audit.searched(journal, session, by, moved, after)
+            return moved
+
+        change = ListChange(target.table_id, mask=after.mask, spared=after.spared)
+        return ListDecision(record, [change] if after.lists else [])
+
+    moved = backend.change_lists([target.table_id], decide)
+    assert moved is not None
     return moved
 
 
+def _moved(
+    session: StoreSession, request_id: str, target: Target, done: Target, now: Version
+) -> ErasureRequest:
+    """The request as it is recorded, with ``done`` in the place of ``target``."""
+    found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
+    current = next(r for r in found if r.id == request_id)
+    if current.state not in OPEN or target not in current.targets:
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"request {current.id} has changed while a copy was searched for it:"
+            f" it is {current.state}",
+            advice="run `palimpsest erase run` again if it still waits",
+        )
+    targets = tuple(done if t == target else t for t in current.targets)
+    return replace(current, targets=targets, updated=now)
+
+
 def _asked(
-    late: Late, request: ErasureRequest, target: Target, ask_again: AskAgain | None
+    backend: ErasureBackend, request: ErasureRequest, target: Target, ask_again: AskAgain | None
 ) -> tuple[TargetTable, ErasureSpec]:
     """What is looked for, as it was asked when the request was accepted."""
-    kept = _sought(late, request.id)
-    with late.journal.statement(late.journal.begin(read_only=True)) as statement:
+    asked = _subjects(backend, request.id)
+    with reading(backend.journal) as statement:
         committed = statement.committed
-    state = committed.tables[target.table_id]
-    table = committed.catalog.by_id(target.table_id) or state.layouts[-1]
-    if kept["again"] is None:
-        return TargetTable(table, ever_described(state.layouts)), ErasureSpec(
-            subjects=kept["subjects"]
-        )
+    table = definition(committed, target.table_id)
+    if asked["again"] is None:
+        identities = ever_described(committed.tables[table.id].layouts)
+        return TargetTable(table, identities), ErasureSpec(subjects=asked["subjects"])
     if ask_again is None:
         raise PalimpsestError(
             Code.ERASURE,
             f"request {request.id} has a condition, which only the gateway can ask again",
             advice="run `palimpsest erase run`, or CALL system.purge()",
         )
-    change = change_from_json(kept["again"]["table"])
+    change = change_from_json(asked["again"]["table"])
     assert isinstance(change, PutRelation)
     assert isinstance(change.relation, Table)
-    among = {table.id: ask_again(change.relation, kept["again"])}
+    among = {table.id: ask_again(change.relation, asked["again"])}
     return TargetTable(table, ()), ErasureSpec(rows={table.id: _live}, among=among)
 
 
-def _sought(late: Late, request_id: str) -> Any:
-    """The plain structure that ``to_keep`` made; raises ERASURE if it is lost."""
-    text = late.sought(request_id)
+def _subjects(backend: ErasureBackend, request_id: str) -> Any:
+    """The plain structure that ``subjects_text`` wrote; raises ERASURE if it is lost."""
+    text = backend.deferred_subjects(request_id)
     if text is None:
         raise lost(request_id)
     try:

@@ -1,76 +1,123 @@
-"""One run of purges in a store that purges by itself.
+"""One run of purges: from accepted requests to receipts.
 
     search     copies that were out of reach when a request was accepted
     hold       what a legal hold keeps back waits for its release
-    purge      table after table; one that fails stops no other
-    complete   each request none of whose rows are left
+    purge      table after table; one that fails stops no other, and leaves its requests accepted
+    complete   each request none of whose rows are left, once nothing of them is left anywhere
 
-What a table's purge does, and when a request is complete, is the store's affair.
+What removes the rows of a table is the store's: ``ErasureBackend``. All accepted requests share one
+pass over each table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
+from journal.erasure import audit
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
-from journal.model.schema import Table
-from journal.records.report import JobReport
-from spark_compaction.contract import Progress
-from spark_compaction.erasure.deferred_search import AskAgain, Late, search_each
+from journal.records import erasure_rows as rows_of
+from journal.records.report import Work
+from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.erasure.backend import ErasureBackend, PurgeRun, reading
+from spark_compaction.erasure.deferred_search import AskAgain, search_each
+from spark_compaction.erasure.legal_holds import apply_holds, definition, free_masks
 
 
-@dataclass(frozen=True, slots=True)
-class Purging:
-    """What a store does for a run.
+def purge(
+    backend: ErasureBackend,
+    by: str,
+    *,
+    only: Iterable[str] | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    ask_again: AskAgain | None = None,
+) -> Erased:
+    """Purge what has been accepted (or ``only`` some requests), and complete what can be.
 
-    ``late`` searches copies; ``definition`` gives a table as it is now, or was last; ``settle``
-    has holds spare what they cover of some requests; ``purge`` removes from a table the keys of all
-    accepted requests; ``purged`` gives a request none of whose rows are left in that state;
-    ``complete`` ends it.
+    ``engine`` writes rows elsewhere where the store has that done. ``ask_again`` looks for a
+    condition in copies that were out of reach when it was accepted. What fails in one table is in
+    the result, by the table's name.
     """
+    done, journal = Erased(), backend.journal
+    chosen = None if only is None else set(only)
+    pending = [r for r in requests(journal) if chosen is None or r.id in chosen]
+    pending, done.failures = search_each(backend, pending, by, ask_again)
+    ids = {r.id for r in pending}
+    apply_holds(backend, by, ids)
+    accepted = [r for r in requests(journal) if r.id in ids and r.state is State.ACCEPTED]
+    run = PurgeRun(frozenset(r.id for r in accepted), engine, progress)
+    tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
+    with reading(journal) as statement:
+        committed = statement.committed
+    for number, table_id in enumerate(tables):
+        table = definition(committed, table_id)
+        try:
+            with failures():
+                done.reports += backend.purge_table(table, run)
+        except PalimpsestError as error:
+            done.failures.setdefault(str(table.name), error)
+        progress("purge", number + 1, len(tables))
+    for request in requests(journal):
+        if request.id in run.accepted and request.state is State.ACCEPTED:
+            if not request.masks and not request.unsearched:
+                record_purged(backend, request, by)
+    complete(backend, by, chosen)
+    after = {r.id: r for r in requests(journal)}
+    done.requests = [after[r.id] for r in pending]
+    return done
 
-    late: Late
-    definition: Callable[[int], Table]
-    settle: Callable[[Collection[str]], object]
-    purge: Callable[[Table, set[str]], JobReport]
-    purged: Callable[[ErasureRequest], ErasureRequest]
-    complete: Callable[[ErasureRequest], object]
 
-    def run(
-        self, only: Iterable[str] | None, by: str, ask_again: AskAgain | None, progress: Progress
-    ) -> Erased:
-        """Purge what has been accepted (or ``only`` some requests), and complete what can be.
+def record_purged(backend: ErasureBackend, request: ErasureRequest, by: str) -> None:
+    """Record that the rows of a request are in no piece that is listed."""
+    journal = backend.journal
+    with journal.fencing_session() as session:
+        now = journal.clock.now()
+        rows_of.drop_expired(session, now)
+        moved = request.moved(State.PURGED, now)
+        rows_of.put_erasure(session, moved.to_row())
+        audit.purged(journal, session, moved, by)
 
-        ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
-        """
-        run, journal = Erased(), self.late.journal
-        wanted = None if only is None else set(only)
-        pending = [r for r in requests(journal) if wanted is None or r.id in wanted]
-        pending, run.failures = search_each(self.late, pending, by, ask_again)
-        chosen = {r.id for r in pending}
-        self.settle(chosen)
-        settled = [r for r in requests(journal) if r.id in chosen and r.state is State.ACCEPTED]
-        accepted = {r.id for r in settled}
-        tables = {t.table_id for r in settled for t in r.targets if t.mask}
-        for done, table_id in enumerate(sorted(tables)):
-            table = self.definition(table_id)
-            try:
-                with failures():
-                    run.reports.append(self.purge(table, accepted))
-            except PalimpsestError as error:
-                run.failures.setdefault(str(table.name), error)
-            progress("purge", done + 1, len(tables))
-        for request in requests(journal):
-            if request.id in accepted and request.state is State.ACCEPTED:
-                if not request.masks and not request.unsearched:
-                    self.complete(self.purged(request))
-            elif request.state is State.PURGED and (wanted is None or request.id in wanted):
-                self.complete(request)
-        after = {r.id: r for r in requests(journal)}
-        run.requests = [after[r.id] for r in pending]
-        return run
+
+def complete(backend: ErasureBackend, by: str, only: Collection[str] | None = None) -> None:
+    """Drop what purges have replaced; requests of which nothing is left are COMPLETED.
+
+    Of all purged requests, or ``only`` some; the others note what they wait for.
+    """
+    purged = [r for r in requests(backend.journal) if r.state is State.PURGED]
+    chosen = [r for r in purged if only is None or r.id in only]
+    left = backend.clear_remains(chosen)
+    for request in chosen:
+        record_completed(backend, request, left.get(request.id, ""), by)
+
+
+def record_completed(
+    backend: ErasureBackend, request: ErasureRequest, waits_for: str, by: str
+) -> None:
+    """Record that nothing of a request is left, or what it ``waits_for``."""
+    journal = backend.journal
+    with journal.exclusive_session() as session:
+        if waits_for:
+            following = replace(request, waits_for=waits_for)
+        else:
+            following = request.moved(State.COMPLETED, journal.clock.now(), waits_for="")
+            audit.completed(journal, session, following, by)
+        rows_of.put_erasure(session, following.to_row())
+        session.commit()
+
+
+def planned(backend: ErasureBackend, table_id: int, found: Sequence[ErasureRequest]) -> Work:
+    """What a purge of a table would do for requests that no hold keeps back; changes nothing.
+
+    Rows in copies elsewhere are not counted.
+    """
+    masks = free_masks(found, table_id)
+    if not masks:
+        return Work()
+    with reading(backend.journal) as statement:
+        table = definition(statement.committed, table_id)
+    return backend.planned(table, masks)

@@ -10,7 +10,6 @@ import psycopg
 import pytest
 
 from gateway.dbapi.connection import Connection
-from spark_compaction.backends.postgres import acceptance
 from tests.support.client import Client
 from tests.support.connections import opening
 from tests.support.dependents import SETUP, Stage
@@ -61,5 +60,5 @@ def stage(url: str, cluster: Cluster, database: str) -> Iterator[Stage]:
         held = everything(cluster, database).lower()
         return [database] if text.lower() in held else []
 
-    yield Stage(run, partial(Client, url), holders, acceptance, "public")
+    yield Stage(run, partial(Client, url), holders, "public")
     run.close()

@@ -14,8 +14,10 @@ from gateway.procedures.adopting import adopt, eject
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import Outcome, State
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import acceptance, erasing, flat_jobs, segment_swap
+from spark_compaction.backends.postgres import flat_jobs, segment_swap
+from spark_compaction.erasure import acceptance, purging
 from tests.database.test_adopt import CLASSIC, CLASSIC_READ, journal
+from tests.support.erasures import backend_of
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
@@ -169,13 +171,13 @@ def test_an_erasure_reaches_journal_and_history(
     if compacted:
         depts.execute("OPTIMIZE hr.depts")
     before, classic = _answers(depts), admin.execute(CLASSIC_READ).fetchall()
-    request = acceptance.accept(_journal(depts), ErasureSpec({"name": [GONE.upper()]}), "tester")
+    request = acceptance.accept(backend_of(depts), ErasureSpec({"name": [GONE.upper()]}), "tester")
     assert request.targets[0].keys == 1
     assert _rows(depts, "SELECT * FROM hr.depts FOR SYSTEM_TIME ALL WHERE deptno = 5") == []
     with pytest.raises(gateway.Error) as raised:
         depts.execute("INSERT INTO hr.depts VALUES (5, 'back')")
     assert raised.value.code == "PAL-306"
-    done = erasing.erase(_journal(depts), "tester")
+    done = purging.purge(backend_of(depts), "tester")
     assert done.failures == {}
     (after,) = done.requests
     assert (after.state, after.targets[0].outcome) == (State.COMPLETED, Outcome.ERASED)

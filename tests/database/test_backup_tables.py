@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.erasures import backend_of
 import signal
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
 from journal.records import backups
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import erasing, segment_swap
-from spark_compaction.backends.postgres.acceptance import accept
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.erasure.acceptance import accept
+from spark_compaction.erasure.purging import purge
 from tests.database.test_adopt import CLASSIC, journal
 from tests.support import kept
 from tests.support.kept import ALL, call, is_whole, rows, spoil
@@ -66,8 +68,8 @@ def _tables(outside: psycopg.Connection[Any]) -> list[str]:
 
 
 def _erase(con: Connection) -> Any:
-    request = accept(_journal(con), ErasureSpec({"b": [TOKEN]}), "tester")
-    done = erasing.erase(_journal(con), "tester", only=[request.id])
+    request = accept(backend_of(con), ErasureSpec({"b": [TOKEN]}), "tester")
+    done = purge(backend_of(con), "tester", only=[request.id])
     assert done.failures == {}
     return done.requests[0]
 
@@ -79,12 +81,12 @@ def test_a_purge_that_was_killed_leaves_backups_whole(
     table.execute(f"UPDATE t SET b = '{TOKEN}' WHERE a = 7")
     call(table, "backup('t', name => 'good')")
     table.execute("OPTIMIZE t")
-    accept(_journal(table), ErasureSpec({"b": [TOKEN]}), "tester")
+    accept(backend_of(table), ErasureSpec({"b": [TOKEN]}), "tester")
     _killed(url, "purge", step)
     assert is_whole(table)
-    done = erasing.erase(_journal(table), "tester")
+    done = purge(backend_of(table), "tester")
     assert done.failures == {}
-    erasing.erase(_journal(table), "tester")
+    purge(backend_of(table), "tester")
     assert TOKEN not in everything(cluster, database)
     table.execute("DELETE FROM t")
     call(table, "restore('t', backup => 'good')")

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from gateway.procedures.adopting import adopt
-from spark_compaction.backends.postgres import acceptance
+from spark_compaction.erasure import acceptance
 from spark_compaction.programs.retention_sql import RetentionInSql
 from tests.support import dependents
 from tests.support.client import Client

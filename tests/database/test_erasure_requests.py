@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.erasures import backend_of
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,8 @@ from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, State
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import acceptance, erasing
+from spark_compaction.backends.postgres import rewriting, segment_swap
+from spark_compaction.erasure import acceptance, purging
 from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from tests.support.postgres import Cluster
@@ -48,13 +50,12 @@ def _journal(con: Connection) -> DatabaseJournal:
 
 
 def _submit(con: Connection, *values: str, **options: Any) -> ErasureRequest:
-    return acceptance.accept(
-        _journal(con), ErasureSpec({"email": list(values)}, **options), "tester"
+    return acceptance.accept(backend_of(con), ErasureSpec({"email": list(values)}, **options), "tester"
     )
 
 
 def _purge(con: Connection) -> list[ErasureRequest]:
-    done = erasing.erase(_journal(con), "tester")
+    done = purging.purge(backend_of(con), "tester")
     assert done.failures == {}
     return done.requests
 
@@ -104,10 +105,10 @@ def test_a_run_that_was_killed_is_simply_run_again(
         raise KeyboardInterrupt
 
     for place, name in (
-        (erasing.rewriting, "rewrite"),
-        (erasing.segment_swap, "swap"),
-        (erasing, "_purged"),
-        (erasing, "complete"),
+        (rewriting, "rewrite"),
+        (segment_swap, "swap"),
+        (purging, "record_purged"),
+        (purging, "record_completed"),
     ):
         monkeypatch.setattr(place, name, die)
         with pytest.raises(KeyboardInterrupt):

@@ -14,10 +14,11 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, State
-from spark_compaction.backends.postgres import acceptance, erasing
+from spark_compaction.erasure import acceptance, purging
 from spark_compaction.erasure.readmission import readmit_request
 from tests.database.test_adopt import CLASSIC, journal
 from tests.database.test_adopted_jobs import _journal
+from tests.support.erasures import backend_of
 from tests.support.postgres import Cluster
 
 pytestmark = pytest.mark.stores
@@ -54,7 +55,7 @@ def _version(journal: str, day: int) -> str:
 
 
 def _accept(con: Connection) -> ErasureRequest:
-    return acceptance.accept(_journal(con), ErasureSpec({"n": [GONE]}), "tester")
+    return acceptance.accept(backend_of(con), ErasureSpec({"n": [GONE]}), "tester")
 
 
 def _refused(classic: Any, sql: str) -> None:
@@ -71,7 +72,7 @@ def test_a_classic_tool_cannot_write_them_again(
     changed = f"UPDATE hr.depts_journal SET department_name = '{GONE}' WHERE deptno = 4"
     for sql in (by_key, by_name, changed):
         _refused(classic, sql)
-    done = erasing.erase(_journal(depts), "tester")
+    done = purging.purge(backend_of(depts), "tester")
     assert [r.state for r in done.requests] == [State.COMPLETED]
     for sql in (by_key, by_name, changed):
         _refused(classic, sql)
@@ -97,7 +98,7 @@ def test_the_fence_follows_the_columns_and_leaves_with_the_gateway(
     depts: Connection, classic: Any, admin: Any, journal: str
 ) -> None:
     _accept(depts)
-    erasing.erase(_journal(depts), "tester")
+    purging.purge(backend_of(depts), "tester")
     depts.execute("ALTER TABLE hr.depts ADD COLUMN other VARCHAR")
     depts.execute(
         "ALTER TABLE hr.depts SET TBLPROPERTIES"
@@ -130,7 +131,7 @@ def test_what_a_classic_tool_was_writing_is_erased_with_the_rest(
     classic.execute("COMMIT")
     worker.join(30)
     assert requests[0].targets[0].keys == 2
-    assert erasing.erase(_journal(depts), "tester").failures == {}
+    assert purging.purge(backend_of(depts), "tester").failures == {}
     other = connect()
     assert other.execute("SELECT deptno FROM hr.depts ORDER BY 1").fetchall() == [(1,), (2,), (4,)]
 
@@ -139,7 +140,7 @@ def test_verification_finds_what_came_back_all_the_same(
     depts: Connection, admin: Any, journal: str
 ) -> None:
     _accept(depts)
-    erasing.erase(_journal(depts), "tester")
+    purging.purge(backend_of(depts), "tester")
     admin.execute("ALTER TABLE hr.depts_journal DISABLE TRIGGER ALL")
     admin.execute(WRITTEN.format(f"(6, {_version(journal, 3)}, '{GONE}')"))
     with pytest.raises(gateway.Error, match="was erased") as raised:
@@ -148,5 +149,5 @@ def test_verification_finds_what_came_back_all_the_same(
     assert [p.kind for p in depts.session.executor.sealer.verify().problems] == ["erased"]
     request = _accept(depts)
     assert request.targets[0].keys == 1
-    erasing.erase(_journal(depts), "tester")
+    purging.purge(backend_of(depts), "tester")
     assert depts.session.executor.sealer.verify().is_clean

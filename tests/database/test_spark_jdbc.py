@@ -14,10 +14,11 @@ from gateway.dbapi.connection import Connection
 from gateway.jobs.engines import ENGINES, JDBC_JAR
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres.acceptance import accept
+from spark_compaction.backends.postgres.erasure import DatabaseErasure
 from spark_compaction.backends.postgres.spark_filling import FUNCTION, WITHOUT
 from spark_compaction.engines.functions import load_function
 from spark_compaction.engines.jdbc import fill, without
+from spark_compaction.erasure.acceptance import accept
 from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
 from tests.support.traces import everything
@@ -100,7 +101,7 @@ def test_a_purge_on_spark_leaves_nothing_and_others_as_they_were(
     con.execute("SET job_engine = 'spark'")
     journal = con.session.journal
     assert isinstance(journal, DatabaseJournal)
-    accept(journal, ErasureSpec({"s": [TOKEN]}), "tester")
+    accept(DatabaseErasure(journal), ErasureSpec({"s": [TOKEN]}), "tester")
     (row,) = _rows(con, "CALL system.purge('t')")
     assert (row[3], row[6] > 0) == ("SUCCEEDED", True)
     assert TOKEN not in everything(cluster, database)

@@ -45,9 +45,9 @@ def gone(run: Client, bucket: str) -> Client:
 
 
 def _request(run: Client) -> ErasureRequest:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
 
-    return requests(eraser_of(run.connection.session).journal)[-1]
+    return requests(erasure_of(run.connection.session).journal)[-1]
 
 
 def _there(server: Server, bucket: str, folder: Path) -> list[str]:
@@ -268,12 +268,12 @@ def test_a_copy_is_given_up_before_it_was_searched(
 def test_a_request_that_waits_for_a_copy_is_cancelled(
     gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
 
     out_of_reach()
     _submit(gone, "name")
     assert [n.rpartition(".")[2] for n in _private(gone)] == ["sought"]
-    eraser_of(gone.connection.session).cancel(_request(gone), "tester")
+    erasure_of(gone.connection.session).cancel(_request(gone), "tester")
     assert _private(gone) == []
     let_in(server, monkeypatch)
     gone("CALL system.restore('visits', backup => 'far')")
@@ -314,10 +314,10 @@ def test_files_of_two_folders_are_copied_both(run: Client, bucket: str) -> None:
 
 
 def _submit(run: Client, by: str, mail: str = MAIL) -> None:
-    from gateway.procedures.erasers import eraser_of
+    from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import ErasureSpec
 
     if by == "name":
-        eraser_of(run.connection.session).accept(ErasureSpec({"email": [mail]}), "tester")
+        erasure_of(run.connection.session).accept(ErasureSpec({"email": [mail]}), "tester")
     else:
         run("ERASE FROM visits WHERE email ILIKE ?", f"{TOKEN}%")

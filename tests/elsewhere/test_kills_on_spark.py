@@ -14,11 +14,13 @@ import pytest
 
 from journal.model.errors import Code
 from journal.stores.embedded.journal import Journal
+from spark_compaction.backends.embedded_erasure import purge
 from spark_compaction.contract import Progress
 from spark_compaction.engines.client import SparkEngine
-from spark_compaction.erasure import erasing, purge
+from spark_compaction.erasure import purging
 from tests.elsewhere.clean import TOKEN, is_clean
 from tests.support.client import Client
+from tests.support.erasures import backend_of
 from tests.support.s3 import Server, objects
 
 pytestmark = [pytest.mark.stores, pytest.mark.slow]
@@ -75,10 +77,10 @@ def test_the_driver_is_killed(
     monkeypatch.setattr(purge, "SMALL_BYTES", 0)
     people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
     people("ERASE FROM people WHERE id = 1")
-    found = erasing.erase(_journal(people), _Dying(spark, task, tmp_path), "tester")
+    found = purging.purge(backend_of(people), "tester", engine=_Dying(spark, task, tmp_path))
     assert {f.code for f in found.failures.values()} == {Code.JOB_FAILED}
     assert people.sorted("SELECT id FROM people") == [(2,), (3,)]
-    assert erasing.erase(_journal(people), spark, "tester").failures == {}
+    assert purging.purge(backend_of(people), "tester", engine=spark).failures == {}
     assert _is_gone(people, server, bucket)
 
 
@@ -93,6 +95,7 @@ def test_executors_are_killed(
     monkeypatch.setattr(purge, "SMALL_BYTES", 0)
     people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
     people("ERASE FROM people WHERE id = 1")
-    assert erasing.erase(_journal(people), _Dying(spark, None, tmp_path), "tester").failures == {}
+    dying = _Dying(spark, None, tmp_path)
+    assert purging.purge(backend_of(people), "tester", engine=dying).failures == {}
     assert len(list(tmp_path.glob("died-*"))) >= 2
     assert _is_gone(people, server, bucket)

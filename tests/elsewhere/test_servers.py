@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import Outcome
 from journal.stores.hive.journal import HiveJournal
@@ -129,7 +129,7 @@ def test_who_is_in_a_copy_only_is_found_there_and_erased(table: Connection, tmp_
 
 
 def _submit(con: Connection) -> list[Any]:
-    request = eraser_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
+    request = erasure_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
     return [t for t in request.targets if t.outcome is Outcome.PENDING]
 
 
@@ -163,7 +163,7 @@ def test_an_erasure_reaches_copies(
     let_in(server, monkeypatch)
     report = call(connect(), "purge('t')")
     assert set(report["details"]["requests"].values()) == {"COMPLETED"}
-    (request,) = requests(eraser_of(table.session).journal)
+    (request,) = requests(erasure_of(table.session).journal)
     (receipt,) = [t for t in request.targets if t.outcome is Outcome.ERASED]
     assert receipt.copies_rewritten >= 2
     assert receipt.copies_removed >= 2

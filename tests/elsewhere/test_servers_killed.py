@@ -15,7 +15,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.records import backups
 from journal.stores.hive.journal import HiveJournal
@@ -78,7 +78,7 @@ def table(connect: Connect) -> Connection:
 
 
 def _erase(con: Connection) -> None:
-    eraser_of(con.session).accept(ErasureSpec({"nick": [WHO]}), "tester")
+    erasure_of(con.session).accept(ErasureSpec({"nick": [WHO]}), "tester")
 
 
 def _runs(con: Connection, statement: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, State
@@ -66,7 +66,7 @@ def _back(away: Path, place: Path) -> None:
 
 
 def _request(con: Connection) -> ErasureRequest:
-    return requests(eraser_of(con.session).journal)[-1]
+    return requests(erasure_of(con.session).journal)[-1]
 
 
 def _states(con: Connection) -> list[str]:
@@ -75,7 +75,7 @@ def _states(con: Connection) -> list[str]:
 
 def _accept(con: Connection, by: str, who: str = WHO) -> None:
     if by == "name":
-        eraser_of(con.session).accept(ErasureSpec({"b": [who]}), "tester")
+        erasure_of(con.session).accept(ErasureSpec({"b": [who]}), "tester")
     else:
         shown = con.execute("ERASE FROM t WHERE b = ?", [who]).fetchall()
         assert {row[1] for row in shown} == {"ACCEPTED"}
@@ -106,7 +106,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     assert request.state is State.ACCEPTED
     assert request.targets[0].versions_removed == 1, "gone here"
     with pytest.raises(PalimpsestError, match="purged already"):
-        eraser_of(table.session).cancel(request, "tester")
+        erasure_of(table.session).cancel(request, "tester")
     _back(away, vault)
     other = connect()
     (folder,) = vault.glob("*/far")
@@ -121,7 +121,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     assert (copy.outcome, copy.keys, copy.copies_removed) == ("ERASED", 1, 1)
     assert WHO.encode() not in texts_in(vault)
     assert rows(other, found) == rows(table, found) == [(0,)]
-    assert audit.verify(eraser_of(other.session).journal).problems == ()
+    assert audit.verify(erasure_of(other.session).journal).problems == ()
     other.execute("DELETE FROM t WHERE a = 1")
     assert call(other, "restore('t', backup => 'far')")["written"]["rows"] == 1
     assert rows(other, found) == [(0,)]
@@ -131,7 +131,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
 
 def _kept_aside(con: Connection) -> set[str]:
     """The requests of which identifiers are written down."""
-    journal = eraser_of(con.session).journal
+    journal = erasure_of(con.session).journal
     if isinstance(journal, HiveJournal):
         with journal.catalog.reading() as connection:
             return sql_sought.names(connection)
@@ -155,7 +155,7 @@ def test_a_request_that_waits_for_a_copy(
     assert _states(table)[-1] == "SEARCHED_NONE"
     away = _away(vault)
     _accept(table, "name")
-    eraser_of(table.session).cancel(_request(table), "tester")
+    erasure_of(table.session).cancel(_request(table), "tester")
     assert _kept_aside(table) == set()
     assert rows(table, "SELECT a FROM t WHERE a >= 1000 ORDER BY a") == [(1000,), (2000,)]
     _accept(table, "name")

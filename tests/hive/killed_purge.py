@@ -7,6 +7,8 @@ import sys
 import gateway
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import erasing
+from spark_compaction.backends.hive.erasure import HiveErasure
+from spark_compaction.erasure.purging import purge
 from tests.support.killed_job import die, dying_after
 
 
@@ -19,7 +21,7 @@ def main(url: str, step: str) -> None:
             erasing._swapped = lambda *_: die()  # type: ignore[assignment,return-value]
         else:
             journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
-        erasing.erase(journal, "killed")
+        purge(HiveErasure(journal), "killed")
 
 
 if __name__ == "__main__":

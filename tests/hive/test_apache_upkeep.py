@@ -11,7 +11,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.contract import silent
@@ -68,16 +68,16 @@ def test_people_are_found_in_every_version(con: Connection, tmp_path: Path) -> N
     con.execute("UPDATE t SET email = 'new' WHERE k = 1")
     con.execute("ALTER TABLE t DROP COLUMN note")
     con.execute(f"CALL system.hold(subject => 'email={WHO}', reason => 'matter 1')")
-    eraser = eraser_of(con.session)
-    request = eraser.accept(ErasureSpec(subjects={"email": [WHO]}), "me")
+    erasure = erasure_of(con.session)
+    request = erasure.accept(ErasureSpec(subjects={"email": [WHO]}), "me")
     then = datetime(2024, 1, 1, 10, tzinfo=UTC)
     assert con.execute("SELECT k, at FROM t ORDER BY k").fetchall() == [(1, then), (2, then)]
-    (held,) = eraser.purge(None, "me", [request.id], silent).requests
+    (held,) = erasure.purge(None, "me", [request.id], silent).requests
     assert (held.state.value, "hold" in held.waits_for) == ("ON_HOLD", True)
     ((hold,),) = con.execute("SELECT id FROM system.holds").fetchall()
     con.execute(f"CALL system.release('{hold}')")
     assert con.execute("SELECT k, at FROM t").fetchall() == [(2, then)]
-    (done,) = eraser.purge(None, "me", [request.id], silent).requests
+    (done,) = erasure.purge(None, "me", [request.id], silent).requests
     assert done.state.value == "COMPLETED", done.waits_for
     assert [p for p in traces(con, tmp_path / "catalog.db") if WHO in p] == []
     assert con.session.executor.sealer.verify().is_clean

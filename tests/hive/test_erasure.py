@@ -15,7 +15,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.model.errors import PalimpsestError
 from journal.records.erasure_rows import AuditRow, load_audit
@@ -105,23 +105,23 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
     con.execute(f"INSERT INTO visits VALUES (7, '{WHO}'), (8, 'b')")
     con.execute("ALTER TABLE visits DROP COLUMN email")
     con.execute("INSERT INTO visits VALUES (9)")
-    eraser = eraser_of(con.session)
+    erasure = erasure_of(con.session)
     wanted = ErasureSpec(subjects={"email": [WHO]})
-    tried = {t.table: t.keys for t in eraser.dry_run(wanted).targets}
+    tried = {t.table: t.keys for t in erasure.dry_run(wanted).targets}
     assert tried == {"main.t": 3, "main.visits": 1, "main.other": 0}
     con.execute("CALL system.hold('t', where => 'k = 2', reason => 'matter 1')")
-    _, told = gather(_journal(con), eraser.sight, wanted.subjects)
+    _, told = gather(erasure.backend, wanted.subjects)
     assert {f.table: f.rows for f in told} == {"main.t": 4, "main.visits": 1, "main.other": 0}
-    request = eraser.accept(wanted, "me")
+    request = erasure.accept(wanted, "me")
     outcomes = {t.table: (t.outcome.value, t.keys) for t in request.targets}
     assert outcomes["main.t"] == ("PENDING", 3)
     assert outcomes["main.visits"] == ("PENDING", 1)
-    (held,) = eraser.purge(None, "me", [request.id], silent).requests
+    (held,) = erasure.purge(None, "me", [request.id], silent).requests
     assert (held.state.value, "hold" in held.waits_for) == ("ON_HOLD", True)
     assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == [(2,), (3,)]
     (hold,) = con.execute("SELECT id FROM system.holds").fetchall()
     con.execute(f"CALL system.release('{hold[0]}')")
-    (done,) = eraser.purge(None, "me", [request.id], silent).requests
+    (done,) = erasure.purge(None, "me", [request.id], silent).requests
     assert done.state.value == "COMPLETED", done.waits_for
     assert traces(con, tmp_path / "catalog.db") == []
     assert con.execute("SELECT k FROM t").fetchall() == [(3,)]
@@ -135,7 +135,7 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
         *(f"erase.{w}" for w in ("hold", "release", "purge", "complete")),
     ]
     with pytest.raises(PalimpsestError, match="purged already"):
-        eraser.cancel(done, "me")
+        erasure.cancel(done, "me")
 
 
 def _audit(con: Connection) -> list[AuditRow]:
@@ -216,8 +216,8 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
         "SELECT count(*), max(mail) FROM t WHERE k = 3",
     )
     before = [con.execute(sql).fetchall() for sql in asked]
-    eraser = eraser_of(con.session)
-    request = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
+    erasure = erasure_of(con.session)
+    request = erasure.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     assert (request.state.value, request.targets[0].keys) == ("ACCEPTED", 100)
     hidden = [con.execute(sql).fetchall() for sql in asked]
     assert [len(rows) for rows in hidden] == [2, 2, 2, 1]
@@ -227,14 +227,14 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     assert con.execute(asked[0]).fetchall() == hidden[0]
     with pytest.raises(gateway.IntegrityError):
         con.execute("INSERT INTO t VALUES (3, 'back')")
-    cancelled = eraser.cancel(request, "me")
+    cancelled = erasure.cancel(request, "me")
     assert (cancelled.state.value, cancelled.masks) == ("CANCELLED", [])
     assert [con.execute(sql).fetchall() for sql in asked[:2]] == before[:2]
     assert _outside(con) == before[0]
     con.execute("UPDATE t SET mail = 'changed' WHERE k = 3")
     assert con.session.executor.sealer.verify().is_clean
-    again = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
-    (done,) = eraser.purge(None, "me", [again.id], silent).requests
+    again = erasure.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
+    (done,) = erasure.purge(None, "me", [again.id], silent).requests
     assert (done.state.value, done.targets[0].keys) == ("COMPLETED", 100)
     assert con.execute(asked[0]).fetchall() == [(100, "b"), (101, "c")]
     assert _outside(con) == [(100, "b"), (101, "c")]
@@ -259,18 +259,18 @@ def test_a_purge_that_was_killed_is_finished_by_the_next(
 ) -> None:
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail')")
     con.execute(f"INSERT INTO t VALUES (1, '{WHO}'), (2, 'b')")
-    eraser = eraser_of(con.session)
-    request = eraser.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
+    erasure = erasure_of(con.session)
+    request = erasure.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     for step in ("swap", "after swap"):
         words = [sys.executable, "-m", "tests.hive.killed_purge", url, step]
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert con.execute("SELECT * FROM t").fetchall() == [(2, "b")]
         assert con.session.executor.sealer.verify().is_clean
-    (finished,) = eraser.purge(None, "me", [request.id], silent).requests
+    (finished,) = erasure.purge(None, "me", [request.id], silent).requests
     assert finished.state.value == "PURGED", "what the killed ones wrote may be somebody's"
     with _journal(con).store.connection() as connection:
         cleaning.remove_forsaken(_journal(con), connection, 0)
-    (finished,) = eraser.purge(None, "me", [request.id], silent).requests
+    (finished,) = erasure.purge(None, "me", [request.id], silent).requests
     assert finished.state.value == "COMPLETED"
     assert traces(con, tmp_path / "catalog.db") == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest
 from tests.support.client import Client
@@ -54,14 +54,14 @@ def report(run: Client, sql: str) -> dict[str, Any]:
 
 
 def test_plan_and_receipt_count_them_by_foreign_key(run: Client) -> None:
-    eraser = eraser_of(run.connection.session)
+    erasure = erasure_of(run.connection.session)
     wanted = ErasureSpec({"email": ["ada@x"]})
     expected = {"main.c (c_who_fkey)": 2, "main.c (c_code_fkey)": 2, "main.s (s_boss_fkey)": 2}
-    assert left(eraser.dry_run(wanted)) == expected
-    request = eraser.accept(wanted, "me")
+    assert left(erasure.dry_run(wanted)) == expected
+    request = erasure.accept(wanted, "me")
     assert left(request) == expected
     run("CALL system.purge()")
-    (done,) = requests(eraser.journal)
+    (done,) = requests(erasure.journal)
     assert (done.state.value, left(done)) == ("COMPLETED", expected)
     assert report(run, "CALL system.verify('c')")["details"]["dangling"] == {
         "main.c (c_who_fkey)": 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.erasures import backend_of
 import dataclasses
 import signal
 import subprocess
@@ -27,10 +28,11 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
 from spark_compaction.engines.client import SparkEngine
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure import completion, purge
-from spark_compaction.erasure.acceptance import accept, dry_run
-from spark_compaction.erasure.erasing import erase
-from spark_compaction.erasure.purge import REWRITE
+from spark_compaction.erasure import purging
+from spark_compaction.erasure.acceptance import accept, cancel, dry_run
+from spark_compaction.backends.embedded_erasure import purge
+from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
+from spark_compaction.backends.embedded_erasure.purge import REWRITE
 from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.spark import spark
@@ -51,11 +53,11 @@ def _journal(run: Client) -> Journal:
 
 def _submit(run: Client, *values: str, **options: Any) -> ErasureRequest:
     wanted = ErasureSpec({"email": list(values)}, **options)
-    return accept(_journal(run), wanted, "tester")
+    return accept(backend_of(run), wanted, "tester")
 
 
 def _purge(run: Client, **options: Any) -> Erased:
-    return erase(_journal(run), LocalEngine(), "tester", **options)
+    return purging.purge(backend_of(run), "tester", engine=LocalEngine(), **options)
 
 
 def _people(run: Client, rows: int = 300) -> int:
@@ -126,7 +128,7 @@ def test_identifiers_are_found_inside_nested_values(run: Client) -> None:
     run("INSERT INTO orders SELECT 'a', NULL, [], NULL, NULL FROM range(10)")
     run("CALL system.flush('orders')")
     assert _submit(run, MAIL).targets[0].keys == 4
-    assert accept(_journal(run), ErasureSpec({"customer": ["017"]}), "t").targets[0].keys == 1
+    assert accept(backend_of(run), ErasureSpec({"customer": ["017"]}), "t").targets[0].keys == 1
     assert run("SELECT count(*) FROM orders") == [(11,)]
     _purge(run)
     assert run("SELECT count(*) FROM orders") == [(11,)]
@@ -207,7 +209,7 @@ def test_searched_in_vain_is_not_the_same_as_not_searched(run: Client) -> None:
 def test_a_dry_run_counts_and_changes_nothing(run: Client) -> None:
     _people(run)
     state = _journal(run).state
-    told = dry_run(_journal(run), ErasureSpec({"email": [MAIL]}))
+    told = dry_run(backend_of(run), ErasureSpec({"email": [MAIL]}))
     (target,) = told.targets
     assert (target.keys, target.versions_removed, target.files_rewritten) == (1, 7, 2)
     assert target.bytes_rewritten > 0
@@ -220,14 +222,14 @@ def test_a_request_can_be_cancelled_until_it_is_purged(run: Client) -> None:
     version = _people(run)
     before = run(_shapes(version, 7)[1])
     request = _submit(run, MAIL)
-    completion.cancel(_journal(run), request, "tester")
+    cancel(backend_of(run), request, "tester")
     assert run(_shapes(version, 7)[1]) == before
     assert run(f"INSERT INTO people VALUES (7000, '{MAIL}', 0)") == 1
     assert not list(run.root.rglob("*.keys"))
     again = _submit(run, MAIL)
     _purge(run)
     with pytest.raises(PalimpsestError, match="PAL-510"):
-        completion.cancel(_journal(run), find_request(_journal(run), again.id), "tester")
+        cancel(backend_of(run), find_request(_journal(run), again.id), "tester")
 
 
 def test_statements_that_still_read_delay_completion(connect: Callable[..., Client]) -> None:
@@ -237,12 +239,13 @@ def test_statements_that_still_read_delay_completion(connect: Callable[..., Clie
     cursor.execute("SELECT * FROM people")
     cursor.fetchone()
     _submit(run, MAIL)
-    (waiting,) = _purge(run, wait_s=0.0).requests
+    impatient = WarehouseErasure(_journal(run), idle_wait_s=0.0)
+    (waiting,) = purging.purge(impatient, "tester").requests
     assert waiting.state is State.PURGED
     assert "statements" in waiting.waits_for
     assert len(cursor.fetchall()) == 4998
     cursor.close()
-    completion.finish(_journal(run), "tester")
+    purging.complete(backend_of(run), "tester")
     assert find_request(_journal(run), waiting.id).state is State.COMPLETED
     assert _holders(run) == []
 
@@ -261,7 +264,7 @@ def test_a_purge_that_was_interrupted_is_taken_up(
             super().map(function, units[:1], progress)
             raise PalimpsestError(gateway.errors.Code.JOB_FAILED, "broke down")
 
-    broken = erase(_journal(run), Failing(), "tester")
+    broken = purging.purge(backend_of(run), "tester", engine=Failing())
     assert list(broken.failures) == ["main.people"]
     assert broken.requests[0].state is State.ACCEPTED
     assert run("SELECT * FROM people WHERE id = 7") == []
@@ -349,7 +352,7 @@ def test_a_purge_on_spark(run: Client, spark: SparkEngine, monkeypatch: pytest.M
     version = _people(run)
     before = _others(run, [version])
     _submit(run, MAIL)
-    (done,) = erase(_journal(run), spark, "tester").requests
+    (done,) = purging.purge(backend_of(run), "tester", engine=spark).requests
     assert done.state is State.COMPLETED
     assert _holders(run) == []
     assert _others(run, [version]) == before

@@ -9,7 +9,6 @@ import pytest
 
 from gateway.procedures.procedures import embedded
 from journal.stores.embedded.recovery import unlisted_files
-from spark_compaction.erasure import acceptance
 from tests.support.client import Client
 from tests.support.dependents import SETUP, Stage
 from tests.support.dependents_killed import (
@@ -42,7 +41,7 @@ def _check(folder: Path, told: list[object]) -> None:
     run = Client(root)
     journal = embedded(run.connection.session, "the test")
     assert unlisted_files(journal) == []
-    stage = Stage(run, partial(Client, root), partial(holders, root), acceptance, "main")
+    stage = Stage(run, partial(Client, root), partial(holders, root), "main")
     check_that_a_rerun_finishes(stage, folder / "away", told)
     assert unlisted_files(journal) == []
     run.close()

@@ -14,9 +14,10 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure.acceptance import accept, dry_run
-from spark_compaction.erasure.erasing import erase
+from spark_compaction.erasure.purging import purge
 from tests.support import visits
 from tests.support.client import Client
+from tests.support.erasures import backend_of
 from tests.support.traces import holders
 
 TOKEN = "Qz7-unmistakable-Xk9"
@@ -28,11 +29,11 @@ def _journal(run: Client) -> Journal:
 
 
 def _submit(run: Client, *values: str) -> ErasureRequest:
-    return accept(_journal(run), ErasureSpec({"email": list(values)}), "tester")
+    return accept(backend_of(run), ErasureSpec({"email": list(values)}), "tester")
 
 
 def _purge(run: Client) -> ErasureRequest:
-    done = erase(_journal(run), LocalEngine(), "tester").requests[-1]
+    done = purge(backend_of(run), "tester", engine=LocalEngine()).requests[-1]
     assert done.state is State.COMPLETED
     return done
 
@@ -53,7 +54,7 @@ def _visits(run: Client, action: str = "DELETE") -> None:
 def test_people_that_retention_took_away_are_found_and_forgotten(run: Client, action: str) -> None:
     _visits(run, action)
     before = run.sorted("SELECT * FROM visits")
-    told = dry_run(_journal(run), ErasureSpec({"email": [MAIL]})).targets[0]
+    told = dry_run(backend_of(run), ErasureSpec({"email": [MAIL]})).targets[0]
     assert (told.keys, told.versions_removed, told.files_rewritten) == (1, 1, 1)
     request = _submit(run, MAIL.upper())
     (target,) = request.targets

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import Code, PalimpsestError
@@ -15,7 +15,7 @@ from tests.support.client import Client
 
 
 def _accept(run: Client, *values: str, kind: str = "who") -> ErasureRequest:
-    return eraser_of(run.connection.session).accept(ErasureSpec({kind: list(values)}), "me")
+    return erasure_of(run.connection.session).accept(ErasureSpec({kind: list(values)}), "me")
 
 
 # What a request names, and whom it names among texts and among numbers.
@@ -61,7 +61,7 @@ def test_text_is_compared_as_text_and_numbers_by_value(run: Client, sealed: bool
         }
         for table, expected in left.items():
             assert {who for (who,) in run(f"SELECT who FROM {table}")} == expected, (name, table)
-        eraser_of(run.connection.session).cancel(request, "me")
+        erasure_of(run.connection.session).cancel(request, "me")
         left = {"texts": set(TEXTS), "numbers": set(NUMBERS), "large": left["large"]}
         left["large"] = {18446744073709551615, 7, 0, 3}
 
@@ -74,7 +74,7 @@ def test_only_who_was_named_is_kept_out(run: Client) -> None:
     run("INSERT INTO numbers VALUES (70)")
     for rows in ("texts VALUES ('007')", "numbers VALUES (7)"):
         assert run.error(f"INSERT INTO {rows}") == ("PAL-306", "23001")
-    readmit_subjects(eraser_of(run.connection.session).journal, {"who": ["7"]}, "me")
+    readmit_subjects(erasure_of(run.connection.session).journal, {"who": ["7"]}, "me")
     run("INSERT INTO numbers VALUES (7)")
     assert run.error("INSERT INTO texts VALUES ('007')") == ("PAL-306", "23001")
 
@@ -120,7 +120,7 @@ def test_a_key_does_not_come_back_in_another_spelling(
     assert nobody() == []
     run("CALL system.purge('t')")
     assert nobody() == []
-    assert requests(eraser_of(run.connection.session).journal)[0].state is State.COMPLETED
+    assert requests(erasure_of(run.connection.session).journal)[0].state is State.COMPLETED
 
 
 @pytest.mark.parametrize("kind", ["INTERVAL", "STRUCT(x DOUBLE)", "TIMESTAMPTZ[]"])

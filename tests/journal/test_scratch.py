@@ -18,6 +18,7 @@ from journal.erasure.requests import State
 from journal.files.scratch import Scratch, scratch, sweep_scratch
 from journal.local_engine.database_file import DuckDBStore
 from journal.model.errors import PalimpsestError
+from spark_compaction.backends.embedded_erasure import completion
 from tests.support.client import Client
 
 _HOLDS = """
@@ -211,7 +212,7 @@ def test_an_erasure_waits_for_what_cannot_be_removed(
     run("CREATE TABLE t (k INTEGER PRIMARY KEY, who VARCHAR) WITH (erasure = 'who')")
     run("INSERT INTO t VALUES (7, 'person-7')")
     held = tmp_path / "palimpsest-scratch-held"
-    monkeypatch.setattr("spark_compaction.erasure.completion.sweep_scratch", lambda: [held])
+    monkeypatch.setattr(completion, "sweep_scratch", lambda: [held])
     run("SET job_engine = 'local'")
     run("ERASE FROM t WHERE who = 'person-7'")
     run("CALL system.purge()")

@@ -27,6 +27,7 @@ import gateway
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.verification import verify
+from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 from spark_compaction.erasure.acceptance import accept
 from tests.support.client import Client
 
@@ -218,7 +219,7 @@ class _History:
                 self.restore(number)
             case ("erase", person) if person not in self.erased:
                 journal = self.run.connection.session.journal
-                accept(journal, ErasureSpec({"who": [person]}), "test")
+                accept(WarehouseErasure(journal), ErasureSpec({"who": [person]}), "test")
                 self.erased.add(person)
                 self.run("CALL system.purge('t')")
 

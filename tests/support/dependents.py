@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import gateway
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.dependents import Dependents
 from journal.records.erasure_rows import load_audit
+from spark_compaction.erasure import acceptance
 from tests.support.client import Client
 from tests.support.meanwhile import once_after
 from tests.support.traces import holders
@@ -66,24 +66,22 @@ GOING = {"people": 1, "visits": 3, "stays": 3, "badges": 2}
 class Stage:
     """A store with these tables.
 
-    ``open`` gives further clients; ``holders`` tells where a text is found; ``acceptance`` is the
-    store's module that accepts requests.
+    ``open`` gives further clients; ``holders`` tells where a text is found.
     """
 
     run: Client
     open: Callable[..., Client]
     holders: Callable[[str], list[str]]
-    acceptance: ModuleType
     home: str
 
     def accept(self, dependents: Dependents | None, **more: Any) -> ErasureRequest:
         """A request about the person."""
         wanted = ErasureSpec({"email": [MAIL]}, dependents=dependents, **more)
-        return eraser_of(self.run.connection.session).accept(wanted, "me")
+        return erasure_of(self.run.connection.session).accept(wanted, "me")
 
     def requests(self) -> list[ErasureRequest]:
         """All requests."""
-        return requests(eraser_of(self.run.connection.session).journal)
+        return requests(erasure_of(self.run.connection.session).journal)
 
     def named(self, counts: dict[str, int]) -> dict[str, int]:
         """Counts by the full names of tables."""
@@ -92,7 +90,7 @@ class Stage:
     def check_clean(self) -> None:
         """The store is whole, and so is the audit log."""
         assert self.run.connection.session.executor.sealer.verify().is_clean
-        assert audit.verify(eraser_of(self.run.connection.session).journal).problems == ()
+        assert audit.verify(erasure_of(self.run.connection.session).journal).problems == ()
 
 
 def keys_of(request: ErasureRequest) -> dict[str, int]:
@@ -117,8 +115,8 @@ def cascade_takes_whatever_referred_to_them_in_any_version(stage: Stage) -> None
     """A dry run tells what the run does, at once nothing is seen, in the end nothing is left."""
     run, expected = stage.run, stage.named(GOING)
     before = others(run)
-    eraser = eraser_of(run.connection.session)
-    planned = eraser.dry_run(ErasureSpec({"email": [MAIL]}, dependents=Dependents.CASCADE))
+    erasure = erasure_of(run.connection.session)
+    planned = erasure.dry_run(ErasureSpec({"email": [MAIL]}, dependents=Dependents.CASCADE))
     assert keys_of(planned) == expected
     assert stage.requests() == []
     request = stage.accept(Dependents.CASCADE)
@@ -140,7 +138,7 @@ def cascade_takes_whatever_referred_to_them_in_any_version(stage: Stage) -> None
     assert others(run) == before
     assert stage.holders(TOKEN) == []
     stage.check_clean()
-    with eraser.journal.reading_session() as session:
+    with erasure.journal.reading_session() as session:
         log = {row.action: row.detail for row in load_audit(session)}
     assert json.loads(log["erase.accept"])["searched"] == list(expected)
     assert all(name in log["erase.purge"] for name in expected)
@@ -175,7 +173,7 @@ def a_table_says_it_and_a_request_otherwise(stage: Stage) -> None:
     assert run.error("ERASE FROM people WHERE id = 1")[0] == "PAL-307"
     assert run.error("ERASE FROM people WHERE id = 1 ON DEPENDENTS FORGET")[0] == "PAL-222"
     run("ALTER TABLE people SET TBLPROPERTIES ('erasure_dependents' = 'cascade')")
-    told = eraser_of(run.connection.session).dry_run(ErasureSpec({"email": [MAIL]}))
+    told = erasure_of(run.connection.session).dry_run(ErasureSpec({"email": [MAIL]}))
     # What refers to visits is left: they say nothing of it.
     assert keys_of(told) == stage.named({n: k for n, k in GOING.items() if n != "stays"})
     assert {t.table: dict(t.dangling) for t in told.targets if t.dangling} == {
@@ -211,7 +209,7 @@ def cancelling_shows_them_again(stage: Stage) -> None:
     run = stage.run
     before = [run.sorted(f"SELECT * FROM {table}") for table in TABLES]
     request = stage.accept(Dependents.CASCADE)
-    eraser_of(run.connection.session).cancel(request, "me")
+    erasure_of(run.connection.session).cancel(request, "me")
     assert [run.sorted(f"SELECT * FROM {table}") for table in TABLES] == before
     run("INSERT INTO visits VALUES (31, 1, 'again')")
 
@@ -220,7 +218,7 @@ def tables_that_erasures_do_not_reach_stop_a_cascade(stage: Stage) -> None:
     """Nothing is changed."""
     from journal.erasure.scope import put_scope
 
-    with eraser_of(stage.run.connection.session).journal.exclusive_session() as session:
+    with erasure_of(stage.run.connection.session).journal.exclusive_session() as session:
         put_scope(session, ["*"], [f"{stage.home}.stays"])
         session.commit()
     with pytest.raises(gateway.Error, match=r"\.stays may refer to erased rows") as raised:
@@ -305,7 +303,7 @@ def rows_that_come_while_it_is_accepted_go_as_well(
         other("UPDATE people SET code = 'c-late' WHERE id = 1")
         other("INSERT INTO badges VALUES (51, 'c-late', 'new')")
 
-    once_after(monkeypatch, stage.acceptance, "_search", write)
+    once_after(monkeypatch, acceptance, "_search", write)
     expected = {"people": 1, "visits": 4, "stays": 5, "badges": 3}
     assert keys_of(stage.accept(Dependents.CASCADE)) == stage.named(expected)
     assert stage.run.sorted("SELECT k FROM visits") == [(11,), (13,), (14,)]

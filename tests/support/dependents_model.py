@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gateway
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest
 from journal.model.dependents import Dependents
@@ -126,10 +126,10 @@ def check_any_history(run: Client, seed: int) -> None:
     run("ERASE FROM a WHERE id = 4 ON DEPENDENTS REPORT")
     run("CALL system.purge()")
     _change(run, dice, TURNS // 2)
-    everything, eraser = _everything(run), eraser_of(run.connection.session)
+    everything, erasure = _everything(run), erasure_of(run.connection.session)
     going = _going(everything, 3)
     wanted = ErasureSpec({"person": ["3"]}, dependents=Dependents.CASCADE)
-    planned, done = eraser.dry_run(wanted), eraser.accept(wanted, "me")
+    planned, done = erasure.dry_run(wanted), erasure.accept(wanted, "me")
     expected = {table: len(keys) for table, keys in going.items() if keys}
     assert _keys(planned) == _keys(done) == expected
     left = {

@@ -17,13 +17,14 @@ from itertools import count
 from typing import Any
 
 import gateway
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.model.dependents import Dependents
 from journal.stores.embedded.journal import Journal
+from spark_compaction.backends.embedded_erasure import completion, erasing
 from spark_compaction.contract import silent
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure import completion, erasing
+from spark_compaction.erasure import purging
 
 BY_TABLE = ("stage", "staged", "swap", "swapped", "retired", "copies", "copied")
 ONCE = ("accept", "receipts", "unmask", "scrub", "closing")
@@ -60,10 +61,10 @@ def _in_warehouse(journal: Any) -> dict[str, tuple[Any, str]]:
         "retired": (erasing, "_purge_retired"),
         "copies": (erasing, "purge_copies"),
         "copied": (erasing, "purge_copies"),
-        "receipts": (erasing, "purged"),
+        "receipts": (purging, "record_purged"),
         "unmask": (journal, "swap_all"),
         "scrub": (completion, "copy_live"),
-        "closing": (completion, "_closed"),
+        "closing": (purging, "record_completed"),
     }
 
 
@@ -71,7 +72,6 @@ def _in_database(journal: Any) -> dict[str, tuple[Any, str]]:
     """The same in a database."""
     from spark_compaction.backends.postgres import (
         erasing,
-        offsite_search,
         rewriting,
         segment_swap,
         table_backups,
@@ -85,12 +85,12 @@ def _in_database(journal: Any) -> dict[str, tuple[Any, str]]:
         "swap": (segment_swap, "swap"),
         "swapped": (segment_swap, "swap"),
         "recorded": (table_backups, "follow"),
-        "copies": (offsite_search, "purge"),
-        "copied": (offsite_search, "purge"),
-        "receipts": (erasing, "_purged"),
+        "copies": (erasing, "purge_copies"),
+        "copied": (erasing, "purge_copies"),
+        "receipts": (purging, "record_purged"),
         "reap": (segment_swap, "reap"),
         "reaped": (segment_swap, "reap"),
-        "closing": (erasing, "complete"),
+        "closing": (purging, "record_completed"),
     }
 
 
@@ -105,15 +105,15 @@ def main(store: str, step: str, times: str, mail: str, dependents: str = "REPORT
     """Accept a request about an e-mail, purge it, and die on the way."""
     url = store if "://" in store else f"palimpsest:///{store}"
     connection = gateway.connect(url, autocommit=True)
-    eraser = eraser_of(connection.session)
+    erasure = erasure_of(connection.session)
     if step in {"accept", "accepted"}:
-        _arrange(eraser.journal, step, 1)
-    eraser.accept(ErasureSpec({"email": [mail]}, dependents=Dependents(dependents)), "tester")
+        _arrange(erasure.journal, step, 1)
+    erasure.accept(ErasureSpec({"email": [mail]}, dependents=Dependents(dependents)), "tester")
     sys.stdout.write("accepted\n")
     sys.stdout.flush()
     if step != "none":
-        _arrange(eraser.journal, step, int(times))
-    eraser.purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
+        _arrange(erasure.journal, step, int(times))
+    erasure.purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
 
 
 if __name__ == "__main__":

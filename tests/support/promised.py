@@ -14,7 +14,7 @@ from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 
 Step = tuple[Any, ...]
@@ -124,7 +124,7 @@ class _History:
         if found and len(self.erased) < 4:
             self.erased.add(key)
             wanted = ErasureSpec(subjects={"name": [f"n{key}"]}, reason="asked")
-            eraser_of(self.con.session).accept(wanted, "me")
+            erasure_of(self.con.session).accept(wanted, "me")
         self.promise("purge", "")
 
     def promise(self, kind: str, options: str) -> None:

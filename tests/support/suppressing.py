@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.returned_rows import returned
 from journal.model.errors import Code, PalimpsestError
 
@@ -176,9 +176,9 @@ def check_onboarding(
         returned(connection.session, "old", None, None)
     assert raised.value.code is Code.ERASURE
     wanted = returned(connection.session, "old", "mail AS email LOWER", "found late")
-    eraser = eraser_of(connection.session)
-    assert [t.keys for t in eraser.dry_run(wanted).targets if t.keys] == [2]
-    eraser.accept(wanted, "tester")
+    erasure = erasure_of(connection.session)
+    assert [t.keys for t in erasure.dry_run(wanted).targets if t.keys] == [2]
+    erasure.accept(wanted, "tester")
     assert run("SELECT k FROM old") == [(2,)]
     run(alter)
     refused(run, f"INSERT INTO old VALUES (4, '{MAIL}', 0)")

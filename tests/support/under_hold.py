@@ -13,7 +13,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest
@@ -46,7 +46,7 @@ def make(con: Connection, *, sealed: bool = False) -> None:
 
 def submit(con: Connection, *people: str) -> ErasureRequest:
     """A request for some people, accepted and not run."""
-    return eraser_of(con.session).accept(
+    return erasure_of(con.session).accept(
         ErasureSpec({"email": list(people or (ADA, BOB))}), "tester"
     )
 
@@ -54,12 +54,12 @@ def submit(con: Connection, *people: str) -> ErasureRequest:
 def run(con: Connection) -> list[ErasureRequest]:
     """Run what waits; the requests as they are then."""
     assert not purge(con).failures
-    return requests(eraser_of(con.session).journal)
+    return requests(erasure_of(con.session).journal)
 
 
 def purge(con: Connection) -> Erased:
     """Run what waits; what was erased, and the tables that could not be."""
-    return eraser_of(con.session).purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
+    return erasure_of(con.session).purge(lambda: nullcontext(LocalEngine()), "tester", None, silent)
 
 
 def hold(con: Connection, sql: str = HOLD) -> str:
@@ -75,7 +75,7 @@ def release(con: Connection, name: str) -> None:
 
 def state(con: Connection) -> str:
     """The state of the newest request."""
-    return requests(eraser_of(con.session).journal)[-1].state.value
+    return requests(erasure_of(con.session).journal)[-1].state.value
 
 
 def is_refused(con: Connection, sql: str) -> bool:

@@ -17,7 +17,6 @@ from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.pieces import SegmentGroup, pieces
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.statement import HiveStatement
 from spark_compaction.backends.hive import rewriting
 
 ERASED = "erased_keys"
@@ -25,17 +24,20 @@ ERASED = "erased_keys"
 _PIECE = "erase_piece"
 
 
-def keys_among(
-    statement: HiveStatement, aim: TargetTable, subjects: Subjects, segments: Sequence[Segment]
-) -> list[pa.Table]:
-    """The keys of the rows of some segments that name somebody."""
-    session = statement.session
-    matcher = Matcher(session, aim.table, aim.identities, subjects)
+def match_rows(
+    journal: HiveJournal,
+    session: HiveSession,
+    aim: TargetTable,
+    subjects: Subjects,
+    segments: Sequence[Segment],
+    keys: list[pa.Table],
+) -> None:
+    """Add the keys of the rows of some segments that name somebody."""
+    matcher = Matcher(session, aim.table, aim.identities, subjects, keys)
     for number, piece in enumerate(pieces(segments)):
         name = f"{_PIECE}_{aim.table.id}_{number}"
-        session.put_remote(name, layout.rows_of(statement.names, piece.paths))
+        session.put_remote(name, layout.rows_of(journal.names, piece.paths))
         matcher.rows(exp.to_table(name), piece.fields)
-    return matcher.keys
 
 
 def rows_with(journal: HiveJournal, table: Table, piece: SegmentGroup, kind: str) -> exp.Select:

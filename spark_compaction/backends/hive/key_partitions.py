@@ -1,42 +1,41 @@
 """Lists of keys in a Hive store: partitions, one for the keys of a request in one of its tables.
 
-    turn    the leases of the tables that open requests are about
-    split   their keys by the holds as they will be; new lists are written
-    commit  the hold, manifests that name the new lists, what may not be written: one transaction
-
-A manifest names the lists that hide rows, and those that a legal hold spares.
+Every read of a journal leaves out the rows of the masks that its manifest names. A list is named
+like a segment. Here lists are written and read, named in manifests and taken off them, and rows of
+their keys are held against a hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure import holds
-from journal.erasure.guard import load_fence
 from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest
-from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
+from journal.model.segment import RowCounts
 from journal.model.store_session import StoreSession
+from journal.records.catalog_format import JournalRow
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.catalog_db.engine import CatalogConnection
+from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.pieces import pieces
-from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement
-from journal.transactions.state import TableState
-from spark_compaction.backends.hive import masks, partition_backups
-from spark_compaction.backends.hive.rewriting import staging
-from spark_compaction.erasure import held
-from spark_compaction.erasure.held import HoldChange, Settling, unchanged
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement, write_held
+from journal.transactions.state import JournalState, TableState
+from spark_compaction.backends.hive import partition_backups
+from spark_compaction.erasure import legal_holds
+from spark_compaction.erasure.backend import ListChange
 
 _ASKED = "possibly_held"
-_ROUNDS_MAX = 5
 
 
 @dataclass(slots=True)
@@ -45,162 +44,90 @@ class KeyPartitions:
 
     journal: HiveJournal
     statement: HiveStatement
+    active: Sequence[Hold]
     made: list[str]
+    _judged: tuple[Collection[str] | None, list[ErasureRequest]] | None = field(
+        init=False, default=None
+    )
 
-    def definition(self, table_id: int) -> Table:
-        """A table as it is defined now, or was before it was dropped."""
-        committed = self.statement.committed
-        return committed.catalog.by_id(table_id) or committed.tables[table_id].layouts[-1]
+    @property
+    def session(self) -> HiveSession:
+        """The session that reads journals."""
+        return self.statement.session
+
+    @property
+    def committed(self) -> JournalState:
+        """What is committed to the tables that are leased."""
+        return self.statement.committed
+
+    def open_requests(self, only: Collection[str] | None) -> list[ErasureRequest]:
+        """The requests that are not purged everywhere; of all, or ``only`` some."""
+        with self.journal.reading_session() as session:
+            self._judged = (only, legal_holds.open_requests(session, only))
+        return self._judged[1]
+
+    def is_current(self, session: StoreSession) -> bool:
+        """True if holds and requests, as the commit sees them, are what keys were split by."""
+        if holds.active_in(session) != self.active:
+            return False
+        if self._judged is None:
+            return True
+        only, found = self._judged
+        return legal_holds.open_requests(session, only) == found
+
+    def block_writers(self, tables: Iterable[Table]) -> None:
+        """Whoever writes needs the lease of the table."""
 
     def read(self, table: Table, name: str) -> pa.Table:
         """The keys of a list, in the types of the table."""
         kinds = tuple((k, table.by_physical(k).type) for k in table.key)
         keys = layout.masked_keys(self.journal.names, table, [name])
-        return self.statement.session.from_spark(keys, kinds)
+        return self.session.from_spark(keys, kinds)
 
     def write(self, table: Table, request: str, keys: pa.Table) -> str:
         """Write a new list of keys, which nothing names yet; its path."""
-        return masks.write(self.journal, self.statement.session, table, keys, self.made)
+        journal, session = self.journal, self.session
+        journal.ensure_database(session.connection)
+        session.connection.execute(layout.create_mask(journal.names, table))
+        path = f"{layout.mask_table(journal.names, table)}/{journal.new_segment_id()}"
+        journal.staged.add(path)
+        self.made.append(path)
+        kinds = tuple((name, table.by_physical(name).type) for name in table.key)
+        write_held(session, journal.names, session.typed(keys, kinds), path)
+        return path
 
     def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
         """The places of those keys of which any version, kept ones too, meets a condition."""
-        session, journal = self.statement.session, self.journal
-        state = self.statement.committed.tables[table.id]
+        session, journal = self.session, self.journal
+        state = self.committed.tables[table.id]
         searched = partition_backups.with_backups(session, table, state).manifest.segments
-        places = held.with_places(keys)
+        places = legal_holds.with_places(keys)
         found: set[int] = set()
         for start in range(0, keys.num_rows, INLINE_ROWS_MAX):
             session.show_arrow(_ASKED, places.slice(start, INLINE_ROWS_MAX))
             for piece in pieces(searched):
                 source = layout.rows_of(journal.names, piece.paths).subquery()
                 rows = rows_in_layout(table, source, piece.fields)
-                query = session.in_spark(held.covered_query(table, rows, _ASKED, condition))
-                found |= {int(row[0]) for row in session.connection.run(query)}
+                query = legal_holds.covered_query(table, rows, _ASKED, condition)
+                found |= {int(row[0]) for row in session.connection.run(session.in_spark(query))}
         return found
 
 
-def settle(
+def relisted(
     journal: HiveJournal,
-    by: str,
-    only: Collection[str] | None = None,
-    change: HoldChange = unchanged,
-) -> list[ErasureRequest]:
-    """Place or release a hold, and split the keys of open requests anew, in one commit.
-
-    What no hold covers any more is hidden, and may not be written, from that commit on. Gives the
-    requests that changed.
-    """
-    for _ in range(_ROUNDS_MAX):
-        with journal.reading_session() as session:
-            found = _listed(session, only)
-        if not found:
-            if change is unchanged or _only_changed(journal, change):
-                return []
-            continue
-        moved = _settled(journal, by, only, change, found)
-        if moved is not None:
-            return moved
-    raise PalimpsestError(
-        Code.JOB_BUSY,
-        "requests to erase, or legal holds, change again and again",
-        advice="run it again when fewer of them are made",
-    )
-
-
-def check_holds(session: StoreSession, judged: Collection[str]) -> None:
-    """Raise JOB_BUSY unless the holds in force are those that a request was judged by."""
-    if {h.id for h in holds.active_in(session)} != set(judged):
-        raise PalimpsestError(
-            Code.JOB_BUSY,
-            "a legal hold was placed or released meanwhile",
-            advice="run it again; nothing was changed",
-        )
-
-
-def _listed(session: StoreSession, only: Collection[str] | None) -> list[ErasureRequest]:
-    """The open requests that have keys."""
-    return [r for r in held.open_requests(session, only) if any(t.lists for t in r.targets)]
-
-
-def _only_changed(journal: HiveJournal, change: HoldChange) -> bool:
-    """Place or release a hold while no request has keys; False if one has by now."""
-    with journal.exclusive_session() as session:
-        if _listed(session, None):
-            return False
-        change(session)
-        session.commit()
-    return True
-
-
-def _settled(
-    journal: HiveJournal,
-    by: str,
-    only: Collection[str] | None,
-    change: HoldChange,
-    found: Sequence[ErasureRequest],
-) -> list[ErasureRequest] | None:
-    """Settle once; None if requests or holds have changed meanwhile."""
-    names = {f"table:{t.table_id}" for r in found for t in r.targets if t.lists}
-    with (
-        journal.leases.holding(names) as turn,
-        staging(journal) as made,
-        journal.statement(journal.begin(read_only=True)) as statement,
-    ):
-        with journal.exclusive_session() as preview:
-            # As it will be; this transaction is never committed.
-            change(preview)
-            active, now = holds.active_in(preview), _listed(preview, only)
-        if now != found:
-            return None
-        lists = KeyPartitions(journal, statement, made)
-        settled = held.settlings(journal, lists, found, active)
-        if not settled and change is unchanged:
-            return []
-        moved = _recorded(journal, turn, by, only, change, _Judged(found, active, settled))
-        if moved is None:
-            journal.drop_segments(made)
-            return None
-    if journal.views is not None:
-        journal.views.refresh(journal.look()[1])
-    return moved
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """The requests and holds that keys were split by, and what came of it."""
-
-    found: Sequence[ErasureRequest]
-    active: Sequence[Hold]
-    settled: Sequence[Settling]
-
-
-def _recorded(
-    journal: HiveJournal,
-    turn: HeldLeases,
-    by: str,
-    only: Collection[str] | None,
-    change: HoldChange,
-    judged: _Judged,
-) -> list[ErasureRequest] | None:
-    """Name the new lists, and record what holds make of requests; None if others were faster."""
-    with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
-        turn.check(connection)
-        row, committed = journal.look_in(connection)
-        generation = row.generation + 1
-        following = replace(row, generation=generation, fence=generation)
-        with journal.recording(connection) as session:
-            change(session)
-            if holds.active_in(session) != judged.active or _listed(session, only) != judged.found:
-                return None
-            moved = [held.record(journal, session, s, by) for s in judged.settled]
-            fence = load_fence(session)
-            session.commit()
-        states: dict[int, TableState] = {}
-        for one in (r for s in judged.settled for r in s.relisted if r.after != r.before):
-            table_id = one.before.table_id
-            given = (journal, connection, generation, table_id)
-            state = states.get(table_id, committed.tables[table_id])
-            states[table_id] = masks.relisted(*given, state, one.before, one.after)
-        rows_of.put_state(connection, following)
-    journal.keep(following, committed.with_tables(states, fence))
-    return moved
+    connection: CatalogConnection,
+    generation: int,
+    state: TableState,
+    change: ListChange,
+) -> TableState:
+    """Name other lists of keys in a manifest, also for those who began before; some are retired."""
+    now, table_id = journal.now(), change.table_id
+    gone = [RetiredPartition(name, table_id, now, now, "") for name in change.dropped]
+    sql_retired.retire(connection, gone)
+    manifest = replace(change.applied(state.manifest), epoch=state.manifest.epoch + 1)
+    following = replace(state, manifest=manifest)
+    listed = JournalRow(table_id, manifest, following.last_version, RowCounts())
+    rows_of.put_journal(connection, listed, generation)
+    # What a claim is checked against may be hidden; the epoch tells who is late.
+    rows_of.forget_claims_of(connection, table_id)
+    return following

@@ -1,34 +1,27 @@
-"""Purging inside the database: every version of some keys goes, from every table that holds one.
+"""Purging a table inside the database: every version of some keys goes.
 
-    holds    what a legal hold keeps back waits for its release
     settle   appends go to a fresh head
     stage    each table that holds a key is written anew without, and compared
     swap     the new tables are listed; the mask goes, and the receipt is written
-    drop     what was replaced, now or by earlier jobs, goes as soon as nobody can read it
 
 Since a request was accepted nobody sees the rows, and nobody can write them again, so the keys are
-those of its mask. All requests that are accepted share one pass over each table. Receipts hold
-counts, never a key.
+those of its mask. All requests that are accepted share one pass. Receipts hold counts, never a key.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlglot import exp
 
-from journal.erasure import audit
-from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
-from journal.erasure.requests import ErasureRequest, Outcome, State, Target
-from journal.files.scratch import sweep_scratch
+from journal.erasure.requests import Target
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment
-from journal.records import erasure_rows as rows_of
 from journal.records.report import JobReport, Work
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed, backup_segments, layout, pieces
@@ -37,68 +30,38 @@ from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
 from spark_compaction.backend import Replan
 from spark_compaction.backends.postgres import (
-    deferred_search,
     flat_jobs,
-    key_tables,
-    offsite_search,
     rewriting,
     searched,
     segment_swap,
     table_backups,
 )
-from spark_compaction.backends.postgres.masks import unmasked
+from spark_compaction.backends.postgres.key_tables import relisted
 from spark_compaction.backends.postgres.spark_filling import keeping_by_spark
-from spark_compaction.contract import Engine, Progress, silent
-from spark_compaction.erasure import held
-from spark_compaction.erasure.deferred_search import AskAgain
-from spark_compaction.erasure.offsite_search import Away
-from spark_compaction.erasure.purged import PurgeResult, targets_by_mask
-from spark_compaction.erasure.purging import Purging
+from spark_compaction.contract import silent
+from spark_compaction.erasure.backend import (
+    CopiesPurge,
+    ErasureBackend,
+    ListChange,
+    PurgeRun,
+    reading,
+)
+from spark_compaction.erasure.legal_holds import kept_back
+from spark_compaction.erasure.offsite_search import purge_copies
+from spark_compaction.erasure.receipts import PurgeResult, nothing_to_purge, targets_by_mask
 
 _ROUNDS_MAX = 5
-_WAITS = "a transaction of the server is open that began before"
 WHY = "holds {} rows of the keys"
 Moved = Mapping[str, Segment | None]
 """What became of tables that held erased rows, by their names; None: nothing is left."""
 
 
-def erase(
-    journal: DatabaseJournal,
-    by: str,
-    *,
-    only: Iterable[str] | None = None,
-    progress: Progress = silent,
-    engine: Engine | None = None,
-    ask_again: AskAgain | None = None,
-) -> Erased:
-    """Purge what has been accepted (or ``only`` some requests), and complete what can be.
-
-    With an ``engine`` Spark writes the rows that stay, but those of adopted journals. ``ask_again``
-    looks for a condition in copies that were out of reach when it was accepted.
-    """
-    return Purging(
-        deferred_search.side(journal),
-        partial(_definition, journal),
-        partial(key_tables.settle, journal, by),
-        lambda table, accepted: _purge(journal, table, accepted, engine),
-        lambda request: _purged(journal, request, by),
-        lambda request: complete(journal, request, by),
-    ).run(only, by, ask_again, progress)
-
-
-def planned(journal: DatabaseJournal, table_id: int, found: Sequence[ErasureRequest]) -> Work:
-    """What a purge of a table would find for requests that no hold keeps back; changes nothing.
-
-    Rows in copies elsewhere are not counted.
-    """
-    masks = held.free_masks(found, table_id)
-    table = _definition(journal, table_id)
-    if not masks:
-        return Work()
-    with journal.statement(journal.begin(read_only=True)) as statement:
-        session = statement.session
+def planned(journal: DatabaseJournal, table: Table, masks: Sequence[str]) -> Work:
+    """What a purge of a table would find; changes nothing."""
+    with reading(journal) as statement:
+        session, there = statement.session, statement.committed.tables[table.id]
+        assert isinstance(session, PostgresSession)
         keys = pieces.show_keys(session, table, masks)
-        there = statement.committed.tables[table_id]
         goes = partial(_erased, table, keys)
         if is_flat(table):
             taken, live = flat_jobs.planned_without(session, table, there, keys), []
@@ -112,35 +75,31 @@ def _erased(table: Table, keys: exp.Table, source: exp.Table, fields: Fields) ->
     return pieces.erased_rows(table, source, fields, keys)
 
 
-def _definition(journal: DatabaseJournal, table_id: int) -> Table:
-    return segment_swap.definition(journal.state, table_id)
-
-
-def _purge(
-    journal: DatabaseJournal, table: Table, accepted: set[str], engine: Engine | None
-) -> JobReport:
+def purge_table(
+    backend: ErasureBackend, journal: DatabaseJournal, table: Table, run: PurgeRun
+) -> list[JobReport]:
     """Remove the keys of all accepted requests from all a table has, and from copies elsewhere.
 
     Copies come first: until the swap the masks say what is to go. They stay while a copy cannot be
     reached, whose error is raised when what lies here is gone.
     """
-    away = offsite_search.purge(journal, table, _masks(journal, table, accepted))
-    report = _purge_here(journal, table, accepted, engine, away)
+    away = purge_copies(backend, run, table, _masks(journal, table, run.accepted))
+    report = _purge_here(journal, table, run, away)
     if away.error is not None:
         raise away.error
-    return report
+    return [report]
 
 
 def _purge_here(
-    journal: DatabaseJournal, table: Table, accepted: set[str], engine: Engine | None, away: Away
+    journal: DatabaseJournal, table: Table, run: PurgeRun, away: CopiesPurge
 ) -> JobReport:
     if is_flat(table):
-        return _rewrite_adopted(journal, table, accepted, away)
+        return _rewrite_adopted(journal, table, run.accepted, away)
     with segment_swap.turn(journal, table) as session:
         segment_swap.remove_litter(session, table.id)
         for _ in range(_ROUNDS_MAX):
             try:
-                return _once(journal, session, table, accepted, engine, away)
+                return _once(journal, session, table, run, away)
             except Replan:
                 session.rollback()
         raise PalimpsestError(
@@ -154,24 +113,22 @@ def _once(
     journal: DatabaseJournal,
     session: PostgresSession,
     table: Table,
-    accepted: set[str],
-    engine: Engine | None,
-    away: Away,
+    run: PurgeRun,
+    away: CopiesPurge,
 ) -> JobReport:
     started = time.monotonic()
     settled = segment_swap.settle(journal, table)
     table, state = settled.table, settled.state
-    masks = _masks(journal, table, accepted)
+    masks = _masks(journal, table, run.accepted)
     if not masks:
-        why = "the requests were cancelled, or a legal hold keeps them back"
-        return JobReport("", "purge", str(table.name), "nothing", why)
+        return nothing_to_purge(table)
     session.begin()
     as_committed.check_heads(session, table)
     erased, removed = pieces.show_keys(session, table, masks), _count(session, table, state, masks)
     copy: rewriting.Copy = rewriting.by_server
-    if engine is not None:
+    if run.engine is not None:
         again = partial(pieces.show_keys, session, table, masks)
-        copy = keeping_by_spark(engine, silent, list(masks), again)
+        copy = keeping_by_spark(run.engine, silent, list(masks), again)
     staged = rewriting.rewrite(
         *(session, table, state),
         partial(_erased, table, erased),
@@ -184,13 +141,13 @@ def _once(
     done = _Swapping(journal, table, masks, state, removed, away, work, *moved)
     segment_swap.swap(
         *(journal, table, staged.inputs, staged.segments, staged.head_counts),
-        *(_why(accepted), done.record),
+        *(_why(run.accepted), done.record),
     )
     return done.report(started)
 
 
 def _rewrite_adopted(
-    journal: DatabaseJournal, table: Table, accepted: set[str], away: Away
+    journal: DatabaseJournal, table: Table, accepted: Collection[str], away: CopiesPurge
 ) -> JobReport:
     """Write an adopted journal anew, under its name."""
     started = time.monotonic()
@@ -201,7 +158,7 @@ def _rewrite_adopted(
     ) -> flat_jobs.RewrittenJournal:
         masks = _masks(journal, table, accepted)
         if not masks:
-            raise held.kept_back(table)
+            raise kept_back(table)
         erased = pieces.show_keys(session, now, masks)
         removed = _count(session, now, state, masks)
         staged = flat_jobs.without_keys(session, now, state, erased, journal.state.version)
@@ -219,11 +176,11 @@ def _rewrite_adopted(
     return purged[0].report(started)
 
 
-def _masks(journal: DatabaseJournal, table: Table, accepted: set[str]) -> dict[str, Target]:
+def _masks(journal: DatabaseJournal, table: Table, accepted: Collection[str]) -> dict[str, Target]:
     return targets_by_mask(requests(journal), accepted, table.id)
 
 
-def _why(accepted: set[str]) -> segment_swap.RetireReason:
+def _why(accepted: Collection[str]) -> segment_swap.RetireReason:
     return segment_swap.RetireReason(",".join(sorted(accepted)), "purge", 0)
 
 
@@ -236,7 +193,7 @@ class _Swapping:
     masks: Mapping[str, Target]
     before: TableState
     removed: Mapping[str, int]
-    away: Away
+    away: CopiesPurge
     work: Work
     moved: Moved
     moved_beside: Moved
@@ -253,7 +210,9 @@ class _Swapping:
         )
         if not done.is_over:
             return following
-        return unmasked(self.journal, section, following, self.masks)
+        return relisted(
+            self.journal, section, following, ListChange(self.table.id, tuple(self.masks))
+        )
 
     def report(self, started: float) -> JobReport:
         """What was read and written."""
@@ -272,36 +231,3 @@ def _count(
         mask: sum(n for _, n in searched.holding(session, table, state, layout.mask_table(mask)))
         for mask in masks
     }
-
-
-def _purged(journal: DatabaseJournal, request: ErasureRequest, by: str) -> ErasureRequest:
-    """Record that the rows of a request are in no table that is listed."""
-    with journal.fencing_session() as session:
-        now = journal.clock.now()
-        rows_of.drop_expired(session, now)
-        moved = request.moved(State.PURGED, now)
-        rows_of.put_erasure(session, moved.to_row())
-        audit.purged(journal, session, moved, by)
-    return moved
-
-
-def complete(journal: DatabaseJournal, request: ErasureRequest, by: str) -> ErasureRequest:
-    """Drop what the erasure has replaced; COMPLETED once nothing of it is left."""
-    left = [
-        name
-        for target in request.targets
-        if target.outcome is Outcome.ERASED
-        for name in segment_swap.reap(journal, target.table_id).in_use
-    ]
-    why = f"{_WAITS}, and may read {', '.join(left)}" if left else ""
-    if not why and (forsaken := sweep_scratch()):
-        why = f"{forsaken[0]}, which a killed process left, and which cannot be removed"
-    with journal.exclusive_session() as session:
-        if why:
-            following = replace(request, waits_for=why)
-        else:
-            following = request.moved(State.COMPLETED, journal.clock.now(), waits_for="")
-            audit.completed(journal, session, following, by)
-        rows_of.put_erasure(session, following.to_row())
-        session.commit()
-    return following

@@ -6,7 +6,6 @@ had. Reads only.
 
 from __future__ import annotations
 
-import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects, TargetTable
@@ -21,6 +20,7 @@ from journal.sql.row_layout import fields_of
 from journal.stores.postgres import flat, layout, pieces
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import TableState
+from spark_compaction.erasure.search import Search, Tally
 
 
 def rows_written(table: Table, state: TableState) -> list[tuple[exp.Expr, Fields]]:
@@ -45,22 +45,38 @@ def tables_of(table: Table, state: TableState) -> list[tuple[exp.Table, Fields]]
     return [*heads, *((layout.segment_table(s), s.fields) for s in segments)]
 
 
-def volume(session: PostgresSession, table: Table, state: TableState) -> tuple[int, int]:
-    """How many tables hold rows of a journal, and their bytes."""
-    tables = [found for found, _ in tables_of(table, state)]
+def volume(session: PostgresSession, table: Table, state: TableState) -> Tally:
+    """The tables that hold rows of a journal, which are all searched."""
+    found = Tally()
+    for one, _ in tables_of(table, state):
+        found.count(pieces.size(session, one))
     if is_flat(table):
-        tables.append(flat.journal_table(table))
-    return len(tables), sum(pieces.size(session, one) for one in tables)
+        found.count(pieces.size(session, flat.journal_table(table)))
+    return found
 
 
-def keys_among(
-    session: PostgresSession, aim: TargetTable, state: TableState, subjects: Subjects
-) -> list[pa.Table]:
-    """The keys of a table's rows in which somebody is named."""
-    matcher = Matcher(session, aim.table, aim.identities, subjects)
-    for source, fields in rows_written(aim.table, state):
+def search_rows(
+    session: PostgresSession,
+    aim: TargetTable,
+    state: TableState,
+    subjects: Subjects,
+    search: Search,
+) -> None:
+    """Add the keys of rows in which somebody is named: of new tables, and new rows of known ones.
+
+    An adopted journal is read as a whole each time, since others write to it without a version.
+    """
+    table = aim.table
+    matcher = Matcher(session, table, aim.identities, subjects, keys=search.keys)
+    for source, fields in rows_written(table, state):
+        name = source.name if isinstance(source, exp.Table) else ""
+        if name in search.seen and not is_flat(table):
+            assert search.version is not None
+            if search.version == state.last_version:
+                continue
+            source = written_after(table, source, search.version)
         matcher.rows(source, fields)
-    return matcher.keys
+        search.seen.add(name)
 
 
 def written_after(table: Table, source: exp.Expr, last: Version) -> exp.Subquery:

@@ -10,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from tests.support import kept, under_hold
 from tests.support.kept import ALL, call, is_whole, rows, spoil
@@ -140,7 +140,7 @@ def test_the_erased_are_in_no_backup_and_come_back_from_none(
 
 
 def _submit(con: Connection) -> None:
-    eraser_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
+    erasure_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
 
 
 @pytest.mark.also_on("hive")

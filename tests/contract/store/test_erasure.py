@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 import gateway
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.package import open_package
@@ -51,12 +51,12 @@ def people(store: Store) -> Connection:
 
 def _submit(con: Connection, *values: str, **options: Any) -> ErasureRequest:
     wanted = ErasureSpec({"email": list(values)}, **options)
-    return eraser_of(con.session).accept(wanted, "tester")
+    return erasure_of(con.session).accept(wanted, "tester")
 
 
 def _audit_of(con: Connection) -> tuple[str, ...]:
     """What is wrong with the audit log."""
-    return tuple(audit.verify(eraser_of(con.session).journal).problems)
+    return tuple(audit.verify(erasure_of(con.session).journal).problems)
 
 
 def _is_clean(con: Connection) -> bool:
@@ -87,8 +87,8 @@ def test_from_acceptance_to_completion_nobody_sees_them_and_nobody_else_changes(
     before = _others(people)
     version = people.session.journal.state.version
     assert store.holders(TOKEN)
-    planned = eraser_of(people.session).dry_run(ErasureSpec({"email": [MAIL]}))
-    assert requests(eraser_of(people.session).journal) == []
+    planned = erasure_of(people.session).dry_run(ErasureSpec({"email": [MAIL]}))
+    assert requests(erasure_of(people.session).journal) == []
     request = _submit(people, MAIL, reason="ticket 1")
     assert request.state is State.ACCEPTED
     (target,) = request.targets
@@ -129,7 +129,7 @@ def test_other_tools_do_not_see_them_either(store: Store, people: Connection) ->
     assert store.read_outside(asked) == [(3,)]
     request = _submit(people, MAIL)
     assert store.read_outside(asked) == [(0,)]
-    eraser_of(people.session).cancel(request, "tester")
+    erasure_of(people.session).cancel(request, "tester")
     assert store.read_outside(asked) == [(3,)]
 
 
@@ -144,7 +144,7 @@ def test_many_requests_share_one_pass_and_some_find_nobody(
     people.execute(f"INSERT INTO visits VALUES (1, ['a', '{MAIL}']), (2, ['b']), (3, NULL)")
     first, second = _submit(people, MAIL), _submit(people, "b", "u3@x.example")
     spec = ErasureSpec({"customer": ["99"]})
-    nobody = eraser_of(people.session).accept(spec, "tester")
+    nobody = erasure_of(people.session).accept(spec, "tester")
     found = {t.table: t for t in nobody.targets}
     assert found[f"{store.home}.visits"].outcome is Outcome.SEARCHED_NONE
     assert found[f"{store.home}.people"].outcome is Outcome.NOT_SEARCHED
@@ -181,7 +181,7 @@ def test_what_was_erased_cannot_be_written_again_until_it_is_let_in(
     under_hold.run(people)
     assert {_code(other, sql) for sql in writes} == {("PAL-306", "23001")}
     other.execute("INSERT INTO people VALUES (700, 'fine@x.example', 0)")
-    journal = eraser_of(people.session).journal
+    journal = erasure_of(people.session).journal
     assert readmission.readmit_subjects(journal, {"email": [MAIL]}, "tester") == 2
     other.execute(f"INSERT INTO people VALUES (701, '{MAIL}', 0)")
     assert _code(other, f"INSERT INTO people VALUES (7, '{MAIL}', 0)") == ("PAL-306", "23001")
@@ -216,12 +216,12 @@ def test_a_transaction_from_before_begins_again(store: Store, people: Connection
 
 @pytest.mark.also_on("hive")
 def test_cancelling_shows_them_again(store: Store, people: Connection) -> None:
-    eraser = eraser_of(people.session)
+    erasure = erasure_of(people.session)
     asked = "SELECT * FROM people FOR SYSTEM_TIME ALL ORDER BY id, version_number"
     before = rows(people, asked)
     request = _submit(people, MAIL)
     assert rows(people, asked) != before
-    assert eraser.cancel(request, "tester").state is State.CANCELLED
+    assert erasure.cancel(request, "tester").state is State.CANCELLED
     assert rows(people, asked) == before
     people.execute("UPDATE people SET n = 70 WHERE id = 7")
     people.execute(f"INSERT INTO people VALUES (700, '{MAIL}', 0)")
@@ -229,7 +229,7 @@ def test_cancelling_shows_them_again(store: Store, people: Connection) -> None:
     request = _submit(people, MAIL)
     under_hold.run(people)
     with pytest.raises(PalimpsestError, match="purged") as raised:
-        eraser.cancel(requests(eraser.journal)[-1], "tester")
+        erasure.cancel(requests(erasure.journal)[-1], "tester")
     assert raised.value.code.value.code == "PAL-510"
     assert store.holders(TOKEN) == []
 

@@ -12,7 +12,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.procedures.erasers import eraser_of
+from gateway.procedures.erasure_program import erasure_of
 from journal.erasure import holds
 from journal.erasure.erasure_spec import requests
 from journal.erasure.holds import Hold, HoldScope
@@ -94,7 +94,7 @@ def _keys_at(con: Connection, version: int) -> list[int]:
 
 def _actions(con: Connection) -> list[str]:
     """What the audit log says was done."""
-    with eraser_of(con.session).journal.reading_session() as session:
+    with erasure_of(con.session).journal.reading_session() as session:
         return [row.action for row in rows_of.load_audit(session)]
 
 
@@ -110,8 +110,8 @@ def test_a_hold_that_is_placed_later_brings_back_what_it_covers(con: Connection)
     assert is_refused(con, "INSERT INTO t VALUES (2, NULL, 'new@x.example', 0)")
     run(con)
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 0), (3, 3)]
-    (request,) = requests(eraser_of(con.session).journal)
-    eraser_of(con.session).cancel(request, "tester")
+    (request,) = requests(erasure_of(con.session).journal)
+    erasure_of(con.session).cancel(request, "tester")
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 0), (2, 12), (3, 3)]
     con.execute("UPDATE t SET n = 1 WHERE k IN (1, 2)")
     release(con, name)
@@ -151,7 +151,7 @@ def test_a_key_that_several_holds_and_requests_are_about_is_spared_until_the_las
     con.execute("UPDATE t SET n = 50 WHERE k = 1")
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 50), (3, 3)]
     assert {r.state.value for r in run(con)} == {"ON_HOLD"}
-    assert by_key not in str(requests(eraser_of(con.session).journal)[0].holder)
+    assert by_key not in str(requests(erasure_of(con.session).journal)[0].holder)
     release(con, by_name)
     assert rows(con, "SELECT k FROM t") == [(3,)]
     assert {r.state.value for r in run(con)} == {"COMPLETED"}
@@ -235,18 +235,18 @@ def test_who_asks_what_is_known_about_them_gets_what_is_held_and_learns_what_wai
     make(con)
     name = hold(con)
     request = submit(con)
-    eraser = eraser_of(con.session)
-    files, (found,) = gather(eraser.journal, eraser.sight, {"email": [ADA, BOB]})
+    erasure = erasure_of(con.session)
+    files, (found,) = gather(erasure.backend, {"email": [ADA, BOB]})
     assert (found.rows, found.held, found.hidden) == (2, 1, 1)
     assert found.requests == (request.id,)
     assert request.id in found.told
     (lines,) = (data.decode() for file, data in files.items() if file.endswith(".jsonl"))
     assert (ADA in lines, BOB in lines) == (True, False)
     release(con, name)
-    _, (found,) = gather(eraser.journal, eraser.sight, {"email": [ADA]})
+    _, (found,) = gather(erasure.backend, {"email": [ADA]})
     assert (found.rows, found.held, found.hidden) == (0, 0, 1)
     run(con)
-    _, (found,) = gather(eraser.journal, eraser.sight, {"email": [ADA]})
+    _, (found,) = gather(erasure.backend, {"email": [ADA]})
     assert (found.rows, found.held, found.hidden, found.remark) == (0, 0, 0, "")
 
 
@@ -267,8 +267,8 @@ def test_retention_removes_no_row_under_a_hold_however_far_a_request_on_it_is(
     planned = report(con, "CALL system.retain('t', dry_run => true)")
     done = report(con, "CALL system.retain('t')")
     con.execute("ALTER TABLE t UNSET POLICY (RETENTION)")
-    (request,) = requests(eraser_of(con.session).journal)
-    eraser_of(con.session).cancel(request, "tester")
+    (request,) = requests(erasure_of(con.session).journal)
+    erasure_of(con.session).cancel(request, "tester")
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 11), (3, 3)]
     assert (1,) in rows(con, "SELECT n FROM t FOR SYSTEM_TIME ALL WHERE k = 1")
     for said in (planned, done):
@@ -288,7 +288,7 @@ def _is_compact(con: Connection) -> bool:
 def test_jobs_obey_a_hold_whose_rows_earlier_versions_left_hidden(con: Connection) -> None:
     make(con, sealed=True)
     submit(con)
-    journal = eraser_of(con.session).journal
+    journal = erasure_of(con.session).journal
     table = next(t for t in con.session.journal.state.catalog.tables() if t.name.name == "t")
     moment = to_datetime(con.session.journal.clock.now())
     what = (HoldScope.PREDICATE, table.id, "k = 1", None, None, "matter 7", "me", moment)

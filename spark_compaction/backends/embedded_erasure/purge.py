@@ -23,9 +23,15 @@ from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.warehouse import bounded_key, parquet_options
 from journal.transactions.state import TableState
 from spark_compaction.backend import Replan
+from spark_compaction.backends.embedded_erasure.key_matches import (
+    Holdings,
+    KeyMatch,
+    holdings,
+    key_casts,
+)
 from spark_compaction.contract import Engine, JobPlan, Progress, Replacement, Staged
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure.key_matches import Holdings, KeyMatch, holdings, key_casts
+from spark_compaction.erasure.legal_holds import definition
 
 REWRITE = "journal.stores.embedded.file_rewrite:rewrite_without"
 SMALL_BYTES = 32_000_000
@@ -46,7 +52,7 @@ class PurgeJob:
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
         """Which files hold the keys, exactly; heads are sealed, and have been searched as well."""
         state = journal.state.tables[table_id]
-        table = definition(journal, table_id)
+        table = definition(journal.state, table_id)
         with journal.reading_session() as session:
             manifest = state.manifest
             found = holdings(
@@ -94,10 +100,10 @@ class PurgeJob:
         return {"others": found["after"]}
 
 
-def rewrite(engine: Engine, files: Sequence[Any], progress: Progress) -> list[Any]:
+def rewrite(engine: Engine | None, files: Sequence[Any], progress: Progress) -> list[Any]:
     """Rewrite files, in this process where that is less work than handing it out."""
     is_little = sum(file["bytes"] for file in files) <= SMALL_BYTES
-    chosen = LocalEngine() if is_little else engine
+    chosen = LocalEngine() if engine is None or is_little else engine
     units = [{**some[0]["like"], "files": _paths(some)} for some in _batches(files)]
     return [result for unit in chosen.map(REWRITE, units, progress) for result in unit]
 
@@ -117,12 +123,6 @@ def _batches(files: Sequence[Any]) -> list[list[Any]]:
 
 def _paths(files: Sequence[Any]) -> list[dict[str, str]]:
     return [{"source": f["source"], "target": f["target"]} for f in files]
-
-
-def definition(journal: Journal, table_id: int) -> Table:
-    """A table's present definition, or the last one of a dropped table."""
-    state = journal.state
-    return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]
 
 
 def volume(files: Iterable[SegmentFile]) -> Volume:

@@ -1,4 +1,4 @@
-"""The receipts of a purge of one table, for stores that purge by themselves.
+"""The receipts of a purge of one table.
 
 They go into the requests in the transaction that swaps the manifest, so that they never tell of
 more or less than was done. Removes nothing, and commits nothing.
@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
+from journal.model.schema import Table
 from journal.model.segment import Manifest
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
-from journal.records.report import Work
-from spark_compaction.erasure.offsite_search import Away
+from journal.records.report import JobReport, Work
+from spark_compaction.erasure.backend import CopiesPurge
 
 
 def targets_by_mask(
@@ -35,22 +36,30 @@ def targets_by_mask(
     }
 
 
+def nothing_to_purge(table: Table) -> JobReport:
+    """The report on a table whose keys are hidden no more when its turn comes."""
+    why = "the requests were cancelled, or a legal hold keeps them back"
+    return JobReport("", "purge", str(table.name), "nothing", why)
+
+
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
     """What a purge did, the manifests around it, and what copies elsewhere lost.
 
-    While a copy cannot be reached its masks stay, and the receipts are PENDING.
+    ``others`` says what the rewritten pieces hold besides, as it was before and after. While a copy
+    cannot be reached its masks stay, and the receipts are PENDING.
     """
 
     before: Manifest
     after: Manifest
     work: Work
-    away: Away
+    copies: CopiesPurge
+    others: str = ""
 
     @property
     def is_over(self) -> bool:
         """True if the keys are in no copy any more either."""
-        return self.away.error is None
+        return self.copies.error is None
 
     def record(
         self, session: StoreSession, targets: Mapping[str, Target], removed: Mapping[str, int]
@@ -66,16 +75,19 @@ class PurgeResult:
                 rows_of.put_erasure(session, replace(request, targets=listed).to_row())
 
     def _receipt(self, target: Target, mask: str, removed: int) -> Target:
+        copied = self.copies.removed[mask]
         return replace(
-            self.away.removed[mask].told(target),
+            target,
+            copies_rewritten=target.copies_rewritten + copied.files,
+            copies_removed=target.copies_removed + copied.versions,
             mask=None if self.is_over else mask,
             outcome=Outcome.ERASED if self.is_over else Outcome.PENDING,
-            files_rewritten=target.files_rewritten + self.work.written.files,
+            files_rewritten=target.files_rewritten + self.work.read.files,
             bytes_rewritten=target.bytes_rewritten + self.work.read.bytes,
             versions_removed=target.versions_removed + removed,
             manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(self.after),
-            others=f"{self.work.written.rows} rows beside them are unchanged",
+            others=self.others or f"{self.work.written.rows} rows beside them are unchanged",
         )
 
 

@@ -17,7 +17,7 @@ from journal.transactions.orphaned_rows import dangling
 from journal.transactions.state import JournalState
 
 
-def left_behind(
+def orphaned_rows(
     session: StoreSession,
     state: JournalState,
     keys: Mapping[int, pa.Table],

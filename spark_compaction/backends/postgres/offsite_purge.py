@@ -1,20 +1,15 @@
-"""People in copies of a database's backups that lie elsewhere: found there, and purged from them.
+"""Copies of a database's backups that lie elsewhere, purged: loaded, written anew, and put back.
 
-A copy is loaded into tables that nothing lists, so that rows are matched and rewritten by the same
-SQL as live ones. A purge does all of it in one transaction, which is rolled back: what is left are
-the files it has put in the places of others.
+All of it is done in one transaction, which is rolled back: what is left are the files it has put in
+the places of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 
-import pyarrow as pa
 from sqlglot import exp
 
-from journal.erasure.erasure_spec import ErasureSpec, TargetTable
-from journal.erasure.matching import Matcher
 from journal.files.scratch import scratch
 from journal.model.plan import Query
 from journal.model.schema import Table
@@ -26,59 +21,17 @@ from journal.stores.postgres.store import PostgresSession
 from spark_compaction.backends.postgres import rewriting, table_backups
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.contract import silent
-from spark_compaction.erasure.offsite_search import (
-    Away,
-    Copied,
-    Look,
-    keys_in_copies,
-    keys_in_copy,
-    looking,
-    purge_each,
-)
 from spark_compaction.programs import copies
 
 
-def search(
-    journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, *, tidies: bool
-) -> Copied:
-    """The keys of whoever is meant in copies of a table's backups."""
-    transport = DatabaseTransport(journal, aim.table)
-    return keys_in_copies(transport, aim.table, _look(journal, aim, wanted), tidies=tidies)
-
-
-def search_one(
-    journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec, backup: Backup
-) -> Copied:
-    """The same in one copy; raises what keeps it from being searched."""
-    transport = DatabaseTransport(journal, aim.table)
-    return keys_in_copy(transport, aim.table, backup, _look(journal, aim, wanted), tidies=True)
-
-
-def _look(journal: DatabaseJournal, aim: TargetTable, wanted: ErasureSpec) -> Look:
-    def match(segments: tuple[Segment, ...]) -> list[pa.Table]:
-        # In a transaction of its own: an earlier snapshot would not show what was loaded.
-        with journal.reading_session() as session:
-            session.begin()
-            matcher = Matcher(session, aim.table, aim.identities, wanted.subjects)
-            for segment in segments:
-                matcher.rows(layout.segment_table(segment), segment.fields)
-            return matcher.keys
-
-    return looking(aim, wanted, backup_segments.tables_of, match)
-
-
-def purge(journal: DatabaseJournal, table: Table, masks: Iterable[str]) -> Away:
-    """Remove the keys of some masks from every copy of a table's backups; what went, by mask."""
-    transport = DatabaseTransport(journal, table)
-    return purge_each(transport, table, masks, partial(_purge_one, journal, table))
-
-
-def _purge_one(
-    journal: DatabaseJournal, table: Table, backup: Backup, masks: list[str]
+def purge_copy(
+    journal: DatabaseJournal,
+    table: Table,
+    listed: Backup,
+    definition: Table,
+    masks: Sequence[str],
 ) -> tuple[int, dict[str, int]]:
     """Write the files of one copy anew that hold a key: how many, and the rows that went."""
-    assert backup.place is not None
-    listed, definition = copies.read(backup.place)
     made: list[SegmentFile] = []
     with scratch() as folder, journal.reading_session() as session:
         try:
@@ -109,7 +62,7 @@ def _count(session: PostgresSession, table: Table, here: Iterable[Segment], mask
 
 
 def _rewritten(
-    session: PostgresSession, table: Table, here: dict[str, Segment], masks: list[str]
+    session: PostgresSession, table: Table, here: dict[str, Segment], masks: Sequence[str]
 ) -> dict[str, tuple[Segment, SegmentFile] | None]:
     """What is left of the files that hold a key, by their paths in the copy."""
     erased = pieces.show_keys(session, table, masks)

@@ -11,16 +11,15 @@ written, and whether rows of a key are covered, is the store's: ``KeyLists``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.erasure import audit, holds
-from journal.erasure.holds import Hold
 from journal.erasure.matching import shown_as
 from journal.erasure.requests import OPEN, ErasureRequest, State, Target
 from journal.erasure.seam import ErasureJournal
@@ -34,19 +33,23 @@ from journal.model.segment import Manifest
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations import column
+from journal.transactions.state import JournalState
+from spark_compaction.erasure.backend import (
+    ErasureBackend,
+    HoldChange,
+    KeyLists,
+    ListChange,
+    ListDecision,
+    unchanged,
+)
 
 PLACE = "_place"
 """The column that tells a key's place among those that are asked about."""
-HoldChange = Callable[[StoreSession], None]
-"""Places or releases a hold, in the transaction that splits keys anew."""
-
-
-def unchanged(_session: StoreSession) -> None:
-    """No hold is placed or released."""
+_ROUNDS_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class KeySplit:
     """Keys of a request in one table, and who holds those that are spared, in words."""
 
     hidden: pa.Table | None
@@ -58,34 +61,24 @@ def _rows(keys: pa.Table | None) -> int:
     return 0 if keys is None else keys.num_rows
 
 
-Covered = Callable[[pa.Table, exp.Expr], Collection[int]]
-"""The places of those keys of which any version of a row meets a condition."""
-
-
-def split_keys(
-    journal: ErasureJournal,
-    table: Table,
-    keys: pa.Table,
-    active: Iterable[Hold],
-    covered: Covered,
-) -> Split:
+def split_keys(journal: ErasureJournal, lists: KeyLists, table: Table, keys: pa.Table) -> KeySplit:
     """Tell the keys that a hold spares now from those that are to be hidden."""
-    concerned = [h for h in active if h.concerns(table)]
+    concerned = [h for h in lists.active if h.concerns(table)]
     whole = holds.whole_table(concerned)
     if whole is not None:
-        return Split(None, keys, whole.told())
+        return KeySplit(None, keys, whole.told())
     places: set[int] = set()
     holders: list[str] = []
     for holding in holds.conditions(journal, table, concerned):
-        found = set(covered(keys, holding.condition))
+        found = set(lists.covered(table, keys, holding.condition))
         if found:
             holders.append(holding.told)
         places |= found
     if not places:
-        return Split(keys, None)
+        return KeySplit(keys, None)
     spared = pa.array([place in places for place in range(keys.num_rows)], pa.bool_())
     hidden = keys.filter(pc.invert(spared))
-    return Split(hidden if hidden.num_rows else None, keys.filter(spared), " and ".join(holders))
+    return KeySplit(hidden if hidden.num_rows else None, keys.filter(spared), " and ".join(holders))
 
 
 def with_places(keys: pa.Table) -> pa.Table:
@@ -106,38 +99,22 @@ def covered_query(table: Table, rows: exp.Query, shown: str, condition: exp.Expr
     return found.join(met.subquery("r"), on=exp.and_(*same))
 
 
-class KeyLists(Protocol):
-    """Lists of keys in a store, while nobody else commits to the tables they are about."""
-
-    def definition(self, table_id: int) -> Table:
-        """A table as it is defined now, or was before it was dropped."""
-
-    def read(self, table: Table, name: str) -> pa.Table:
-        """The keys of a list, in the types of the table."""
-
-    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
-        """The places of those keys of which any version, kept ones too, meets a condition."""
-
-    def write(self, table: Table, request: str, keys: pa.Table) -> str:
-        """Write a new list of keys, which nothing names yet; its name."""
-
-
 @dataclass(frozen=True, slots=True)
-class Relisted:
+class RelistedKeys:
     """The keys of one receipt as they were split anew; ``after`` names the new lists."""
 
     table: Table
     before: Target
     after: Target
-    split: Split
+    split: KeySplit
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class HoldEffect:
     """What holds make of an open request now: its lists of keys, if they change, and its state."""
 
     request: ErasureRequest
-    relisted: tuple[Relisted, ...]
+    relisted: tuple[RelistedKeys, ...]
     holder: str | None
 
     @property
@@ -152,7 +129,7 @@ class Settling:
         return moves or any(r.before != r.after for r in self.relisted)
 
 
-def written(lists: KeyLists, table: Table, request: str, target: Target, split: Split) -> Target:
+def written(lists: KeyLists, table: Table, request: str, target: Target, split: KeySplit) -> Target:
     """Write the lists of a split; the receipt that names them."""
     names = [
         None if keys is None else lists.write(table, request, keys)
@@ -161,44 +138,93 @@ def written(lists: KeyLists, table: Table, request: str, target: Target, split: 
     return replace(target, mask=names[0], spared=names[1])
 
 
-def settlings(
-    journal: ErasureJournal,
+def apply_holds(
+    backend: ErasureBackend,
+    by: str,
+    only: Collection[str] | None = None,
+    change: HoldChange = unchanged,
+) -> list[ErasureRequest]:
+    """Place or release a hold, and split the keys of open requests anew, in one commit.
+
+    Of all requests, or ``only`` some. What no hold covers any more is hidden, and may not be
+    written, from that commit on. Gives the requests that changed. Raises JOB_BUSY where requests
+    come and go all the while.
+    """
+    judged: set[int] | None = None
+    for _ in range(_ROUNDS_MAX):
+        with backend.journal.reading_session() as session:
+            tables = _tables_of(open_requests(session, only))
+        if change is unchanged and (not tables or tables == judged):
+            return []
+        decide = partial(_effects, backend, by, only, tables, change is unchanged)
+        moved = backend.change_lists(tables, decide, change)
+        if moved is not None:
+            return moved
+        judged = tables
+    raise PalimpsestError(
+        Code.JOB_BUSY,
+        "requests to erase, or legal holds, change again and again",
+        advice="run it again when fewer of them are made",
+    )
+
+
+def _tables_of(found: Iterable[ErasureRequest]) -> set[int]:
+    """The tables in which requests have keys."""
+    return {t.table_id for r in found for t in r.targets if t.lists}
+
+
+def _effects(
+    backend: ErasureBackend,
+    by: str,
+    only: Collection[str] | None,
+    tables: Collection[int],
+    only_due: bool,
     lists: KeyLists,
-    found: Iterable[ErasureRequest],
-    active: Sequence[Hold],
-) -> list[Settling]:
-    """What holds make of open requests now, where that is something else; new lists are written."""
-    settled = (_settling(journal, lists, r, active) for r in found if r.state in OPEN)
-    return [s for s in settled if s.is_due]
+) -> ListDecision[list[ErasureRequest]] | None:
+    """Write the lists of keys that holds split anew.
+
+    None if a request came about other tables, or, where ``only_due``, if nothing changes.
+    """
+    found = lists.open_requests(only)
+    if not _tables_of(found) <= set(tables):
+        return None
+    effects = [e for e in (_effect(backend.journal, lists, r) for r in found) if e.is_due]
+    if only_due and not effects:
+        return None
+
+    def record(session: StoreSession) -> list[ErasureRequest]:
+        return [_record(backend.journal, session, effect, by) for effect in effects]
+
+    changes = [
+        ListChange(r.before.table_id, r.before.lists, r.after.mask, r.after.spared)
+        for effect in effects
+        for r in effect.relisted
+        if r.before != r.after
+    ]
+    return ListDecision(record, changes)
 
 
-def _settling(
-    journal: ErasureJournal, lists: KeyLists, request: ErasureRequest, active: Sequence[Hold]
-) -> Settling:
-    relisted: list[Relisted] = []
-    listed = [(t, lists.definition(t.table_id)) for t in request.targets if t.lists]
-    if not any(t.spared or any(h.concerns(table) for h in active) for t, table in listed):
-        return Settling(request, (), None)
+def _effect(journal: ErasureJournal, lists: KeyLists, request: ErasureRequest) -> HoldEffect:
+    relisted: list[RelistedKeys] = []
+    listed = [(t, definition(lists.committed, t.table_id)) for t in request.targets if t.lists]
+    if not any(t.spared or any(h.concerns(table) for h in lists.active) for t, table in listed):
+        return HoldEffect(request, (), None)
     for target, table in listed:
-
-        def covered(keys: pa.Table, condition: exp.Expr, table: Table = table) -> Collection[int]:
-            return lists.covered(table, keys, condition)
-
         before = [
             None if name is None else lists.read(table, name)
             for name in (target.mask, target.spared)
         ]
         keys = pa.concat_tables([k for k in before if k is not None])
-        split = split_keys(journal, table, keys, active, covered)
+        split = split_keys(journal, lists, table, keys)
         after = target
         if not _is_same(split, before):
             after = written(lists, table, request.id, target, split)
-        relisted.append(Relisted(table, target, after, split))
+        relisted.append(RelistedKeys(table, target, after, split))
     holders = dict.fromkeys(r.split.holder for r in relisted if r.split.holder is not None)
-    return Settling(request, tuple(relisted), " and ".join(holders) or None)
+    return HoldEffect(request, tuple(relisted), " and ".join(holders) or None)
 
 
-def _is_same(split: Split, before: Sequence[pa.Table | None]) -> bool:
+def _is_same(split: KeySplit, before: Sequence[pa.Table | None]) -> bool:
     """True if a split leaves every key in the list that it is in."""
     now = (split.hidden, split.spared)
     if [_rows(k) for k in now] != [_rows(k) for k in before]:
@@ -206,33 +232,30 @@ def _is_same(split: Split, before: Sequence[pa.Table | None]) -> bool:
     return all(k is None or k.equals(b) for k, b in zip(now, before, strict=True))
 
 
-def record(
-    journal: ErasureJournal, session: StoreSession, settling: Settling, by: str
+def _record(
+    journal: ErasureJournal, session: StoreSession, effect: HoldEffect, by: str
 ) -> ErasureRequest:
-    """Write down what holds make of a request: its state, and what of it may not be written.
-
-    The caller lists the new lists in the same transaction. Commits nothing.
-    """
-    request, now = settling.request, journal.clock.next()
-    after = {id(r.before): r.after for r in settling.relisted}
+    """Write down what holds make of a request: its state, and what of it may not be written."""
+    request, now = effect.request, journal.clock.next()
+    after = {id(r.before): r.after for r in effect.relisted}
     targets = tuple(after.get(id(t), t) for t in request.targets)
     if targets != request.targets:
         rows_of.drop_keys(session, request.id)
         secret = lasting_secret(journal, session)
         entries = Suppressor(session, request.id, now, request.expires, secret)
-        for relisted in settling.relisted:
+        for relisted in effect.relisted:
             suppress(entries, relisted.table, relisted.split)
-    waits = "" if settling.holder is None else f"legal {settling.holder}"
+    waits = "" if effect.holder is None else f"legal {effect.holder}"
     moved = replace(request, updated=now)
-    if settling.state is not request.state:
-        moved = request.moved(settling.state, now)
-    moved = replace(moved, holder=settling.holder, waits_for=waits, targets=targets)
+    if effect.state is not request.state:
+        moved = request.moved(effect.state, now)
+    moved = replace(moved, holder=effect.holder, waits_for=waits, targets=targets)
     rows_of.put_erasure(session, moved.to_row())
-    record_held(journal, session, moved, by)
+    _record_held(journal, session, moved, by)
     return moved
 
 
-def accepted(
+def record_accepted(
     journal: ErasureJournal,
     session: StoreSession,
     request: ErasureRequest,
@@ -244,10 +267,10 @@ def accepted(
     if holder is None:
         rows_of.put_erasure(session, request.to_row())
         return request
-    return record(journal, session, Settling(request, (), holder), by)
+    return _record(journal, session, HoldEffect(request, (), holder), by)
 
 
-def record_held(
+def _record_held(
     journal: ErasureJournal, session: StoreSession, request: ErasureRequest, by: str
 ) -> None:
     """Record in the audit log that a request is on hold now, or that it is not any more."""
@@ -255,7 +278,7 @@ def record_held(
     audit.record(journal, session, by, action, request.id, {})
 
 
-def suppress(entries: Suppressor, table: Table, split: Split) -> None:
+def suppress(entries: Suppressor, table: Table, split: KeySplit) -> None:
     """Let hidden keys not be written again, and spared ones be written as before."""
     kinds = {k: table.by_physical(k).type for k in table.key}
     for keys, add in ((split.hidden, entries.keys), (split.spared, entries.spared)):
@@ -317,3 +340,8 @@ def open_requests(session: StoreSession, only: Collection[str] | None) -> list[E
     """The requests whose keys holds may spare; of all, or ``only`` some."""
     found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
     return [r for r in found if r.state in OPEN and (only is None or r.id in only)]
+
+
+def definition(state: JournalState, table_id: int) -> Table:
+    """A table as it is defined now, or was before it was dropped."""
+    return state.catalog.by_id(table_id) or state.tables[table_id].layouts[-1]

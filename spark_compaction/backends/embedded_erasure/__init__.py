@@ -1,0 +1,1 @@
+"""Erasures of embedded warehouses: segments are files, which engines write anew."""

@@ -1,0 +1,218 @@
+"""The purge of one table of an embedded warehouse, from masks to receipts.
+
+    live segments (a job) -> retired segments -> search again: nothing
+    -> copies of backups that lie elsewhere -> receipts written, masks gone
+
+The caller goes from table to table. A hold that is placed meanwhile keeps its rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from journal.erasure.erasure_spec import requests
+from journal.erasure.guard import load_fence
+from journal.files.filters.sidecar import merge_sidecars
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
+from journal.model.schema import Table
+from journal.model.segment import RowCounts, Segment
+from journal.records import backups, retired
+from journal.records.report import ESTIMATED, JobReport, Skipped, Work
+from journal.stores.embedded.integrity import damage_named
+from journal.stores.embedded.journal import Journal
+from journal.transactions.state import JournalState
+from spark_compaction.backends.embedded_erasure.key_matches import (
+    Holdings,
+    KeyMatch,
+    counts_by_mask,
+    holdings,
+)
+from spark_compaction.backends.embedded_erasure.purge import (
+    NONE_FOUND,
+    PurgeJob,
+    check_digests,
+    digests,
+    moved_files,
+    new_folder,
+    planned_work,
+    replaced_files,
+    rewrite,
+    unit_of,
+    volume,
+)
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure.backend import (
+    CopiesPurge,
+    ErasureBackend,
+    ListChange,
+    PurgeRun,
+    Removed,
+    reading,
+)
+from spark_compaction.erasure.legal_holds import check_hidden
+from spark_compaction.erasure.offsite_search import purge_copies
+from spark_compaction.erasure.receipts import PurgeResult, nothing_to_purge, targets_by_mask
+from spark_compaction.programs.unsealed import unsealed
+from spark_compaction.backends.embedded.maintenance import staged_folders
+from spark_compaction.runner import RunOptions, run_job
+
+_ROUNDS_MAX = 3
+_WAIT_S = 60.0
+"""How long a purge waits for another job on the table."""
+
+
+def purge_table(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[JobReport]:
+    """Remove the keys of all accepted requests from all a table has, and write the receipts.
+
+    Raises JOB_BUSY if a hold is placed meanwhile, ERASURE if other jobs keep bringing rows back.
+    Masks stay while a copy cannot be purged, whose error is raised in the end.
+    """
+    journal = backend.journal
+    assert isinstance(journal, Journal)
+    targets = targets_by_mask(requests(journal), run.accepted, table.id)
+    names = tuple(targets)
+    if not names:
+        return [nothing_to_purge(table)]
+    before = journal.state.tables[table.id].manifest
+    with damage_named(journal.checker, before.segments):
+        with _holding(journal, table, names) as (session, found):
+            counts = counts_by_mask(session, journal.root, table, found, names, before.heads)
+        reports, others = _remove(journal, table, names, run)
+    try:
+        with failures():
+            copied = purge_copies(backend, run, table, names)
+    except PalimpsestError as error:
+        # What is gone here is gone; the next run goes on with the copies.
+        copied = CopiesPurge(dict.fromkeys(names, Removed()), error)
+    with journal.exclusive_session() as session:
+        change = ListChange(table.id, () if copied.error is not None else names)
+        after = change.applied(journal.state.tables[table.id].manifest)
+        work = sum((r.work for r in reports), Work())
+        done = PurgeResult(before, after, work, copied, json.dumps(others, sort_keys=True))
+        done.record(session, targets, counts)
+        listing = {table.id: lambda s: replace(s, manifest=after)}
+        journal.swap_all(session, listing, fenced=load_fence(session))
+    if copied.error is not None:
+        raise copied.error
+    return reports
+
+
+def _remove(
+    journal: Journal, table: Table, names: tuple[str, ...], run: PurgeRun
+) -> tuple[list[JobReport], dict[str, str]]:
+    """Write files anew until none holds a key; reports, and what the others of a file hold."""
+
+    def check(state: JournalState) -> tuple[Segment, ...]:
+        check_hidden(state.tables[table.id].manifest, names, table)
+        return ()
+
+    reports: list[JobReport] = []
+    others: dict[str, str] = {}
+    for _ in range(_ROUNDS_MAX):
+        report = run_job(
+            *(journal, PurgeJob(names), table.id, run.engine or LocalEngine()),
+            options=RunOptions(grace_us=0, wait_s=_WAIT_S),
+            progress=run.progress,
+            check=check,
+        )
+        if report.state == "done":
+            others = dict(report.details.get("others", {}))
+        reports += [report, *_purge_retired(journal, table, names, run)]
+        if not _holdings(journal, table, names).counts.total:
+            return reports, others
+    raise PalimpsestError(
+        Code.ERASURE,
+        f"rows of erased keys are still found in {table.name}",
+        advice="run it again when fewer jobs replace segments of the table",
+    )
+
+
+def planned(journal: Journal, table: Table, masks: Sequence[str]) -> Work:
+    """What a purge of a table would do; changes nothing."""
+    table_id, root = table.id, journal.root
+    with journal.sealing_lock(table_id), _holding(journal, table, masks) as (session, held):
+        work = planned_work(held)
+        state = journal.state.tables[table_id]
+        for head in unsealed(session, state, journal.state.version):
+            rows = holdings(session, root, table, (), masks, head.heads).heads.total
+            if not rows:
+                work += Work(skipped=(Skipped(head.segment.id, 1, NONE_FOUND),))
+                continue
+            there = head.segment
+            estimate = KeyMatch(there, there.files[0], RowCounts(rows))
+            inexact = {"read.bytes": ESTIMATED}
+            if not head.is_one_file:
+                inexact |= dict.fromkeys(("read.files", "read.rows", "written.rows"), ESTIMATED)
+            work += planned_work(Holdings([estimate], [], [], RowCounts())) + Work(inexact=inexact)
+    return work
+
+
+def _holdings(journal: Journal, table: Table, masks: Sequence[str]) -> Holdings:
+    """Rows of the keys in all a table has: live, retired, and heads."""
+    with _holding(journal, table, masks) as (_, found):
+        return found
+
+
+@contextmanager
+def _holding(
+    journal: Journal, table: Table, masks: Sequence[str]
+) -> Iterator[tuple[DuckDBSession, Holdings]]:
+    """Rows of the keys in all a table has, and a session that reads there."""
+    with reading(journal) as statement:
+        session = statement.session
+        assert isinstance(session, DuckDBSession)
+        manifest = statement.committed.tables[table.id].manifest
+        kept = [r.segment for r in retired.kept(session, table.id)]
+        segments = [*manifest.segments, *kept]
+        yield session, holdings(session, journal.root, table, segments, masks, manifest.heads)
+
+
+def _purge_retired(
+    journal: Journal, table: Table, masks: Sequence[str], run: PurgeRun
+) -> list[JobReport]:
+    """Write retired segments anew, too: a backup must not bring anybody back."""
+    table_id, state = table.id, journal.state.tables[table.id]
+    live = {f.path for s in state.manifest.segments for f in s.files}
+    with journal.reading_session() as session:
+        segments = [_beside(r.segment, live) for r in retired.kept(session, table_id)]
+        found = holdings(session, journal.root, table, segments, masks)
+    held, name = found.held, str(table.name)
+    if not held:
+        return [JobReport.of(planned_work(found), "", "purge", name, "nothing")]
+    journal.checker.check_files(h.file for h in held)
+    folder = new_folder(journal, held[0].file)
+    with staged_folders(journal, [folder]):
+        units = [
+            unit_of(journal, table, state, h, masks, f"{folder}/part_{n}.parquet")
+            for n, h in enumerate(held)
+        ]
+        with journal.pins.hold([h.file.path for h in held]):
+            results = rewrite(run.engine, units, run.progress)
+        check_digests(digests(results), str(table.name))
+        merge_sidecars(journal.root / folder)
+        done = {u["path"] for u in units}
+        with journal.exclusive_session() as session:
+            check_hidden(journal.state.tables[table_id].manifest, masks, table)
+            for entry in retired.load(session, table_id):
+                if not done & {f.path for f in entry.segment.files}:
+                    continue
+                known = {f.path for f in entry.segment.files}
+                pairs = [(u, r) for u, r in zip(units, results, strict=True) if u["path"] in known]
+                bare = replaced_files([entry.segment], [u for u, _ in pairs], [r for _, r in pairs])
+                retired.forget(session, [entry.id])
+                retired.record(session, table_id, entry.generation, bare.added, entry.why)
+            moved = moved_files(units, results)
+            backups.follow(session, moved)
+            session.commit()
+    work = replace(planned_work(found), written=volume(f for f in moved.values() if f), inexact={})
+    return [JobReport.of(work, "", "purge", name, "done")]
+
+
+def _beside(segment: Segment, live: Container[str]) -> Segment:
+    """A retired segment, only the files that no manifest lists."""
+    return replace(segment, files=tuple(f for f in segment.files if f.path not in live))

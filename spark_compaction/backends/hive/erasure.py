@@ -1,0 +1,326 @@
+"""What a Hive store does for erasures: Spark finds rows, and masks are partitions of keys.
+
+Copies of backups are loaded into partitions that nothing lists, so that their rows are matched as
+live ones. Decides nothing: see ``spark_compaction.erasure``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from journal.erasure import holds
+from journal.erasure.erasure_spec import Subjects, TargetTable
+from journal.erasure.guard import load_fence
+from journal.erasure.holds import Hold
+from journal.erasure.requests import ErasureRequest, looked_for
+from journal.files.scratch import sweep_scratch
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.segment import Segment
+from journal.model.store_session import StoreSession
+from journal.records import backups, deferred_subjects
+from journal.records import erasure_rows as requests_of
+from journal.records.backups import Backup
+from journal.records.report import JobReport, Work
+from journal.sql.row_layout import rows_in_layout
+from journal.stores.hive import backup_segments, layout
+from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.leases import HeldLeases
+from journal.stores.hive.pieces import pieces
+from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import INLINE_ROWS_MAX
+from journal.stores.hive.store import HiveConnection
+from journal.transactions.protocol import OpenStatement
+from journal.transactions.state import JournalState, TableState
+from spark_compaction.backends.hive import (
+    cleaning,
+    erasing,
+    offsite_purge,
+    partition_backups,
+)
+from spark_compaction.backends.hive.backup_transport import HiveTransport
+from spark_compaction.backends.hive.erased_rows import ERASED, match_rows, rows_with
+from spark_compaction.backends.hive.key_partitions import KeyPartitions, relisted
+from spark_compaction.backends.hive.rewriting import counted, staging
+from spark_compaction.erasure.backend import (
+    Decide,
+    HoldChange,
+    KeyCount,
+    ListDecision,
+    PurgeRun,
+    SourceRows,
+    T,
+    brought,
+    reading,
+    unchanged,
+)
+from spark_compaction.erasure.search import Search, unseen
+
+_ROUNDS_MAX = 5
+
+
+class _Outrun(PalimpsestError):
+    """Holds or requests have changed since keys were split by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiveErasure:
+    """The ``ErasureBackend`` of a Hive store."""
+
+    journal: HiveJournal
+    purges_at_once: bool = True
+    reads_dropped: bool = False
+
+    def new_request_id(self) -> str:
+        """An id that no request has."""
+        return self.journal.new_segment_id()[:12]
+
+    def search_rows(
+        self,
+        session: StoreSession,
+        state: JournalState,
+        aim: TargetTable,
+        subjects: Subjects,
+        search: Search,
+        *,
+        kept: bool = True,
+    ) -> None:
+        """Search partitions that were not searched yet."""
+        assert isinstance(session, HiveSession)
+        with self.kept_segments(session, state, aim.table, search) as only_kept:
+            manifest = state.tables[aim.table.id].manifest
+            live = [s for s in manifest.segments if unseen(s, search.seen) is not None]
+            found = [*live, *(only_kept if kept else ())]
+            match_rows(self.journal, session, aim, subjects, found, search.keys)
+            for segment in live:
+                search.seen.add(segment.files[0].path)
+                search.live.count(segment.bytes)
+            if kept:
+                search.count_kept(only_kept)
+
+    @contextmanager
+    def kept_segments(
+        self, session: StoreSession, state: JournalState, table: Table, search: Search
+    ) -> Iterator[tuple[Segment, ...]]:
+        """The partitions that only backups list."""
+        found = backup_segments.backup_only_segments(session, table, state.tables[table.id])
+        yield tuple(s for s in found if unseen(s, search.seen) is not None)
+
+    def search_copy(
+        self, aim: TargetTable, subjects: Subjects, listed: Backup, search: Search
+    ) -> None:
+        """Load a copy, and match its rows."""
+        with brought(self, aim.table, listed) as segments, reading(self.journal) as statement:
+            session = statement.session
+            assert isinstance(session, HiveSession)
+            match_rows(self.journal, session, aim, subjects, segments, search.keys)
+        search.count_copy(listed.segments)
+
+    def transport(self, table: Table) -> HiveTransport:
+        """Copies are loaded into partitions that nothing lists."""
+        return HiveTransport(self.journal, table)
+
+    def segments_of(self, here: Backup) -> tuple[Segment, ...]:
+        """A partition each."""
+        return backup_segments.segments_of(here)
+
+    @contextmanager
+    def rows_here(
+        self, session: StoreSession, state: JournalState, table: Table, search: Search
+    ) -> Iterator[SourceRows]:
+        """Partitions that are live or of backups."""
+        found = partition_backups.with_backups(session, table, state.tables[table.id])
+        live = state.tables[table.id].manifest.segments
+        search.live.read = len(live)
+        search.count_kept(s for s in found.manifest.segments if s not in live)
+        by_path = {s.files[0].path: s for s in found.manifest.segments}
+
+        def rows(skipped: Collection[str], _heads: bool) -> Sequence[exp.Query]:
+            return self.rows_of(table, [s for path, s in by_path.items() if path not in skipped])
+
+        yield SourceRows(set(by_path), rows)
+
+    def rows_of(self, table: Table, segments: Sequence[Segment]) -> Sequence[exp.Query]:
+        """The rows of partitions."""
+        names = self.journal.names
+        return [
+            rows_in_layout(table, layout.rows_of(names, p.paths).subquery(), p.fields)
+            for p in pieces(segments)
+        ]
+
+    def count_keys(
+        self, session: StoreSession, state: JournalState, table: Table, keys: pa.Table
+    ) -> KeyCount:
+        """Which partitions hold how many rows of the keys, which Spark gets a piece at a time."""
+        assert isinstance(session, HiveSession)
+        searched = partition_backups.with_backups(session, table, state.tables[table.id])
+        found: dict[str, int] = {}
+        for start in range(0, keys.num_rows, INLINE_ROWS_MAX):
+            session.show_arrow(ERASED, keys.slice(start, INLINE_ROWS_MAX))
+            for piece in pieces(searched.manifest.segments):
+                for name, count in counted(
+                    session, rows_with(self.journal, table, piece, "SEMI")
+                ).items():
+                    found[name] = found.get(name, 0) + count
+        return KeyCount(sum(found.values()), len(found), 0)
+
+    def whole_table(self, statement: OpenStatement, table: Table) -> Table:
+        """As it is now."""
+        return table
+
+    def change_lists(
+        self, tables: Collection[int], decide: Decide[T], change: HoldChange = unchanged
+    ) -> T | None:
+        """Under the leases of the tables; anew where holds or requests change until the commit."""
+        for _ in range(_ROUNDS_MAX):
+            try:
+                return self._change_lists(tables, decide, change)
+            except _Outrun:
+                continue
+        raise PalimpsestError(
+            Code.JOB_BUSY,
+            "requests to erase, or legal holds, change again and again",
+            advice="run it again when fewer of them are made",
+        )
+
+    def _change_lists(
+        self, tables: Collection[int], decide: Decide[T], change: HoldChange
+    ) -> T | None:
+        journal = self.journal
+        with (
+            journal.leases.holding([f"table:{table_id}" for table_id in sorted(tables)]) as turn,
+            staging(journal) as made,
+            journal.statement(journal.begin(read_only=True)) as statement,
+        ):
+            lists = KeyPartitions(journal, statement, self._active(change), made)
+            decision = decide(lists)
+            if decision is None:
+                return None
+            done = self._commit(turn, lists, decision, change)
+        if decision.lists and journal.views is not None:
+            journal.views.refresh(journal.look()[1])
+        if decision.subjects is not None or any(c.dropped for c in decision.lists):
+            journal.catalog.scrub()
+        return done
+
+    def _active(self, change: HoldChange) -> list[Hold]:
+        """The holds in force once a change is made."""
+        if change is unchanged:
+            with self.journal.reading_session() as session:
+                return holds.active_in(session)
+        with self.journal.exclusive_session() as preview:
+            # This transaction is never committed.
+            change(preview)
+            return holds.active_in(preview)
+
+    def _commit(
+        self,
+        turn: HeldLeases,
+        lists: KeyPartitions,
+        decision: ListDecision[T],
+        change: HoldChange,
+    ) -> T:
+        """Name the lists, and write the records, in one transaction of the catalog."""
+        journal = self.journal
+        with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+            turn.check(connection)
+            row, committed = journal.look_in(connection)
+            following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
+            with journal.recording(connection) as session:
+                change(session)
+                if not lists.is_current(session):
+                    raise _Outrun(Code.JOB_BUSY, "a hold or a request was changed meanwhile")
+                done = decision.record(session)
+                fence = load_fence(session)
+                session.commit()
+            if decision.subjects is not None:
+                request_id, text = decision.subjects
+                if text is None:
+                    deferred_subjects.forget(connection, request_id)
+                else:
+                    deferred_subjects.keep(connection, request_id, text)
+            states: dict[int, TableState] = {}
+            for one in decision.lists:
+                state = states.get(one.table_id, committed.tables[one.table_id])
+                states[one.table_id] = relisted(
+                    journal, connection, following.generation, state, one
+                )
+            rows_of.put_state(connection, following)
+        journal.keep(following, committed.with_tables(states, fence))
+        return done
+
+    def deferred_subjects(self, request_id: str) -> str | None:
+        """What lies in the request's own table of the catalog."""
+        with self.journal.catalog.reading() as connection:
+            return deferred_subjects.kept(connection, request_id)
+
+    def forget_subjects(self) -> None:
+        """Drop the tables of requests that look for nothing any more."""
+        journal = self.journal
+        with journal.catalog.reading() as connection:
+            if not deferred_subjects.names(connection):
+                return
+        # Beside nobody who accepts a request: what it looks for is there before it is seen.
+        with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
+            with journal.recording(connection) as session:
+                wanted = looked_for(map(ErasureRequest.of_row, requests_of.load_erasures(session)))
+            for request_id in deferred_subjects.names(connection) - wanted:
+                deferred_subjects.forget(connection, request_id)
+        journal.catalog.scrub()
+
+    def planned(self, table: Table, masks: Sequence[str]) -> Work:
+        """Which partitions hold rows of the keys."""
+        return erasing.planned(self.journal, table, masks)
+
+    def purge_table(self, table: Table, run: PurgeRun) -> list[JobReport]:
+        """Rows of copies first: until the swap the lists say what is to go."""
+        return erasing.purge_table(self, self.journal, table, run)
+
+    def purge_copy(
+        self,
+        table: Table,
+        listed: Backup,
+        definition: Table,
+        masks: Sequence[str],
+        run: PurgeRun,
+    ) -> tuple[int, Mapping[str, int]]:
+        """Load a copy, and write its partitions anew that hold a key."""
+        transport = self.transport(table)
+        return offsite_purge.purge_copy(transport, listed, definition, masks)
+
+    def clear_remains(self, purged: Sequence[ErasureRequest]) -> Mapping[str, str]:
+        """Drop retired partitions, past the file system's trash."""
+        journal, found = self.journal, dict[str, str]()
+        if not purged:
+            return found
+        if journal.views is not None:
+            # They shall name nothing that goes now.
+            journal.views.refresh(journal.look()[1])
+        with journal.store.connection() as connection:
+            cleaning.reap(journal, connection)
+            for request in purged:
+                left: list[str] = []
+                for table_id in sorted({t.table_id for t in request.targets}):
+                    left += self._left(connection, table_id, request.updated)
+                left += map(str, sweep_scratch())
+                if left:
+                    found[request.id] = (
+                        f"rows of transactions that did not end may be in {', '.join(left)}"
+                    )
+        return found
+
+    def _left(self, connection: HiveConnection, table_id: int, before: int) -> list[str]:
+        """Retired partitions of a table, and what nobody has listed since it was made."""
+        journal = self.journal
+        with journal.catalog.reading() as reading_catalog:
+            retired = {r.path for r in sql_retired.load_retired(reading_catalog, table_id)}
+        with journal.reading_session() as session:
+            retired -= backups.listed_paths(backups.load(session, table_id))
+        return [*sorted(retired), *cleaning.forsaken(journal, connection, before, table_id)]

@@ -1,0 +1,75 @@
+"""Erasures of one store, from a request to its receipt: the programs over its backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from journal.erasure.erased import Erased
+from journal.erasure.erasure_spec import ErasureSpec
+from journal.erasure.requests import ErasureRequest
+from journal.erasure.seam import ErasureJournal
+from journal.records.report import Work
+from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.erasure import acceptance, legal_holds, purging
+from spark_compaction.erasure.backend import ErasureBackend, HoldChange
+from spark_compaction.erasure.deferred_search import AskAgain
+
+OpenEngine = Callable[[], AbstractContextManager[Engine | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureProgram:
+    """What can be done about requests to erase in a store.
+
+    ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
+    ``server_engine`` opens what writes rows of a store that purges at once; None: its server does.
+    """
+
+    backend: ErasureBackend
+    ask_again: AskAgain | None = None
+    server_engine: OpenEngine = nullcontext
+
+    @property
+    def journal(self) -> ErasureJournal:
+        """Where requests and their log are."""
+        return self.backend.journal
+
+    def accept(self, wanted: ErasureSpec, by: str) -> ErasureRequest:
+        """Hide who is meant from now on, and record the request; see ``acceptance.accept``."""
+        return acceptance.accept(self.backend, wanted, by)
+
+    def dry_run(self, wanted: ErasureSpec) -> ErasureRequest:
+        """What accepting would find; nothing is written."""
+        return acceptance.dry_run(self.backend, wanted)
+
+    def cancel(self, request: ErasureRequest, by: str) -> ErasureRequest:
+        """Let the rows be seen and written again; raises ERASURE once some are purged."""
+        return acceptance.cancel(self.backend, request, by)
+
+    def purge(
+        self,
+        open_engine: OpenEngine | None,
+        by: str,
+        only: Iterable[str] | None = None,
+        progress: Progress = silent,
+    ) -> Erased:
+        """Purge what has been accepted, of all or ``only`` some requests; see ``purging.purge``.
+
+        ``open_engine`` starts what writes files anew; a store that purges at once needs none.
+        """
+        at_once = self.backend.purges_at_once or open_engine is None
+        with self.server_engine() if at_once else open_engine() as engine:
+            again = self.ask_again
+            return purging.purge(
+                self.backend, by, only=only, engine=engine, progress=progress, ask_again=again
+            )
+
+    def planned(self, table_id: int, found: Sequence[ErasureRequest]) -> Work:
+        """What a purge of a table would do for some requests; changes nothing."""
+        return purging.planned(self.backend, table_id, found)
+
+    def change_holds(self, change: HoldChange, by: str) -> list[ErasureRequest]:
+        """Place or release a hold; what it covers of open requests is seen from the commit on."""
+        return legal_holds.apply_holds(self.backend, by, change=change)
