@@ -38,7 +38,7 @@ def _server_engine(session: Session) -> Iterator[Engine | None]:
     if on_hive is not None:
         with ENGINES.statements_of(on_hive, settings):
             yield None
-    elif settings.job_engine.lower() == "spark":
+    elif settings.job_engine.lower() == "spark" and not isinstance(session.journal, Journal):
         yield ENGINES.jdbc(settings.spark_master)
     else:
         yield None

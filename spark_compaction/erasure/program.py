@@ -59,8 +59,9 @@ class ErasureProgram:
 
         ``open_engine`` starts what writes files anew; a store that purges at once needs none.
         """
-        at_once = self.backend.purges_at_once or open_engine is None
-        with self.server_engine() if at_once else open_engine() as engine:
+        if self.backend.purges_at_once or open_engine is None:
+            open_engine = self.server_engine
+        with open_engine() as engine:
             again = self.ask_again
             return purging.purge(
                 self.backend, by, only=only, engine=engine, progress=progress, ask_again=again
