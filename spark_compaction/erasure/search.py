@@ -56,26 +56,30 @@ class Search:
     left: list[Unsearched] = field(default_factory=list)
     warns: str = ""
 
+    def count_live(self, segments: Iterable[Segment]) -> None:
+        """Count live segments as searched, each file once."""
+        self._count(self.live, segments)
+
     def count_kept(self, segments: Iterable[Segment]) -> None:
         """Count segments of what is kept as searched, each file once."""
-        for path, size in _files(segments):
-            if path not in self.seen:
-                self.seen.add(path)
-                self.kept.count(size)
+        self._count(self.kept, segments)
+
+    def _count(self, tally: Tally, segments: Iterable[Segment]) -> None:
+        for segment in segments:
+            for file in segment.files:
+                if file.path not in self.seen:
+                    self.seen.add(file.path)
+                    tally.count(file.bytes)
+            # A table of a database stands for its segment.
+            if not segment.files and segment.id not in self.seen:
+                self.seen.add(segment.id)
+                tally.count(0)
 
     def count_copy(self, segments: Iterable[Segment]) -> None:
         """Count all files of a copy as searched."""
         for segment in segments:
             for file in segment.files:
                 self.copies.count(file.bytes)
-
-
-def _files(segments: Iterable[Segment]) -> list[tuple[str, int]]:
-    """Names and sizes of the files of segments; a table of a database stands for its segment."""
-    found: list[tuple[str, int]] = []
-    for segment in segments:
-        found += [(f.path, f.bytes) for f in segment.files] or [(segment.id, 0)]
-    return found
 
 
 def unseen(segment: Segment, seen: Collection[str]) -> Segment | None:

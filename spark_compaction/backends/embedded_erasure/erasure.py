@@ -94,6 +94,7 @@ class WarehouseErasure:
         self, session: StoreSession, state: JournalState, table: Table, search: Search
     ) -> Iterator[tuple[Segment, ...]]:
         """Retired segments that anybody may ask back, whole, in files that were not searched."""
+        search.count_live(state.tables[table.id].manifest.segments)
         with retired_files.pinned(self.journal, table.id) as segments:
             left = [s for s in (unseen(s, search.seen) for s in segments) if s is not None]
             self.journal.checker.check(left)
@@ -128,10 +129,7 @@ class WarehouseErasure:
         with retired_files.pinned(self.journal, table.id) as kept:
             segments = [*manifest.segments, *kept]
             self.journal.checker.check(segments)
-            for file in (f for s in manifest.segments for f in s.files):
-                if file.path not in search.seen:
-                    search.seen.add(file.path)
-                    search.live.count(file.bytes)
+            search.count_live(manifest.segments)
             search.count_kept(kept)
 
             def rows(skipped: Collection[str], heads: bool) -> list[exp.Query]:

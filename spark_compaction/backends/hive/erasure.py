@@ -94,22 +94,19 @@ class HiveErasure:
     ) -> None:
         """Search partitions that were not searched yet."""
         assert isinstance(session, HiveSession)
+        manifest = state.tables[aim.table.id].manifest
+        live = [s for s in manifest.segments if unseen(s, search.seen) is not None]
         with self.kept_segments(session, state, aim.table, search) as only_kept:
-            manifest = state.tables[aim.table.id].manifest
-            live = [s for s in manifest.segments if unseen(s, search.seen) is not None]
             found = [*live, *(only_kept if kept else ())]
             match_rows(self.journal, session, aim, subjects, found, search.keys)
-            for segment in live:
-                search.seen.add(segment.files[0].path)
-                search.live.count(segment.bytes)
-            if kept:
-                search.count_kept(only_kept)
+            search.count_kept(found)
 
     @contextmanager
     def kept_segments(
         self, session: StoreSession, state: JournalState, table: Table, search: Search
     ) -> Iterator[tuple[Segment, ...]]:
         """The partitions that only backups list."""
+        search.count_live(state.tables[table.id].manifest.segments)
         found = backup_segments.backup_only_segments(session, table, state.tables[table.id])
         yield tuple(s for s in found if unseen(s, search.seen) is not None)
 
@@ -137,9 +134,8 @@ class HiveErasure:
     ) -> Iterator[SourceRows]:
         """Partitions that are live or of backups."""
         found = partition_backups.with_backups(session, table, state.tables[table.id])
-        live = state.tables[table.id].manifest.segments
-        search.live.read = len(live)
-        search.count_kept(s for s in found.manifest.segments if s not in live)
+        search.count_live(state.tables[table.id].manifest.segments)
+        search.count_kept(found.manifest.segments)
         by_path = {s.files[0].path: s for s in found.manifest.segments}
 
         def rows(skipped: Collection[str], _heads: bool) -> Sequence[exp.Query]:
