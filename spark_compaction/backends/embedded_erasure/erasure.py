@@ -192,7 +192,7 @@ class WarehouseErasure:
                 if aside is not None:
                     deferred_subjects.forget(journal.root, aside)
                 raise
-        if any(c.dropped for c in decision.lists):
+        if decision.subjects is not None or any(c.dropped for c in decision.lists):
             completion.tidy(journal, wait_s=0)
         return done
 
