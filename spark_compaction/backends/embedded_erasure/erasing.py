@@ -26,6 +26,7 @@ from journal.records.report import ESTIMATED, JobReport, Skipped, Work
 from journal.stores.embedded.integrity import damage_named
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import JournalState
+from spark_compaction.backends.embedded.maintenance import staged_folders
 from spark_compaction.backends.embedded_erasure.key_matches import (
     Holdings,
     KeyMatch,
@@ -58,7 +59,6 @@ from spark_compaction.erasure.legal_holds import check_hidden
 from spark_compaction.erasure.offsite_search import purge_copies
 from spark_compaction.erasure.receipts import PurgeResult, nothing_to_purge, targets_by_mask
 from spark_compaction.programs.unsealed import unsealed
-from spark_compaction.backends.embedded.maintenance import staged_folders
 from spark_compaction.runner import RunOptions, run_job
 
 _ROUNDS_MAX = 3
