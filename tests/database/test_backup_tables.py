@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.erasures import backend_of
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from spark_compaction.erasure.acceptance import accept
 from spark_compaction.erasure.purging import purge
 from tests.database.test_adopt import CLASSIC, journal
 from tests.support import kept
+from tests.support.erasures import backend_of
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.postgres import Cluster
 from tests.support.traces import everything

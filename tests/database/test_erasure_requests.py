@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.erasures import backend_of
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,10 @@ from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, State
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import rewriting, segment_swap
-from spark_compaction.erasure import acceptance, purging
 from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
+from spark_compaction.erasure import acceptance, purging
+from tests.support.erasures import backend_of
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
 
@@ -50,7 +50,8 @@ def _journal(con: Connection) -> DatabaseJournal:
 
 
 def _submit(con: Connection, *values: str, **options: Any) -> ErasureRequest:
-    return acceptance.accept(backend_of(con), ErasureSpec({"email": list(values)}, **options), "tester"
+    return acceptance.accept(
+        backend_of(con), ErasureSpec({"email": list(values)}, **options), "tester"
     )
 
 

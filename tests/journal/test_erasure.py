@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.erasures import backend_of
 import dataclasses
 import signal
 import subprocess
@@ -26,15 +25,16 @@ from journal.model.errors import PalimpsestError
 from journal.stores.embedded.file_rewrite import rewrite_without
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
+from spark_compaction.backends.embedded_erasure import purge
+from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
+from spark_compaction.backends.embedded_erasure.purge import REWRITE
 from spark_compaction.engines.client import SparkEngine
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure import purging
 from spark_compaction.erasure.acceptance import accept, cancel, dry_run
-from spark_compaction.backends.embedded_erasure import purge
-from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
-from spark_compaction.backends.embedded_erasure.purge import REWRITE
 from tests.conftest import ROOT
 from tests.support.client import Client
+from tests.support.erasures import backend_of
 from tests.support.spark import spark
 from tests.support.traces import holders
 
