@@ -44,6 +44,7 @@ def _is_clean(con: Connection) -> bool:
     return bool(con.session.executor.sealer.verify().is_clean)
 
 
+@pytest.mark.drifts(hive="one of these promises fails there; which one is to be found out")
 def test_a_compaction_changes_no_answer_and_does_what_it_planned(
     store: Store, con: Connection
 ) -> None:
