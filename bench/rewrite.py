@@ -18,7 +18,7 @@ from gateway.session.plan_cache import CachedPlan, PlanCache
 from journal.local_engine.session import render
 from journal.model.plan import PointRequest, StatementPlan
 from journal.transactions.transaction import Transaction
-from rewriter.context import RewriteContext, TableScanInfo, TimePoint
+from rewriter.context import PlanForm, RewriteContext, TableScanInfo, TimePoint
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import parse
@@ -107,7 +107,7 @@ class Rewriting:
         """Text to the store's SQL, with nothing remembered."""
         parsed = parse(text, "duckdb", self.settings.limits)[0]
         assert isinstance(parsed.statement, SqlStatement)
-        context = RewriteContext(self.transaction.catalog, self.sights, swift=True)
+        context = RewriteContext(self.transaction.catalog, self.sights, form=PlanForm.OPTIMISTIC)
         plan = rewrite_statement(parsed.statement, context)
         for step in plan.steps:
             query = getattr(step, "query", None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 from sqlglot import exp
@@ -40,6 +41,17 @@ class TableScanInfo:
         neither rows that are asked for, nor rows that end such.
         """
         return bool(self.by_file) and self.by_file >= self.tiers & {Tier.BASE, Tier.DELTA}
+
+
+class PlanForm(Enum):
+    """Which plan of a statement is wanted."""
+
+    FULL = "full"
+    """Each constraint has a guard of its own, which says what is wrong."""
+    OPTIMISTIC = "optimistic"
+    """One step where few rows change; it fails without saying why."""
+    FROM_CACHE = "from cache"
+    """As optimistic, and given the rows that it looks up by key."""
 
 
 class Sights(Protocol):
@@ -115,9 +127,8 @@ class RewriteContext:
     new relations go to ``default_schema``, the first of them that is there.
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
-    ``swift`` asks for plans of one step where few rows change; ``recalled`` for plans that are
-    given the rows they look up by key; see ``StatementPlan``. ``references`` says that the store
-    enforces foreign keys; ``column_name`` is what its journals call a new column. ``job_kinds``
+    ``form`` is that of the plan. ``references`` says that the store enforces foreign keys;
+    ``column_name`` is what its journals call a new column. ``job_kinds``
     names the jobs a policy may schedule; where it names none, any is taken.
     """
 
@@ -133,8 +144,7 @@ class RewriteContext:
     dropped: Dropped = none_dropped
     new_table_id: int = 0
     batch: bool = False
-    swift: bool = False
-    recalled: bool = False
+    form: PlanForm = PlanForm.FULL
     references: bool = True
     column_name: Callable[[str], str] = str
     job_kinds: Callable[[], Sequence[str]] = tuple
@@ -144,6 +154,16 @@ class RewriteContext:
         if self.path:
             there = (s for s in self.path if fold(s) in self.catalog.schemas)
             object.__setattr__(self, "default_schema", next(there, self.path[0]))
+
+    @property
+    def optimistic(self) -> bool:
+        """True for plans that may fail without saying why."""
+        return self.form is not PlanForm.FULL
+
+    @property
+    def from_cache(self) -> bool:
+        """True for plans that are given the rows they look up."""
+        return self.form is PlanForm.FROM_CACHE
 
     def inside(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""

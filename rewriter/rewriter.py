@@ -72,11 +72,11 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     """The plan of any statement that reads or changes data or definitions."""
     match statement:
         case SqlStatement(ast):
-            plain = plain_insert(ast, context) if context.recalled else None
+            plain = plain_insert(ast, context) if context.from_cache else None
             if plain is not None:
                 return plain
             plan = rewrite(copied(ast), context)
-            return replace(plan, plain=plain_form(ast, context)) if context.recalled else plan
+            return replace(plan, plain=plain_form(ast, context)) if context.from_cache else plan
         case Explain(inner):
             explained = rewrite_statement(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)

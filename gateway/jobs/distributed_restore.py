@@ -43,6 +43,7 @@ from journal.records.backups import Backup
 from journal.sql.relations import column, ident
 from journal.stores.embedded.scratch_folders import scratch_folder
 from journal.stores.embedded.statement import Statement
+from journal.transactions.statement_run import check_guard
 from journal.transactions.transaction import StatementWrites, Transaction
 from rewriter.names import INTERNAL
 from rewriter.syntax.parsing import Parsed
@@ -148,7 +149,7 @@ def _hand_out(
     try:
         assert isinstance(statement, Statement)
         statement.leave_positions(sides.table.id)
-        plan = session.executor.plan_for(statement, asked, TimePoints(journal, {}))
+        plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))
         if not _can(plan, sides):
             return None
         shared = _shared(plan, sides)
@@ -261,7 +262,7 @@ def _ask_shared(
         assert isinstance(statement, Statement)
         statement.leave_positions(sides.table.id)
         # Others may have had the table sealed since: its rows lie elsewhere then.
-        plan = session.executor.plan_for(statement, asked, TimePoints(journal, {}))
+        plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))
         statement.check_segments(plan.tables)
         statement.session.use_zone(session.settings.timezone)
         guards = _shared(plan, sides)
@@ -270,11 +271,7 @@ def _ask_shared(
         changes = _changes(sides.table, files, names, journal.root)
         statement.session.stage(stage, changes, {})
         for guard in guards:
-            statement.session.execute(guard.query, parameters)
-            found = statement.session.fetch_many(1)
-            if found:
-                text = guard.message.format(*found[0])
-                raise PalimpsestError(guard.code, text, advice=guard.advice)
+            check_guard(statement.session, guard, guard.query, parameters)
     finally:
         statement.close()
 

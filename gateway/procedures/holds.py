@@ -21,7 +21,7 @@ from gateway.session.results import StatementOutcome
 from journal.erasure import holds
 from journal.erasure.holds import Hold, HoldScope
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Query
+from journal.model.plan import Query, StatementKind, StatementPlan
 from journal.model.schema import Table
 from journal.model.version import to_datetime
 from journal.sql import dialects
@@ -116,7 +116,8 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     transaction = session.journal.begin(read_only=True)
     try:
         with session.journal.statement(transaction) as statement:
-            statement.check_segments([table.id])
+            plan = StatementPlan(StatementKind.READ, (), tables=frozenset({table.id}))
+            statement.prepare(plan, {})
             statement.session.execute(Query.of(looked.limit(1)), {})
             statement.session.fetch_many(1)
     finally:

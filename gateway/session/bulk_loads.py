@@ -6,9 +6,8 @@ staged, before any guard looks at them; what is suppressed meanwhile the commit 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
@@ -19,6 +18,7 @@ from journal.sql.relations import column, ident
 from journal.sql.row_layout import fields_of
 from journal.sql.sql import relation, select
 from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.statement_run import StatementRun
 
 if TYPE_CHECKING:
     from journal.erasure.seam import ErasureJournal
@@ -27,36 +27,24 @@ SKIP = "skip"
 _ROW = "_row"
 
 
-def loaded(
+def less_suppressed(
     journal: OpenJournal,
     statement: OpenStatement,
     step: Stage,
-    asked: StatementRequest,
-    parameters: Mapping[str, Any],
-) -> tuple[Stage, int]:
-    """A stage, less the new rows that were erased if these are to be skipped; how many they are."""
-    settings = asked.settings
-    skips = settings.suppressed_rows == SKIP if step.skips is None else step.skips
-    if step.rows_of is None or asked.batch is not None or not skips:
-        return step, 0
-    return _without_suppressed(journal, statement, step, parameters, settings.memory_rows)
-
-
-def _without_suppressed(
-    journal: OpenJournal,
-    statement: OpenStatement,
-    step: Stage,
-    parameters: Mapping[str, Any],
-    rows_max: int,
-) -> tuple[Stage, int]:
+    request: StatementRequest,
+    run: StatementRun,
+) -> Stage:
+    """A stage, less the new rows that were erased if these are to be skipped; ``run`` counts."""
     table, fence = step.rows_of, statement.committed.fence
-    assert table is not None
-    if not fence.concerns(table):
-        return step, 0
+    if table is None or request.batch is not None:
+        return step
+    skips = request.settings.suppressed_rows == SKIP if step.skips is None else step.skips
+    if not skips or not fence.concerns(table):
+        return step
     from journal.identity.suppression_list import P_NOW, P_SECRET
 
     known = cast("ErasureJournal", journal)
-    bound = {**parameters, P_SECRET: known.read_secret(), P_NOW: journal.clock.now()}
+    bound = {**run.parameters, P_SECRET: known.read_secret(), P_NOW: journal.clock.now()}
     session, query = statement.session, step.query.ast
     assert isinstance(query, exp.Query)
     whole, caught = f"{step.name}_whole", f"{step.name}_caught"
@@ -65,11 +53,11 @@ def _without_suppressed(
         [*(column(n, "q") for n in query.named_selects), exp.alias_(number, ident(_ROW))],
         relation(query.copy(), "q"),
     )
-    statement.stage(Stage(whole, Query.of(numbered)), parameters, rows_max)
+    statement.run(Stage(whole, Query.of(numbered)), run)
     rows = _as_journal(table, query.named_selects, whole)
     source = statement.near((*fields_of(table), (_ROW, "BIGINT")), rows)
     session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
-    skipped = session.count(caught)
+    run.skipped += session.count(caught)
     kept = select(
         [column(n, "w") for n in query.named_selects],
         exp.alias_(exp.to_table(whole), "w", table=True),
@@ -77,7 +65,7 @@ def _without_suppressed(
     same = exp.EQ(this=column(_ROW, "c"), expression=column(_ROW, "w"))
     gone = exp.alias_(exp.to_table(caught), "c", table=True)
     kept.append("joins", exp.Join(this=gone, kind="ANTI", on=same))
-    return replace(step, query=Query.of(kept)), skipped
+    return replace(step, query=Query.of(kept))
 
 
 def _as_journal(table: Table, given: list[str], name: str) -> exp.Select:

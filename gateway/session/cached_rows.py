@@ -1,32 +1,33 @@
-"""Statements on rows that are in memory: looked up there, they ask nothing of the store.
+"""The form of statements on rows in memory: looked up there, they ask nothing of the store.
 
-    rows in memory? --no--> the usual way
+    rows in memory? --no--> another form
     plain form?     --yes-> answered here         --no--> computed by the store, on the rows given
 
-Whatever fails here is left to the usual way, which tells what is wrong.
+Whatever fails here is left to the next form, which says what is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.session.cancellation import Cancellation
+from gateway.session.forms import Planned, StatementCall, started
 from gateway.session.plan_cache import plan_key
+from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
-from gateway.session.time_points import TimePoints, check_present
+from gateway.session.results import BufferedRows, StatementOutcome
+from gateway.session.steps import record, run_steps
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
     AllocateIdentity,
     PointChange,
     PointInsert,
     PointRead,
-    StatementKind,
     StatementPlan,
 )
 from journal.model.schema import Table
@@ -34,100 +35,100 @@ from journal.model.store_session import ResultColumn
 from journal.model.version import Version
 from journal.transactions import lookup, plain_rows
 from journal.transactions.plain_rows import Row
-from journal.transactions.protocol import OpenStatement, RowsInMemory
+from journal.transactions.protocol import OpenJournal, OpenStatement, RowsInMemory
 from journal.transactions.row_cache import is_key_value
+from journal.transactions.statement_run import StatementRun
 from journal.transactions.transaction import StatementWrites, Transaction
+from rewriter.context import PlanForm
 from rewriter.statement import SqlStatement
 
-if TYPE_CHECKING:
-    from gateway.session.executor import Executor
-
-_TOLD = {Code.CANCELLED, Code.SERIALIZATION}
+_FINAL = frozenset({Code.CANCELLED, Code.SERIALIZATION})
 
 
+@dataclass(frozen=True, slots=True)
 class CachedRows:
-    """An executor's short way; see the module's head."""
+    """Plans statements on a journal's rows in memory; ``usual`` is the form they have otherwise."""
 
-    def __init__(self, executor: Executor, rows: RowsInMemory) -> None:
-        self._executor = executor
-        self._rows = rows
+    journal: OpenJournal
+    planner: Planner
+    cache: RowsInMemory
+    usual: PlanForm
 
-    def is_likely(self, transaction: Transaction, asked: StatementRequest) -> bool:
+    def is_likely(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
-        swift = replace(asked, swift=self._executor.journal.can_fail)
-        usual = plan_key(swift, transaction.plans)
-        keyed = self._executor.cache.keyed(usual)
-        if self._rows.is_complete:
+        keyed = self.planner.cache.keyed(plan_key(request.in_form(self.usual), transaction.plans))
+        if self.cache.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.
-            return bool(keyed) or _is_one_row(asked)
-        return bool(keyed) and self._rows.recalled(transaction, keyed, asked.parameters) is not None
+            return bool(keyed) or _is_one_row(request)
+        return bool(keyed) and self.cache.rows(transaction, keyed, request.parameters) is not None
 
-    def plan(
-        self, statement: OpenStatement, asked: StatementRequest, times: TimePoints
-    ) -> tuple[StatementPlan, dict[str, Any]] | None:
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
         """A plan on rows that are in memory, and its parameters; None if it needs others."""
-        plan = self._executor.plan_for(statement, replace(asked, swift=True, recalled=True), times)
+        request, given = call.request, dict(call.request.parameters)
+        plan = self.planner.plan(statement, request.in_form(PlanForm.FROM_CACHE), call.times)
         if isinstance(plan.plain, PointInsert):
-            return plan, dict(asked.parameters)
+            return plan, given
         if not plan.asks_nothing:
             return None
-        rows = self._rows.recalled(statement.transaction, plan.keyed, asked.parameters)
+        rows = self.cache.rows(statement.transaction, plan.keyed, request.parameters)
         if rows is None:
             return None
-        given = dict(asked.parameters)
         for place, (table, row) in zip(plan.keyed, rows, strict=True):
             given |= place.bound(row.version, row.values, len(table.stored))
         return plan, given
 
-    def attempt(
-        self,
-        transaction: Transaction,
-        asked: StatementRequest,
-        times: TimePoints,
-        cancellation: Cancellation,
+
+@dataclass(frozen=True, slots=True)
+class CachedForm:
+    """On such rows, in a transaction."""
+
+    cached: CachedRows
+    transaction: Transaction
+
+    def open(self, call: StatementCall) -> AbstractContextManager[OpenStatement]:
+        """A statement that reads nothing that is committed."""
+        return self.cached.cache.detached_statement(self.transaction)
+
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
+        """A plan on rows that are in memory."""
+        return self.cached.plan(statement, call)
+
+    def run(
+        self, statement: OpenStatement, planned: Planned, call: StatementCall
     ) -> StatementOutcome | None:
-        """Run a statement on rows that are in memory; None if that cannot be."""
-        if not self.is_likely(transaction, asked):
-            return None
-        outcome: StatementOutcome | None = None
-        statement = self._rows.aside(transaction)
-        try:
-            found = self.plan(statement, asked, times)
-            if found is not None:
-                plan, given = found
-                if plan.kind is not StatementKind.READ:
-                    check_present(asked.settings, plan)
-                    transaction.check_writable(plan.tag)
-                outcome = self._plainly(statement, plan, asked)
-                if outcome is None and self._may_compute(plan, asked):
-                    statement.session.use_zone(asked.settings.timezone)
-                    with cancellation.watching(statement.session):
-                        outcome = self._executor.run_steps(statement, plan, asked, given)
-        except PalimpsestError as error:
-            if error.code in _TOLD:
-                raise
-            return None
-        finally:
-            if outcome is None or not isinstance(outcome.rows, StreamedRows):
-                statement.close()
+        """Answer here what has a plain form; let the store compute the rest."""
+        (plan, parameters), request = planned, call.request
+        outcome = self._plainly(statement, plan, request)
+        if outcome is not None or not self._may_compute(plan, request):
+            return outcome
+        journal = self.cached.journal
+        statement.session.use_zone(request.settings.timezone)
+        with call.cancellation.watching(statement.session):
+            run = started(journal, statement, plan, parameters, request)
+            outcome = run_steps(journal, statement, plan, run, request)
+        record(statement, run, request)
         return outcome
 
-    def _may_compute(self, plan: StatementPlan, asked: StatementRequest) -> bool:
+    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """After whatever another form may not meet, or explains better."""
+        return error.code not in _FINAL
+
+    def _may_compute(self, plan: StatementPlan, request: StatementRequest) -> bool:
         """True if what a plan computes of the rows that it is given is the same everywhere."""
         if isinstance(plan.plain, PointInsert):
             return False
-        return not self._rows.is_complete or _is_one_row(asked)
+        return not self.cached.cache.is_complete or _is_one_row(request)
 
     def _plainly(
-        self, statement: OpenStatement, plan: StatementPlan, asked: StatementRequest
+        self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest
     ) -> StatementOutcome | None:
         """What a plan with a plain form does; None if the store must do it."""
         transaction = statement.transaction
         if isinstance(plan.plain, PointInsert):
-            return self._inserted(statement, plan, plan.plain, asked)
+            return self._inserted(statement, plan, plan.plain, request)
         rows = None
         if plan.plain is not None:
-            rows = self._rows.recalled(transaction, plan.keyed[:1], asked.parameters)
+            rows = self.cached.cache.rows(transaction, plan.keyed[:1], request.parameters)
         if not rows:
             return None
         table, row = rows[0]
@@ -137,8 +138,8 @@ class CachedRows:
             case PointChange() if row.values is None:
                 return StatementOutcome(plan.tag, 0)
             case PointChange():
-                self._rows.check_latest(transaction, table, row)
-                return self._changed(transaction, plan, table, row, asked)
+                self.cached.cache.check_latest(transaction, table, row)
+                return self._changed(transaction, plan, table, row, request)
             case _:
                 return None
 
@@ -147,7 +148,7 @@ class CachedRows:
         statement: OpenStatement,
         plan: StatementPlan,
         insert: PointInsert,
-        asked: StatementRequest,
+        request: StatementRequest,
     ) -> StatementOutcome | None:
         transaction = statement.transaction
         table = transaction.catalog.by_id(insert.table_id)
@@ -157,17 +158,19 @@ class CachedRows:
         found: list[Any] = []
         for stored, node in zip(table.stored, insert.values, strict=True):
             if isinstance(node, AllocateIdentity):
-                value: Any = self._executor.number(statement, node)
+                numbered = StatementRun({}, 0, 0)
+                statement.run(node, numbered)
+                value: Any = numbered.parameters[node.name]
             else:
-                value = lookup.constant(node, asked.parameters)
+                value = lookup.constant(node, request.parameters)
             kept = None if value is None else plain_rows.as_stored(stored.type, value)
             if kept is None and (value is not None or stored.not_null):
                 return None
             found.append(kept)
         if not table.hidden_key and not self._is_free(transaction, table, found):
             return None
-        version = self._executor.journal.clock.next()
-        _record(transaction, table, version, [(tuple(found), version, None)], asked)
+        version = self.cached.journal.clock.next()
+        _record(transaction, table, version, [(tuple(found), version, None)], request)
         return StatementOutcome(plan.tag, 1)
 
     def _is_free(self, transaction: Transaction, table: Table, values: Sequence[Any]) -> bool:
@@ -176,7 +179,7 @@ class CachedRows:
         key = tuple(values[places[name]] for name in table.key)
         if not all(is_key_value(table, n, v) for n, v in zip(table.key, key, strict=True)):
             return False
-        row = self._rows.seen_by(transaction, table, key)
+        row = self.cached.cache.seen_by(transaction, table, key)
         return row is not None and row.values is None
 
     def _changed(
@@ -185,26 +188,26 @@ class CachedRows:
         plan: StatementPlan,
         table: Table,
         row: Row,
-        asked: StatementRequest,
+        request: StatementRequest,
     ) -> StatementOutcome | None:
         assert isinstance(plan.plain, PointChange)
         assert row.values is not None
-        version = self._executor.journal.clock.next()
+        version = self.cached.journal.clock.next()
         ends = (row.values, row.version, version)
         if plan.plain.values is None:
             rows: list[plain_rows.JournalRow] = [ends, (row.values, version, version)]
         else:
-            values = _assigned(table, plan.plain, row.values, asked.parameters)
+            values = _assigned(table, plan.plain, row.values, request.parameters)
             if values is None:
                 return None
             rows = [ends, (values, version, None)]
-        _record(transaction, table, version, rows, asked)
+        _record(transaction, table, version, rows, request)
         return StatementOutcome(plan.tag, 1)
 
 
-def _is_one_row(asked: StatementRequest) -> bool:
+def _is_one_row(request: StatementRequest) -> bool:
     """True for an INSERT of one row of VALUES, which is computed here on every store."""
-    statement = asked.parsed.statement
+    statement = request.parsed.statement
     if not isinstance(statement, SqlStatement) or not isinstance(statement.ast, exp.Insert):
         return False
     if any(statement.ast.args.get(name) for name in ("conflict", "overwrite", "returning")):
@@ -218,10 +221,10 @@ def _record(
     table: Table,
     version: Version,
     rows: Sequence[plain_rows.JournalRow],
-    asked: StatementRequest,
+    request: StatementRequest,
 ) -> None:
     held = plain_rows.in_memory(table, rows)
-    transaction.record(StatementWrites(version, ((table.id, held),), (), digest(asked.parsed)))
+    transaction.record(StatementWrites(version, ((table.id, held),), (), digest(request.parsed)))
 
 
 def _assigned(

@@ -5,10 +5,9 @@ Paths of this machine are left to the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
@@ -16,7 +15,8 @@ from journal.files.object_storage import fetched, written
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
-from journal.transactions.protocol import OpenStatement
+from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.statement_run import StatementRun
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -43,10 +43,20 @@ def with_file_here(parsed: Parsed) -> Iterator[Parsed]:
         yield replace(parsed, statement=SqlStatement(ast), text=text)
 
 
-def exported(statement: OpenStatement, export: Export, parameters: Mapping[str, Any]) -> int:
-    """Let a statement write rows to a file, wherever it is to lie; how many they were."""
+def exported(
+    journal: OpenJournal, statement: OpenStatement, export: Export, run: StatementRun
+) -> None:
+    """Let a statement write rows to a file, wherever it is to lie."""
+    if not journal.capabilities.exports_files:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"COPY .. TO needs an embedded warehouse: the server of {journal.place} would write"
+            " the file where it runs",
+            advice="use palimpsest export, or the server's own tools on the current view",
+        )
     if not is_elsewhere(export.path):
-        return statement.export(replace(export, path=str(local_path(export.path))), parameters)
+        statement.run(replace(export, path=str(local_path(export.path))), run)
+        return
     if export.is_folder:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -54,4 +64,4 @@ def exported(statement: OpenStatement, export: Export, parameters: Mapping[str, 
             advice="leave out PARTITION_BY and the like, or write a folder of this machine",
         )
     with written(export.path) as path:
-        return statement.export(replace(export, path=str(path)), parameters)
+        statement.run(replace(export, path=str(path)), run)

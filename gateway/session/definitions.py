@@ -26,8 +26,7 @@ def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Descri
     """Finds the columns of a query by asking the store, which does not run it."""
 
     def describe(query: Any, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
-        statement.show_buffers(tables)
-        statement.show_positions(tables)
+        statement.show(tables, tables)
         found = Query.of(query)
         # Numbers that only the run will know are versions; any stands for their type.
         snapshot = statement.transaction.snapshot.version

@@ -56,7 +56,7 @@ _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
 def diagnosed(
-    error: PalimpsestError, asked: StatementRequest, catalog: CatalogSnapshot
+    error: PalimpsestError, request: StatementRequest, catalog: CatalogSnapshot
 ) -> PalimpsestError:
     """The error with a position in the client's text, as far as it can be found."""
     if error.code not in _FOUND or error.position is not None:
@@ -67,12 +67,12 @@ def diagnosed(
         match = pattern.search(error.message)
         if match is None:
             continue
-        node = _node(match[1], asked.parsed)
-        position = position_of(node) or find_text(asked.parsed.text, match[1], asked.dialect)
+        node = _node(match[1], request.parsed)
+        position = position_of(node) or find_text(request.parsed.text, match[1], request.dialect)
         if position is not None:
             break
     if error.code is Code.UNKNOWN_COLUMN and node is not None:
-        path, as_of = asked.settings.search_path, asked.settings.as_of
+        path, as_of = request.settings.search_path, request.settings.as_of
         context = RewriteContext(catalog, plain_sight, path=path, as_of=as_of)
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
@@ -80,7 +80,7 @@ def diagnosed(
 
 
 def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
-    """True if a swift plan failed and what is wrong must be found out; raises what it did say."""
+    """True if an optimistic plan failed and the full one must say why; raises what is known."""
     if not plan.refusals or error.code is Code.CANCELLED:
         return False
     known = meant(error, plan.refusals)

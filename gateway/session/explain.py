@@ -6,13 +6,66 @@ Only EXPLAIN ANALYZE runs anything, and only a query.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from gateway.session.forms import Planned, StatementCall
+from gateway.session.planner import Planner
+from gateway.session.results import StatementOutcome, held
+from gateway.session.scan_info import supply
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Export, Fetch, Stage, StatementKind, StatementPlan
-from journal.transactions.protocol import OpenStatement
+from journal.model.plan import (
+    P_SNAPSHOT,
+    P_VERSION,
+    Export,
+    Fetch,
+    Stage,
+    StatementKind,
+    StatementPlan,
+)
+from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.transaction import Transaction
+from rewriter.statement import Explain
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainForm:
+    """The form of EXPLAIN: a statement is planned, and its plan is the answer."""
+
+    journal: OpenJournal
+    planner: Planner
+    transaction: Transaction
+
+    def open(self, call: StatementCall) -> AbstractContextManager[OpenStatement]:
+        """A statement of the transaction."""
+        return self.journal.statement(self.transaction)
+
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned:
+        """The full plan of what is explained."""
+        request = call.request
+        statement.session.use_zone(request.settings.timezone)
+        return self.planner.plan(statement, request, call.times), dict(request.parameters)
+
+    def run(
+        self, statement: OpenStatement, planned: Planned, call: StatementCall
+    ) -> StatementOutcome:
+        """Show the plan."""
+        (plan, parameters), request = planned, call.request
+        assert isinstance(request.parsed.statement, Explain)
+        parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
+        parameters |= call.times.bind(statement, plan)
+        supply(statement, plan, request.settings, call.times)
+        analyze = request.parsed.statement.analyze
+        with call.cancellation.watching(statement.session):
+            shown = explained(statement, plan, parameters, analyze=analyze)
+        return held(self.journal, "EXPLAIN", shown)
+
+    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """Never: there is no other form."""
+        return False
 
 
 def explained(
@@ -39,16 +92,13 @@ def explained(
 def _store_plan(
     statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any], analyze: bool
 ) -> str:
-    if analyze:
-        statement.check_segments(plan.tables)
-    statement.show_buffers(plan.tables)
-    statement.show_positions(plan.scans)
+    given = {**bound, **statement.prepare(plan, bound)}
     *before, last = plan.steps
     for step in before:
         assert isinstance(step, Stage)
-        statement.session.stage(step.name, step.query, bound)
+        statement.session.stage(step.name, step.query, given)
     assert isinstance(last, Fetch | Export)
-    return statement.session.explain(last.query, bound, analyze=analyze)
+    return statement.session.explain(last.query, given, analyze=analyze)
 
 
 def _rows(plan: StatementPlan, store_plan: str | None) -> pa.Table:

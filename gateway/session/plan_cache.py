@@ -100,14 +100,14 @@ def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times:
     return all(times(point).catalog is then for point, then in points)
 
 
-def plan_key(asked: StatementRequest, own: object) -> Hashable:
+def plan_key(request: StatementRequest, own: object) -> Hashable:
     """Under what a plan is kept: what it depends on besides the catalog.
 
     ``own`` stands for the temporary relations that the session has, None for none.
     """
-    settings = asked.settings
-    how = (asked.batch is not None, asked.swift, asked.recalled, own)
-    text, dialect = asked.parsed.text, asked.dialect
+    settings = request.settings
+    how = (request.batch is not None, request.form, own)
+    text, dialect = request.parsed.text, request.dialect
     return (text, dialect, settings.search_path, settings.as_of, how, settings.limits)
 
 

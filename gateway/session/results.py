@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import ResultColumn, StoreSession
-from journal.transactions.protocol import OpenStatement
+from journal.transactions.protocol import OpenJournal, OpenStatement
 
 Row = tuple[Any, ...]
 
@@ -21,14 +21,14 @@ Row = tuple[Any, ...]
 class StreamedRows:
     """Rows that come from the store as they are asked for.
 
-    ``told`` puts an error on the way into the client's terms.
+    ``explain`` puts an error on the way into the client's terms.
     """
 
     def __init__(
-        self, statement: OpenStatement, told: Callable[[PalimpsestError], PalimpsestError]
+        self, statement: OpenStatement, explain: Callable[[PalimpsestError], PalimpsestError]
     ) -> None:
         self._statement: OpenStatement | None = statement
-        self._told = told
+        self._explain = explain
 
     @property
     def store(self) -> StoreSession | None:
@@ -43,7 +43,7 @@ class StreamedRows:
             rows = self._statement.session.fetch_many(size)
         except PalimpsestError as error:
             self.close()
-            raise self._told(error) from error
+            raise self._explain(error) from error
         except BaseException:
             self.close()
             raise
@@ -62,7 +62,7 @@ class StreamedRows:
         try:
             return self._statement.session.rest_as_arrow()
         except PalimpsestError as error:
-            raise self._told(error) from error
+            raise self._explain(error) from error
         finally:
             self.close()
 
@@ -99,6 +99,16 @@ class BufferedRows:
         self._next = self._table.num_rows
 
 
+def buffered(journal: OpenJournal, table: pa.Table) -> BufferedRows:
+    """Rows of an Arrow table, which the store converts to the values that a query would give."""
+
+    def convert(rows: pa.Table) -> list[Row]:
+        with journal.reading_session() as session:
+            return session.arrow_rows(rows)
+
+    return BufferedRows(table, convert)
+
+
 class StatementOutcome:
     """What a statement did: its tag, its row count, and its rows if it has any.
 
@@ -125,3 +135,10 @@ class StatementOutcome:
         """Let go of what the rows hold."""
         if self.rows is not None:
             self.rows.close()
+
+
+def held(journal: OpenJournal, tag: str, table: pa.Table) -> StatementOutcome:
+    """An outcome whose rows the gateway itself has made."""
+    with journal.reading_session() as session:
+        columns = session.arrow_columns(table)
+    return StatementOutcome(tag, table.num_rows, columns, buffered(journal, table))

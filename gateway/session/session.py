@@ -28,7 +28,7 @@ from gateway.session.copying import reads_elsewhere, with_file_here
 from gateway.session.executor import Executor
 from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.request import StatementRequest
-from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
+from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows, buffered
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -112,7 +112,7 @@ class Session:
     def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
         """The statements of a text; a syntax error fails the transaction like any other."""
         key = (text, self.dialect, placeholders, self.settings.limits)
-        found = self.executor.cache.parsed(key)
+        found = self.executor.planner.cache.parsed(key)
         if found is None:
             try:
                 limits = self.settings.limits
@@ -122,7 +122,7 @@ class Session:
             except PalimpsestError:
                 self._failed()
                 raise
-            self.executor.cache.keep_parsed(key, found)
+            self.executor.planner.cache.keep_parsed(key, found)
         return found
 
     def run(
@@ -174,7 +174,7 @@ class Session:
         if outcome.columns is not None and returned:
             together = pa.concat_tables(returned)
             return StatementOutcome(
-                outcome.tag, total, outcome.columns, self.executor.rows(together)
+                outcome.tag, total, outcome.columns, buffered(self.journal, together)
             )
         outcome.row_count = total
         return outcome
@@ -229,7 +229,7 @@ class Session:
         """Run a statement in a transaction of its own; again if another one came first."""
         if asked.batch is None:
             author = Author(self.user, self.settings.application)
-            done = self.executor.run_direct(asked, self.cancellation, author, self.temporary)
+            done = self.executor.run_inline(asked, self.cancellation, author, self.temporary)
             if done is not None:
                 self._seal(done.written)
                 return done

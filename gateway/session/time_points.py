@@ -33,7 +33,7 @@ def check_present(settings: Settings, plan: StatementPlan) -> None:
         )
 
 
-def check_told(
+def check_kept_history(
     settings: Settings, statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]
 ) -> None:
     """Raise TIME_POINT for a past of which versions were removed, unless that is wanted."""
@@ -62,6 +62,7 @@ class TimePoints:
         self._parameters = parameters
         self._meant: dict[tuple[str, TransactionBoundary], Version] = {}
         self._highest: Version = 0
+        self._settled: Version = 0
 
     def of(self, statement: OpenStatement) -> Times:
         """Finds points as a stay in the store sees them."""
@@ -81,8 +82,9 @@ class TimePoints:
 
     def settle(self, committed: JournalState) -> bool:
         """Settle what was asked for; False if commits came in between, so start over."""
-        if self._highest <= committed.version:
+        if self._highest <= max(committed.version, self._settled):
             return True
+        self._settled = self._highest
         return self._journal.settle(self._highest, committed)
 
     def _version(self, statement: OpenStatement, request: PointRequest) -> Version:

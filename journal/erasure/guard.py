@@ -140,7 +140,7 @@ def _onboarding_refused(table: Table, count: int) -> PalimpsestError:
     )
 
 
-def check_direct(
+def check_inline(
     journal: ErasureJournal,
     session: StoreSession,
     committed: JournalState,
@@ -148,7 +148,7 @@ def check_direct(
     version: Version,
     target: Callable[[Table], exp.Expr],
 ) -> None:
-    """Raise if a direct statement has appended erased rows under ``version``.
+    """Raise if an inline statement has appended erased rows under ``version``.
 
     ``target`` is where rows of a table are appended to.
     """

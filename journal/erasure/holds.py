@@ -210,7 +210,7 @@ def _of_person(journal: ErasureJournal, table: Table, hold: Hold) -> Iterator[ex
         value = values_sql(identity.path)
         if not identity.path.is_list:
             yield is_person(value, lower=identity.lower)
-        elif journal.keeps_references:
+        elif journal.capabilities.expands_lists:
             each = exp.alias_(exp.Anonymous(this="unnest", expressions=[value]), ident("v"))
             among = exp.select(exp.Literal.number(1)).from_(exp.select(each).subquery("x"))
             among = among.where(is_person(column("v", "x"), lower=identity.lower))

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Protocol
 
 from journal.model.schema import ROW_ID
 
 CounterKey = tuple[int, str]
 _ROW_ID_BLOCK = 1 << 16
+
+
+class Numbers(Protocol):
+    """Generated numbers, never handed out twice."""
+
+    def reserve(self, key: CounterKey, count: int, start: int, increment: int) -> int:
+        """The first of ``count`` numbers that are now taken."""
+
+    def skip_past(self, key: CounterKey, value: int, start: int, increment: int) -> None:
+        """Make sure a value given explicitly is not generated later."""
 
 
 class Counters:

@@ -310,7 +310,7 @@ class Lookup:
 class KeyLookup:
     """A row that is looked up by its whole key, one value for each key column in order.
 
-    A ``recalled`` plan takes the row as parameters: one for each stored column, one for its version
+    A plan from cache takes the row as parameters: one for each stored column, one for its version
     and one that says whether there is such a row; see ``row_parameter``.
     """
 
@@ -333,13 +333,13 @@ class KeyLookup:
 
 
 def row_parameter(name: str, part: int | str) -> str:
-    """The parameter for a stored column of a recalled row, by place, or for one of ``ROW_..``."""
+    """The parameter for a stored column of a given row, by place, or for one of ``ROW_..``."""
     return f"{name}_{part}"
 
 
 @dataclass(frozen=True, slots=True)
 class PointRead:
-    """A recalled row is the answer: names of its columns, and their places among the stored."""
+    """A cached row is the answer: names of its columns, and their places among the stored."""
 
     table_id: int
     columns: tuple[tuple[str, int], ...]
@@ -347,7 +347,7 @@ class PointRead:
 
 @dataclass(frozen=True, slots=True)
 class PointChange:
-    """A recalled row ends, and begins again with constants at some places, if any are given."""
+    """A cached row ends, and begins again with constants at some places, if any are given."""
 
     table_id: int
     values: tuple[tuple[int, exp.Expr], ...] | None
@@ -369,10 +369,10 @@ class StatementPlan:
     the system relations they read, which the gateway supplies. ``bounded`` promises that the
     statement changes few rows and finds them by key, so it may run inside the commit section.
     ``points`` are the points in time it reads at. ``refusals``: constraints are checked by failing
-    with one of them; after any other error of such a swift plan the statement is rewritten without
-    haste, to learn what is wrong. ``keyed`` are
-    the rows it looks up by key, or those that a plan for recalled rows is given; ``plain`` is what
-    such a plan comes to where it needs no store, for the first of those rows or for a new one.
+    with one of them; after any other error of such an optimistic plan the full one is made, to
+    learn what is wrong. ``keyed`` are the rows it looks up by key, or those that a plan from cache
+    is given; ``plain`` is what such a plan comes to where it needs no store, for the first of those
+    rows or for a new one.
     ``scans`` are the tables whose changed current view it reads other than by key.
     """
 

@@ -202,7 +202,7 @@ class Reader:
         limited(ordered)
         return where(self._select(relation(ordered, "o"), outputs), self._is_open())
 
-    def recalled(self, outputs: Sequence[Output], name: str) -> exp.Query:
+    def given(self, outputs: Sequence[Output], name: str) -> exp.Query:
         """The row that is given as parameters under ``name``, if it is there."""
         values: list[exp.Expr] = [
             _named(cast(_given(name, i), c.type), c.physical)

@@ -12,23 +12,40 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
 from sqlglot import exp
 
-from journal.model.counters import CounterKey
-from journal.model.plan import Export, Guard, KeyLookup, Query, Stage
-from journal.model.schema import Table, TableName
-from journal.model.segment import Fields, RowCounts, Segment, SegmentFile
-from journal.model.store_session import Parameters, Progress, RowSet, StagedRows, StoreSession
+from journal.model.capabilities import Capabilities
+from journal.model.plan import KeyLookup, StatementPlan, Step
+from journal.model.schema import Table
+from journal.model.segment import Fields, Segment, SegmentFile, Tier
+from journal.model.store_session import Parameters, Progress, StoreSession
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
 from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.plain_rows import Key, Row
 from journal.transactions.state import JournalState
+from journal.transactions.statement_run import StatementRun
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
+
+
+@dataclass(frozen=True, slots=True)
+class ScanAccess:
+    """How a statement reads a table, besides whole tiers.
+
+    ``by_file`` holds the sealed tiers in which a row can be looked up file by file; ``placed`` says
+    that it is known at which positions sealed rows have ended, and that there is no buffer.
+    """
+
+    by_file: frozenset[Tier] = frozenset()
+    placed: bool = False
+
+
+WHOLE_TIERS = ScanAccess()
 
 
 class OpenStatement(Protocol):
@@ -46,51 +63,27 @@ class OpenStatement(Protocol):
     def transaction(self) -> Transaction:
         """The client's transaction."""
 
-    def show_buffers(self, table_ids: Iterable[int]) -> None:
-        """Let queries see the transaction's own rows of these tables."""
+    def access(self, table_id: int) -> ScanAccess:
+        """How a table can be read; the same for as long as the statement lasts."""
 
-    def is_placed(self, table_id: int) -> bool:
-        """True if positions tell which sealed rows have ended, and the transaction wrote none."""
+    def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
+        """Let queries read these tables, by id, with the transaction's own rows of them.
 
-    def show_positions(self, table_ids: Iterable[int]) -> None:
-        """Let queries read these tables by position, where that can be, now or later."""
+        ``scans`` are those that are read otherwise than by key.
+        """
 
-    def check_segments(self, table_ids: Iterable[int]) -> None:
-        """Raise if a segment that will be read is missing or damaged."""
+    def prepare(self, plan: StatementPlan, parameters: Parameters) -> dict[str, Any]:
+        """Make ready what a plan reads, and keep out whom its writes must not meet.
 
-    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
-        """Keep a step's rows for the later ones; what was written of them already, if so many."""
+        Returns the parameters that its look-ups need, given the client's. Raises the error of a
+        segment that is missing or damaged.
+        """
 
-    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
-        """What a guard asks, less what can be proved of rows that were written already."""
+    def run(self, step: Step, run: StatementRun) -> None:
+        """Run one step, except ``Fetch``; ``run`` takes what comes of it."""
 
     def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """Rows of these columns as a relation that can be compared with the suppression list."""
-
-    def export(self, export: Export, parameters: Parameters) -> int:
-        """Write a query's rows to a file of the client's; how many they were."""
-
-    def append(
-        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
-    ) -> RowSet | None:
-        """The rows of ``query`` for the journal of ``table``, None when there are none.
-
-        Without a limit they are known to be few.
-        """
-
-    def lock_written(self, names: Iterable[TableName]) -> None:
-        """Keep everybody out of these tables' journals whom the commit section does not keep out.
-
-        Only before a direct statement reads: what it reads is the latest then, and stays so.
-        """
-
-    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
-        """Append a query's rows to the journal at once; how many they were."""
-
-    def commit_direct(
-        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
-    ) -> None:
-        """Commit what ``append_direct`` has appended under ``version``."""
 
     def close(self) -> None:
         """End the stay; nothing staged in it survives."""
@@ -107,14 +100,11 @@ class OpenStatement(Protocol):
         """Close it."""
 
 
-class Numbers(Protocol):
-    """Generated numbers, never handed out twice."""
+class InlineStatement(OpenStatement, Protocol):
+    """A statement inside the commit section: nobody else commits before it is closed."""
 
-    def reserve(self, key: CounterKey, count: int, start: int, increment: int) -> int:
-        """The first of ``count`` numbers that are now taken."""
-
-    def skip_past(self, key: CounterKey, value: int, start: int, increment: int) -> None:
-        """Make sure a value given explicitly is not generated later."""
+    def commit(self, run: StatementRun, digest: str, author: Author) -> None:
+        """Commit what the steps of ``run`` have appended; without that nothing of it stays."""
 
 
 class RowsInMemory(Protocol):
@@ -127,7 +117,7 @@ class RowsInMemory(Protocol):
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
         """What a key shows to a transaction, its own rows first; None if that is not known."""
 
-    def recalled(
+    def rows(
         self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if all are in memory."""
@@ -135,7 +125,7 @@ class RowsInMemory(Protocol):
     def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
         """Raise SERIALIZATION if it is known already that a change of this row comes second."""
 
-    def aside(self, transaction: Transaction) -> OpenStatement:
+    def detached_statement(self, transaction: Transaction) -> OpenStatement:
         """A statement that reads nothing that is committed; close what is returned."""
 
 
@@ -151,27 +141,12 @@ class OpenJournal(Protocol):
         """Where versions come from."""
 
     @property
-    def counters(self) -> Numbers:
-        """Where generated numbers come from."""
-
-    @property
-    def can_fail(self) -> bool:
-        """True if a query of the store can fail on purpose, by a function ``error``."""
+    def capabilities(self) -> Capabilities:
+        """What the store can do."""
 
     @property
     def in_memory(self) -> RowsInMemory | None:
         """Rows for which the store need not be asked; None where others may write them too."""
-
-    @property
-    def takes_direct(self) -> bool:
-        """True if writes that take no time may run inside the commit section."""
-
-    @property
-    def keeps_references(self) -> bool:
-        """True if tables may have foreign keys: commits check them against what others did."""
-
-    def column_name(self, name: str) -> str:
-        """What journals call a new column of this name: the same, unless the store lacks it."""
 
     @property
     def backend(self) -> str:
@@ -200,10 +175,10 @@ class OpenJournal(Protocol):
         It may be cancelled until the store commits.
         """
 
-    def direct(
+    def inline(
         self, message: str | None, watcher: CancelToken = UNWATCHED
-    ) -> AbstractContextManager[OpenStatement]:
-        """A statement that runs inside the commit section, for writes that take no time."""
+    ) -> AbstractContextManager[InlineStatement]:
+        """A statement inside the commit section, where ``inline_commit`` is a capability."""
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""

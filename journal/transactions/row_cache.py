@@ -135,7 +135,7 @@ def only_moved(before: Manifest, after: Manifest) -> bool:
     return set(before.segments) <= set(after.segments)
 
 
-def recalled(
+def find_rows(
     find: Callable[[Transaction, Table, Key], Row | None],
     transaction: Transaction,
     keyed: Iterable[KeyLookup],

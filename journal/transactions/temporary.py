@@ -23,12 +23,13 @@ from sqlglot import exp
 from journal.local_engine.rows import together
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
-from journal.model.plan import CatalogChange, PutRelation, Query
+from journal.model.plan import Append, CatalogChange, PutRelation, Query
 from journal.model.schema import DROP, ON_COMMIT, CatalogSnapshot, Relation, Table, TableName
 from journal.model.segment import Fields, RowCounts, SegmentFile, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.sql.relations import Reader, stored_outputs, version_type
 from journal.sql.sql import cast
+from journal.transactions.statement_run import StatementRun
 from journal.transactions.transaction import StatementWrites, Transaction
 
 if TYPE_CHECKING:
@@ -178,8 +179,10 @@ class Temporary:
         transaction = self.show(self._journal.begin(read_only=True))
         try:
             with self._journal.statement(transaction) as statement:
-                statement.show_buffers([table.id])
-                return statement.append(table, _current(table), {}, memory_rows_max)
+                statement.show([table.id])
+                run = StatementRun({}, 0, memory_rows_max)
+                statement.run(Append(table.id, _current(table)), run)
+                return run.rows[0][1] if run.rows else None
         finally:
             self._journal.rollback(transaction)
             self._readers.discard(transaction)

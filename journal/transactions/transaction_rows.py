@@ -81,7 +81,7 @@ def transaction_row(
     )
 
 
-def direct_row(
+def inline_row(
     version: Version,
     digest: str,
     message: str | None,

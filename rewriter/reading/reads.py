@@ -220,8 +220,8 @@ class Reads:
         self.names.add(table.name)
         if keys is not None:
             self.keyed.append(KeyLookup.of(table, keys, len(self.keyed)))
-            if self.context.recalled:
-                return Reader(table, frozenset()).recalled(outputs, self.keyed[-1].name)
+            if self.context.from_cache:
+                return Reader(table, frozenset()).given(outputs, self.keyed[-1].name)
         sight = self.context.sights(table.id)
         self.tables[table.id] = table
         reader = Reader(table, sight.tiers, sight.placed)

@@ -79,7 +79,7 @@ class NewRows:
     def taken(self) -> tuple[exp.Expr | None, frozenset[str]]:
         """The condition that the only row's key is there already, and the constraint it is of."""
         keys = self.keys()
-        if keys is None or self._table.uniques or not self._reads.context.swift:
+        if keys is None or self._table.uniques or not self._reads.context.optimistic:
             return None, frozenset()
         ((name, _),) = unique_constraints(self._table)
         present = self._reads.relation(self._table, [(exp.Literal.number(1), "taken")], keys)

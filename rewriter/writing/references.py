@@ -46,7 +46,7 @@ def violated(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
     """Rows that must not begin, where looking parents up by key tells all; else None."""
     catalog = reads.context.catalog
     brought = _brought(catalog, changes)
-    if not are_quick(catalog, changes) or (brought and not reads.context.swift):
+    if not are_quick(catalog, changes) or (brought and not reads.context.optimistic):
         return None
     if any(r.child.id == r.parent.id for r in brought):
         # The row itself may be the parent.

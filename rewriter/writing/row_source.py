@@ -103,7 +103,7 @@ class RowSource:
         if len(rows) == 1:
             given = zip(self.given, tuples[0].expressions, strict=False)
             self.constants = {c.physical: v for c, v in given if is_constant(v)}
-        if len(rows) == 1 and self._reads.context.swift:
+        if len(rows) == 1 and self._reads.context.optimistic:
             query = exp.Select(expressions=_cells_named(tuples[0], names))
         else:
             query = _values_query(list(holder.expressions), names)

@@ -128,7 +128,7 @@ def fuse(
         if missing is None:
             return None
         refused += missing
-    if refused and not reads.context.swift:
+    if refused and not reads.context.optimistic:
         return None
     query = fused(changes, stages, refused)
     each = per_change(changes)

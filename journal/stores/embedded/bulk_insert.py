@@ -78,8 +78,8 @@ def write_ahead(
     return None
 
 
-def left_to_ask(session: DuckDBSession, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
-    """What a guard asks, less what can be proved of rows that were written ahead, by stage."""
+def unproved(session: DuckDBSession, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
+    """A guard's query, less what can be proved of rows that were written ahead, by stage."""
     distinct = guard.distinct
     if distinct is None or distinct.stage not in ahead:
         return guard.query

@@ -26,7 +26,7 @@ from journal.model.version import Version
 from journal.records.catalog import add_transactions
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import commit as section
-from journal.stores.embedded import direct
+from journal.stores.embedded import inline
 from journal.stores.embedded.commit import CommitRecord
 from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.statement import Statement
@@ -39,7 +39,7 @@ from journal.transactions.transaction import StatementWrites, Transaction, stage
 from journal.transactions.transaction_rows import (
     Author,
     TransactionRow,
-    direct_row,
+    inline_row,
     transaction_row,
 )
 
@@ -212,7 +212,7 @@ class Commits:
             journal.checker.trust(file)
         return row.version
 
-    def commit_direct(
+    def commit_inline(
         self,
         statement: Statement,
         version: Version,
@@ -220,11 +220,11 @@ class Commits:
         digest: str,
         author: Author,
     ) -> None:
-        """Commit what a direct statement has appended to heads under ``version``."""
+        """Commit what an inline statement has appended to heads under ``version``."""
         journal, session, committed = self._journal, statement.session, statement.committed
         with journal.nobody_begins() as others:
             # Whoever began before this is published may conflict with it later.
-            guard.check_direct(
+            guard.check_inline(
                 *(journal, session, committed, appended, version),
                 lambda t: layout.head_table(t.id, committed.tables[t.id].manifest.heads[-1]),
             )
@@ -239,9 +239,9 @@ class Commits:
                 for table_id, counts in appended.items()
             }
             message = statement.transaction.message
-            row = direct_row(version, digest, message, author, committed.catalog, appended)
+            row = inline_row(version, digest, message, author, committed.catalog, appended)
             if others:
-                rows = {i: direct.rows_at(statement, i, version) for i in appended}
+                rows = {i: inline.rows_at(statement, i, version) for i in appended}
                 self._records.append(CommitRecord(version, rows))
             self._finish(session, committed.catalog, tables, [row], written, ())
             self._keep([statement.transaction])

@@ -17,10 +17,12 @@ from typing import Any
 
 from journal.erasure.guard import load_fence
 from journal.erasure.secret import make_secret, read_secret
+from journal.files.filters.key_filters import KeyFilters
 from journal.identity import suppression_list
 from journal.local_engine.database_file import DuckDBStore
 from journal.local_engine.file_modes import OWNER, FileModes
 from journal.local_engine.session import DuckDBSession
+from journal.model.capabilities import Capabilities
 from journal.model.counters import Counters
 from journal.model.errors import PalimpsestError
 from journal.model.plan import KeyLookup
@@ -42,7 +44,7 @@ from journal.stores.embedded.warehouse import DATABASE_FILE, Warehouse
 from journal.transactions.conflicts import conflict
 from journal.transactions.group_commit import UNWATCHED, CancelToken, taken
 from journal.transactions.plain_rows import Key, Row
-from journal.transactions.row_cache import RowCache, Written, only_moved, recalled
+from journal.transactions.row_cache import RowCache, Written, find_rows, only_moved
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
@@ -63,6 +65,7 @@ class Journal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.root = root
+        self.capabilities = Capabilities(exports_files=True, folder=root)
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
@@ -76,6 +79,7 @@ class Journal:
         self.staged: set[str] = set()
         self.pins, self.removals, self.recent = Pins(), Removals(), RowCache()
         self.positions = PositionKeeper(self)
+        self.filters = KeyFilters()
         try:
             with rows_of.reading():
                 self.state, self.counters = self._load(new_id)
@@ -116,22 +120,22 @@ class Journal:
             self._active.add(transaction)
         return transaction
 
-    def statement(self, transaction: Transaction) -> Statement:
+    def statement(self, transaction: Transaction, *, inline: bool = False) -> Statement:
         """Start a statement of a transaction; close what is returned."""
         try:
-            return self._start(transaction)
+            return self._start(transaction, inline)
         except PalimpsestError:
             if not self.store.is_broken():
                 raise
         self._reopen()
-        return self._start(transaction)
+        return self._start(transaction, inline)
 
-    def _start(self, transaction: Transaction) -> Statement:
+    def _start(self, transaction: Transaction, inline: bool) -> Statement:
         session = self.store.acquire()
         try:
             with self._publish_lock:
                 session.begin()
-                statement = Statement(self, session, self.state, transaction)
+                statement = Statement(self, session, self.state, transaction, inline=inline)
                 self.pins.enter(statement)
                 return statement
         except BaseException:
@@ -152,18 +156,18 @@ class Journal:
         """What a key shows to a transaction; None if that is not in memory."""
         return self.recent.seen_by(transaction, table, key)
 
-    def recalled(
+    def rows(
         self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if all are in memory."""
-        return recalled(self.recent.seen_by, transaction, keyed, parameters)
+        return find_rows(self.recent.seen_by, transaction, keyed, parameters)
 
     def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
         """Raise SERIALIZATION if it is known already that a change of this row comes second."""
         if self.recent.is_overtaken(table, row, transaction.snapshot.version):
             raise conflict(table)
 
-    def aside(self, transaction: Transaction) -> Statement:
+    def detached_statement(self, transaction: Transaction) -> Statement:
         """A statement that reads nothing of the store; close what is returned."""
         return Statement(self, self.store.acquire(), self.state, transaction)
 
@@ -253,15 +257,15 @@ class Journal:
         return self.state.version >= version
 
     @contextmanager
-    def direct(self, message: str | None, watcher: CancelToken = UNWATCHED) -> Iterator[Statement]:
+    def inline(self, message: str | None, watcher: CancelToken = UNWATCHED) -> Iterator[Statement]:
         """A statement that runs inside the commit section, for writes that take no time.
 
         Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
-        appended with ``append_direct``, and ``commit_direct`` ends it; without that nothing stays.
+        appended to heads at once, and its ``commit`` ends it; without that nothing stays.
         """
         with taken(self.commit_lock, watcher):
             transaction = Transaction(self.state, False, False, message)
-            with self.statement(transaction) as statement:
+            with self.statement(transaction, inline=True) as statement:
                 yield statement
 
     def swap(
@@ -370,25 +374,6 @@ class Journal:
         with self.commit_lock:
             self.clock.settle(min(point, self.clock.now()))
             return self.state.version == seen.version
-
-    @property
-    def can_fail(self) -> bool:
-        """Whether queries can fail on purpose."""
-        return True
-
-    @property
-    def takes_direct(self) -> bool:
-        """Whether writes may run inside the commit section."""
-        return True
-
-    @property
-    def keeps_references(self) -> bool:
-        """Whether tables may have foreign keys."""
-        return True
-
-    def column_name(self, name: str) -> str:
-        """What journals call a new column of this name."""
-        return name
 
     @property
     def place(self) -> str:

@@ -6,10 +6,10 @@ It changes no journal itself, unless it runs inside the commit section.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -17,20 +17,32 @@ from journal.local_engine.layout import refresh_tiers
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import PalimpsestError
-from journal.model.plan import Export, Guard, Query, Stage, placed
-from journal.model.schema import Table, TableName
-from journal.model.segment import Fields, RowCounts
-from journal.model.store_session import Parameters, RowSet, StagedRows
-from journal.model.version import Version
+from journal.model.plan import (
+    Append,
+    Export,
+    Guard,
+    Lookup,
+    Query,
+    Stage,
+    StatementPlan,
+    Step,
+    placed,
+)
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.model.store_session import Parameters
 from journal.sql.sql import relation
 from journal.stores.embedded.appending import append_rows, few_rows
-from journal.stores.embedded.bulk_insert import left_to_ask, may_be_many, write_ahead
-from journal.stores.embedded.direct import append_direct
+from journal.stores.embedded.bulk_insert import may_be_many, unproved, write_ahead
 from journal.stores.embedded.exporting import export_rows
+from journal.stores.embedded.inline import append_to_head
 from journal.stores.embedded.position_scan import keep_placed, show_placed
 from journal.stores.embedded.positions import Positions, placeable
+from journal.transactions import lookup
 from journal.transactions.plain_rows import JournalRow
+from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
 from journal.transactions.state import JournalState
+from journal.transactions.statement_run import StatementRun, check_guard, run_step
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 
@@ -47,14 +59,17 @@ class Statement:
         session: DuckDBSession,
         committed: JournalState,
         transaction: Transaction,
+        *,
+        inline: bool = False,
     ) -> None:
         self._journal = journal
+        self._inline = inline
         self._open = True
         self._shown: set[int] = set()
         self._placed: dict[int, tuple[Table, Positions, Query] | None] = {}
         self._found: dict[int, Positions | None] = {}
         self.appended: dict[int, tuple[Table, list[JournalRow]]] = {}
-        """What was appended directly and is known, by table."""
+        """What was appended inside the commit section and is known, by table."""
         self.session = session
         self.committed = committed
         self.transaction = transaction
@@ -64,11 +79,19 @@ class Statement:
         """True until it is closed."""
         return self._open
 
-    def show_buffers(self, table_ids: Iterable[int]) -> None:
-        """Let queries see the transaction's own rows of these tables."""
+    def access(self, table_id: int) -> ScanAccess:
+        """How a table can be read; the same for as long as the statement lasts."""
+        table = self.transaction.catalog.by_id(table_id)
+        state = self.committed.tables.get(table_id)
+        if table is None or state is None:
+            return WHOLE_TIERS
+        return ScanAccess(lookup.by_file(table, state), self._positions(table_id) is not None)
+
+    def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
+        """Let queries read these tables; wish for positions of scans that have none."""
         for shown, manifest in self.transaction.shown:
             refresh_tiers(self.session, shown, manifest, self._journal.root)
-        for table_id in table_ids:
+        for table_id in tables:
             table = self.transaction.catalog.by_id(table_id)
             if table is None or table_id in self._shown:
                 continue
@@ -77,21 +100,40 @@ class Statement:
             rows = self.transaction.buffered(table_id)
             if rows:
                 show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+        for table_id in scans:
+            self._show_positions(table_id)
 
-    def is_placed(self, table_id: int) -> bool:
-        """True if positions tell which sealed rows have ended, and the transaction wrote none."""
-        return self._positions(table_id) is not None
+    def _show_positions(self, table_id: int) -> None:
+        found = self._positions(table_id)
+        table = self.transaction.catalog.by_id(table_id)
+        if found is None or table is None:
+            self._journal.positions.wish(table_id)
+        elif table_id not in self._placed:
+            view = show_placed(self.session, table, found.tiers)
+            self._placed[table_id] = None if view is None else (table, found, view)
 
-    def show_positions(self, table_ids: Iterable[int]) -> None:
-        """Let queries read these tables by position; wish for positions that are not there."""
+    def prepare(self, plan: StatementPlan, parameters: Parameters) -> dict[str, Any]:
+        """Check segments, show tables, and find the files in which rows are looked up."""
+        self.check_segments(plan.tables)
+        self.show(plan.tables, plan.scans)
+        return {place.name: self._files(place, parameters) for place in plan.lookups}
+
+    def check_segments(self, table_ids: Iterable[int]) -> None:
+        """Raise if a segment that will be read is missing or damaged."""
         for table_id in table_ids:
-            found = self._positions(table_id)
-            table = self.transaction.catalog.by_id(table_id)
-            if found is None or table is None:
-                self._journal.positions.wish(table_id)
-            elif table_id not in self._placed:
-                view = show_placed(self.session, table, found.tiers)
-                self._placed[table_id] = None if view is None else (table, found, view)
+            state = self.committed.tables.get(table_id)
+            if state is not None and state.manifest.segments:
+                self._journal.checker.check(state.manifest.segments)
+
+    def _files(self, place: Lookup, parameters: Parameters) -> list[str]:
+        """The files that may hold the rows of a look-up, by their bounds and filters."""
+        root = self._journal.root
+        paths = lookup.files(place, self.committed.tables[place.table_id], parameters)
+        table = self.transaction.catalog.by_id(place.table_id)
+        if table is not None:
+            value = lookup.constant(place.value, parameters)
+            paths = self._journal.filters.narrow(root, table, paths, value, place.column)
+        return [str(root / path) for path in paths]
 
     def leave_positions(self, table_id: int) -> None:
         """Read a table by its tiers: what is asked is run where nobody has positions."""
@@ -117,60 +159,52 @@ class Statement:
             return
         refresh_tiers(self.session, table, state.manifest, self._journal.root)
 
-    def check_segments(self, table_ids: Iterable[int]) -> None:
-        """Raise if a segment that will be read is missing or damaged."""
-        for table_id in table_ids:
-            state = self.committed.tables.get(table_id)
-            if state is not None and state.manifest.segments:
-                self._journal.checker.check(state.manifest.segments)
-
-    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
-        """Keep a step's rows for the later ones; what was written of them already, if so many."""
-        if not may_be_many(self, step, rows_max):
-            self.session.stage(step.name, step.query, parameters)
-            return None
-        return write_ahead(self._journal, self, step, parameters, rows_max)
-
-    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
-        """What a guard asks, less what can be proved of rows that were written already."""
-        return left_to_ask(self.session, guard, ahead)
-
     def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """The list is where the rows are."""
         return relation(rows)
 
-    def export(self, export: Export, parameters: Parameters) -> int:
-        """Write a query's rows to a file of the client's; how many they were."""
-        return export_rows(self.session, export, parameters)
+    def run(self, step: Step, run: StatementRun) -> None:
+        """Run one step; ``run`` takes what comes of it."""
+        match step:
+            case Stage() if may_be_many(self, step, run.rows_max):
+                ahead = write_ahead(self._journal, self, step, run.parameters, run.rows_max)
+                if ahead is not None:
+                    run.ahead[step.name] = ahead
+            case Guard():
+                query = unproved(self.session, step, run.ahead)
+                check_guard(self.session, step, query, run.parameters)
+            case Append():
+                self._append(step, run)
+            case Export():
+                run.count = export_rows(self.session, step, run.parameters)
+            case _:
+                run_step(self.session, self._journal.counters, step, run)
 
-    def append(
-        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
-    ) -> RowSet | None:
-        """The rows of ``query`` for the journal of ``table``; None when there are none."""
-        if memory_rows_max is None:
-            return few_rows(self.session, table, query, parameters)
-        return append_rows(self._journal, self.session, table, query, parameters, memory_rows_max)
+    def _append(self, step: Append, run: StatementRun) -> None:
+        table = run.table(step.table_id, self.transaction.catalog)
+        session, parameters = self.session, run.parameters
+        if self._inline:
+            head = self.committed.tables[table.id].manifest.heads[-1]
+            total, rows = append_to_head(session, head, table, step.query, parameters)
+            if rows is not None:
+                self.appended[table.id] = (table, rows)
+            run.take_appended(step, total)
+        elif step.stage in run.ahead:
+            run.take(step, run.ahead.pop(step.stage))
+        elif run.few:
+            run.take(step, few_rows(session, table, step.query, parameters))
+        else:
+            made = append_rows(self._journal, session, table, step.query, parameters, run.rows_max)
+            run.take(step, made)
 
-    def lock_written(self, names: Iterable[TableName]) -> None:
-        """Nobody writes to journals but through the commit section."""
-
-    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
-        """Append a query's rows to the table's head; how many they were."""
-        total, rows = append_direct(self.session, self.committed, table, query, parameters)
-        if rows is not None:
-            self.appended[table.id] = (table, rows)
-        return total
-
-    def commit_direct(
-        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
-    ) -> None:
-        """Commit what ``append_direct`` has appended under ``version``."""
+    def commit(self, run: StatementRun, digest: str, author: Author) -> None:
+        """Commit what was appended inside the commit section."""
         # What is not rolled back would stay in the session.
         made = [i for i, view in self._placed.items() if view is not None]
         self.session.hide(*[placed(i).name for i in made])
         for table_id in made:
             del self._placed[table_id]
-        self._journal.commits.commit_direct(self, version, appended, digest, author)
+        self._journal.commits.commit_inline(self, run.version, run.appended, digest, author)
 
     def close(self) -> None:
         """End the stay; nothing staged in it survives."""

@@ -81,7 +81,7 @@ class Claims:
     def _look_for_conflicts(self, table: Table, snapshot: Version) -> None:
         """The same by the rows themselves, in Spark."""
         session = self._statement.session
-        self._statement.show(table, conflicts.MINE, self._transaction.buffered(table.id))
+        self._statement.show_rows(table, conflicts.MINE, self._transaction.buffered(table.id))
         manifest = self._committed.tables[table.id].manifest
         later = [
             (s.files[0].path, s.fields)

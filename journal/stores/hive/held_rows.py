@@ -18,7 +18,7 @@ from journal.model.plan import KeyLookup
 from journal.model.schema import Table
 from journal.model.store_session import RowSet
 from journal.transactions.plain_rows import Key, Row, later
-from journal.transactions.row_cache import newest_rows, recalled
+from journal.transactions.row_cache import find_rows, newest_rows
 from journal.transactions.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class RowsByKey:
         self._own: WeakKeyDictionary[Transaction, dict[int, _Own]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def recalled(
+    def rows(
         self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
     ) -> list[tuple[Table, Row]] | None:
         """Looked-up rows as a transaction sees them, if that is known."""
-        return recalled(self.seen_by, transaction, keyed, parameters)
+        return find_rows(self.seen_by, transaction, keyed, parameters)
 
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
         """What a key shows to a transaction; None if that is not known here."""
@@ -72,7 +72,7 @@ class RowsByKey:
     def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
         """Nothing is known of what others have written since; the commit finds out."""
 
-    def aside(self, transaction: Transaction) -> HiveStatement:
+    def detached_statement(self, transaction: Transaction) -> HiveStatement:
         """A statement that reads nothing that is committed; close what is returned."""
         return self._journal.statement(transaction)
 

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,6 +25,7 @@ from sqlglot import exp
 from journal.erasure.guard import load_fence
 from journal.files.scratch import Scratch
 from journal.local_engine.database_file import DuckDBStore
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Fields, SegmentFile
@@ -80,6 +82,13 @@ class HiveJournal:
         presence_s: float = EVERY_S,
     ) -> None:
         self.store = store
+        self.capabilities = Capabilities(
+            raises_in_sql=False,
+            inline_commit=False,
+            foreign_keys=False,
+            expands_lists=False,
+            column_name=partial(column_names.column_name, engine=store.engine),
+        )
         self.catalog = catalog
         self.held = HeldSegments()
         self._held_rows = RowsByKey(self)
@@ -112,28 +121,9 @@ class HiveJournal:
         return self._seen.newest
 
     @property
-    def can_fail(self) -> bool:
-        """Whether queries can fail on purpose."""
-        return False
-
-    @property
     def in_memory(self) -> RowsByKey:
         """Rows of segments that are held here, and those that transactions have not committed."""
         return self._held_rows
-
-    @property
-    def takes_direct(self) -> bool:
-        """Whether writes may run inside the commit section; appending takes too long for that."""
-        return False
-
-    @property
-    def keeps_references(self) -> bool:
-        """Whether tables may have foreign keys: what others delete meanwhile is not looked at."""
-        return False
-
-    def column_name(self, name: str) -> str:
-        """What journals call a new column of this name."""
-        return column_names.column_name(name, self.store.engine)
 
     @property
     def place(self) -> str:
@@ -319,9 +309,9 @@ class HiveJournal:
             time.sleep(_CONFIRM_PAUSE_S)
         raise error
 
-    def direct(self, message: str | None, watcher: CancelToken = UNWATCHED) -> NoReturn:
-        """Never called: see ``takes_direct``."""
-        raise AssertionError("a Hive store takes no direct writes")
+    def inline(self, message: str | None, watcher: CancelToken = UNWATCHED) -> NoReturn:
+        """Never called: ``inline_commit`` is no capability, since appending takes too long."""
+        raise AssertionError("a Hive store commits nothing inline")
 
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

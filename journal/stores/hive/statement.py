@@ -6,17 +6,16 @@ which no manifest lists until then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.rows import show_rows
-from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Export, Guard, Query, Stage
-from journal.model.schema import Table, TableName
+from journal.model.plan import Append, Guard, Query, Stage, StatementPlan, Step
+from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts
 from journal.model.store_session import (
     MemoryRows,
@@ -26,7 +25,6 @@ from journal.model.store_session import (
     StagedRows,
     count_kinds,
 )
-from journal.model.version import Version
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
@@ -35,9 +33,10 @@ from journal.stores.hive.rows import held_relation
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.tiers import SeenTiers
+from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
 from journal.transactions.state import JournalState
+from journal.transactions.statement_run import StatementRun, check_guard, run_step
 from journal.transactions.transaction import Transaction
-from journal.transactions.transaction_rows import Author
 
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
@@ -78,9 +77,13 @@ class HiveStatement:
         )
         self.session.begin()
 
-    def show_buffers(self, table_ids: Iterable[int]) -> None:
+    def access(self, table_id: int) -> ScanAccess:
+        """Whole tiers: the server finds its rows itself."""
+        return WHOLE_TIERS
+
+    def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries see the transaction's own rows of these tables."""
-        for table_id in table_ids:
+        for table_id in tables:
             table = self.transaction.catalog.by_id(table_id)
             if table is None or table_id in self._shown:
                 continue
@@ -88,9 +91,9 @@ class HiveStatement:
             written = self.transaction.buffered(table_id)
             if written:
                 rows = self._journal.buffers.together(self.transaction, table_id, written)
-                self.show(table, f"tx{table_id}_buffer", rows)
+                self.show_rows(table, f"tx{table_id}_buffer", rows)
 
-    def show(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
+    def show_rows(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
         """Let queries read row sets of ``table`` as relation ``name``."""
         memory: list[RowSet] = [r for r in sets if isinstance(r, MemoryRows)]
         staged = [(f.path, r.fields) for r in sets if isinstance(r, StagedRows) for f in r.files]
@@ -107,26 +110,36 @@ class HiveStatement:
                 rows = union_all([rows, held])
             self.session.put_remote(name, rows)
 
-    def is_placed(self, table_id: int) -> bool:
-        """Never: the server finds its rows itself."""
-        return False
+    def prepare(self, plan: StatementPlan, parameters: Parameters) -> dict[str, Any]:
+        """Show the tables; the server looks after its own files."""
+        self.show(plan.tables)
+        return {}
 
-    def show_positions(self, table_ids: Iterable[int]) -> None:
-        """There are none."""
+    def run(self, step: Step, run: StatementRun) -> None:
+        """Run one step; ``run`` takes what comes of it."""
+        match step:
+            case Stage():
+                self._stage(step, run.parameters, run.rows_max)
+            case Guard(query):
+                few = self.session.here(query, GUARD_ROWS_MAX)
+                check_guard(self.session, step, few or query, run.parameters)
+            case Append():
+                table = run.table(step.table_id, self.transaction.catalog)
+                rows_max = INLINE_ROWS_MAX if run.few else run.rows_max
+                run.take(step, self._append(table, step.query, run.parameters, rows_max))
+            case _:
+                run_step(self.session, self._journal.counters, step, run)
 
-    def check_segments(self, table_ids: Iterable[int]) -> None:
-        """The server looks after its own files."""
-
-    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
+    def _stage(self, step: Stage, parameters: Parameters, rows_max: int) -> None:
         """Keep a step's rows for the later ones: here if they are few, else in Spark."""
         session, query = self.session, step.query
         if step.small or session.here(query) is not None:
             session.stage(step.name, query, parameters)
-            return None
+            return
         rows = session.arrow(_at_most(query, rows_max), parameters)
         if rows.num_rows <= min(rows_max, INLINE_ROWS_MAX):
             session.show_arrow(step.name, rows)
-            return None
+            return
         name = self._journal.new_staging_name()
         self._tables.append(name)
         target = self._journal.names.table(name)
@@ -140,29 +153,15 @@ class HiveStatement:
         self._journal.ensure_database(session.connection)
         session.connection.execute(create, parameters)
         session.put_remote(step.name, exp.select("*").from_(target.copy()))
-        return None
-
-    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
-        """All that a guard asks, of rows held here where they are few."""
-        return self.session.here(guard.query, GUARD_ROWS_MAX) or guard.query
 
     def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """The list is in the catalog, so the rows come to it."""
         return self.session.near(fields, rows)
 
-    def export(self, export: Export, parameters: Parameters) -> int:
-        """Refused: the server would write the file where it runs."""
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "a Hive store has no COPY .. TO",
-            advice="use palimpsest export, or read the current view with Spark",
-        )
-
-    def append(
-        self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
+    def _append(
+        self, table: Table, query: Query, parameters: Parameters, rows_max: int
     ) -> RowSet | None:
         """The rows of ``query`` for the journal of ``table``; None when there are none."""
-        rows_max = INLINE_ROWS_MAX if memory_rows_max is None else memory_rows_max
         here = self.session.here(query)
         if here is None:
             return self._append_remote(table, query, parameters, rows_max)
@@ -204,19 +203,6 @@ class HiveStatement:
         path = journal.new_segment(table, connection)
         write_held(self.session, journal.names, rows, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
-
-    def lock_written(self, names: Iterable[TableName]) -> None:
-        """Nobody writes to journals but through the commit section."""
-
-    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
-        """Never called: a commit takes too long for the section."""
-        raise AssertionError("a Hive store takes no direct writes")
-
-    def commit_direct(
-        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
-    ) -> None:
-        """Never called, as ``append_direct``."""
-        raise AssertionError("a Hive store takes no direct writes")
 
     def close(self) -> None:
         """End the stay; of what was staged only rows that wait for their commit survive."""

@@ -1,4 +1,4 @@
-"""Rows that a direct statement appends: where they go, and where they are found again."""
+"""Rows that an inline statement appends: where they go, and where they are found again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def appended_to(committed: JournalState, table: Table) -> exp.Table:
     return layout.head_table(table.id, committed.tables[table.id].manifest.heads[-1])
 
 
-def append_direct(
+def append_to_head(
     session: PostgresSession,
     committed: JournalState,
     table: Table,

@@ -131,7 +131,7 @@ def state_of(rows: Iterable[tuple[Any, ...]]) -> StateRow:
     return state_row(list(rows), WHAT)
 
 
-def record_direct(
+def record_inline(
     session: PostgresSession,
     added: Mapping[int, RowCounts],
     transaction: TransactionRow,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from journal.erasure import guard
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import SegmentFile
@@ -57,6 +58,7 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
+        self.capabilities = Capabilities()
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
@@ -80,27 +82,8 @@ class DatabaseJournal:
         return self._seen.newest
 
     @property
-    def can_fail(self) -> bool:
-        """Whether queries can fail on purpose."""
-        return True
-
-    @property
     def in_memory(self) -> None:
         """No rows: other processes write them too."""
-
-    @property
-    def takes_direct(self) -> bool:
-        """Whether writes may run inside the commit section."""
-        return True
-
-    @property
-    def keeps_references(self) -> bool:
-        """Whether tables may have foreign keys."""
-        return True
-
-    def column_name(self, name: str) -> str:
-        """What journals call a new column of this name."""
-        return name
 
     @property
     def place(self) -> str:
@@ -284,17 +267,13 @@ class DatabaseJournal:
         raise error
 
     @contextmanager
-    def direct(
+    def inline(
         self, message: str | None, watcher: CancelToken = UNWATCHED
     ) -> Iterator[DatabaseStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
         with self.commit_section() as (session, committed, row):
             transaction = Transaction(committed, False, False, message)
             yield DatabaseStatement(self, session, committed, transaction, row)
-
-    def finish_direct(self, session: PostgresSession, written: section.SectionResult) -> None:
-        """Commit what a direct statement has appended."""
-        self.conclude(session, written)
 
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

@@ -38,7 +38,7 @@ from journal.transactions.conflicts import check_catalog
 from journal.transactions.restamp import restamp_query
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import StatementWrites, Transaction
-from journal.transactions.transaction_rows import Author, direct_row, transaction_row
+from journal.transactions.transaction_rows import Author, inline_row, transaction_row
 
 Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
 
@@ -357,7 +357,7 @@ def replace_states(
     return SectionResult(following, after)
 
 
-def write_direct(
+def write_inline(
     session: PostgresSession,
     committed: JournalState,
     row: StateRow,
@@ -367,7 +367,7 @@ def write_direct(
     message: str | None,
     author: Author,
 ) -> SectionResult:
-    """Record what a direct statement has appended; the caller commits."""
+    """Record what an inline statement has appended; the caller commits."""
     following = replace(row, generation=row.generation + 1, version=version)
     tables = {
         table_id: replace(
@@ -382,7 +382,7 @@ def write_direct(
         for i, counts in appended.items()
     }
     _refresh(session, committed, committed.catalog, tables)
-    found = direct_row(version, digest, message, author, committed.catalog, appended)
+    found = inline_row(version, digest, message, author, committed.catalog, appended)
     record_direct(session, added, found, following)
     return SectionResult(
         following, committed.committed(version, committed.catalog, tables), version

@@ -6,29 +6,30 @@ yet. It changes no journal itself, unless it runs inside the commit section.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from journal.erasure import guard
-from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_VERSION, Export, Guard, Query, Stage
-from journal.model.schema import Table, TableName
-from journal.model.segment import Fields, RowCounts
-from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
+from journal.model.plan import P_VERSION, Append, Query, StatementPlan, Step
+from journal.model.schema import Table
+from journal.model.segment import Fields
+from journal.model.store_session import MemoryRows, Parameters, RowSet, count_kinds
 from journal.model.version import Version
 from journal.records.catalog_format import StateRow
 from journal.sql.row_layout import fields_of
 from journal.sql.sql import relation
 from journal.stores.postgres import classic_writers, section
-from journal.stores.postgres.appending import append_direct, appended_to
+from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
+from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
 from journal.transactions.state import JournalState
+from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 
@@ -62,13 +63,17 @@ class DatabaseStatement:
         self.committed = committed
         self.transaction = transaction
 
-    def show_buffers(self, table_ids: Iterable[int]) -> None:
+    def access(self, table_id: int) -> ScanAccess:
+        """Whole tiers: the server finds its rows itself."""
+        return WHOLE_TIERS
+
+    def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries see the transaction's own rows of these tables, and what it is shown."""
         for shown, manifest in self.transaction.shown:
             if shown.id not in self._shown:
                 self._shown.add(shown.id)
                 self._views += refresh_tiers(self.session, shown, manifest)
-        for table_id in table_ids:
+        for table_id in tables:
             table = self.transaction.catalog.by_id(table_id)
             if table is None or table_id in self._shown:
                 continue
@@ -87,41 +92,41 @@ class DatabaseStatement:
         coming = {name for name, _ in fields_of(table)} - known
         refresh_tiers(self.session, table, state.manifest, coming)
 
-    def is_placed(self, table_id: int) -> bool:
-        """Never: the server finds its rows itself."""
-        return False
+    def prepare(self, plan: StatementPlan, parameters: Parameters) -> dict[str, Any]:
+        """Show the tables; the server looks after its own pages.
 
-    def show_positions(self, table_ids: Iterable[int]) -> None:
-        """There are none."""
-
-    def check_segments(self, table_ids: Iterable[int]) -> None:
-        """The server looks after its own pages."""
-
-    def stage(self, step: Stage, parameters: Parameters, rows_max: int) -> StagedRows | None:
-        """Keep a step's rows for the later ones, on the server."""
-        self.session.stage(step.name, step.query, parameters)
-        return None
-
-    def left_to_ask(self, guard: Guard, ahead: Mapping[str, StagedRows]) -> Query:
-        """All that a guard asks."""
-        return guard.query
+        Inside the commit section classic tools are kept out of adopted journals until the commit,
+        so that what the statement reads stays the latest.
+        """
+        self.show(plan.tables)
+        if self._row is not None:
+            written = map(self.committed.catalog.get, plan.writes)
+            classic_writers.keep_out(self.session, written)
+        return {}
 
     def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """The list is where the rows are."""
         return relation(rows)
 
-    def export(self, export: Export, parameters: Parameters) -> int:
-        """Refused: the server would write the file where it runs."""
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "a PostgreSQL store has no COPY .. TO",
-            advice="use palimpsest export, or psql's \\copy on the current view",
-        )
+    def run(self, step: Step, run: StatementRun) -> None:
+        """Run one step; ``run`` takes what comes of it."""
+        if not isinstance(step, Append):
+            run_step(self.session, self._journal.counters, step, run)
+            return
+        table = run.table(step.table_id, self.transaction.catalog)
+        if self._row is not None:
+            run.take_appended(step, self._append_inline(table, step.query, run.parameters))
+        else:
+            rows_max = None if run.few else run.rows_max
+            run.take(step, self._append(table, step.query, run.parameters, rows_max))
 
-    def append(
+    def _append(
         self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
     ) -> RowSet | None:
-        """The rows of ``query`` for the journal of ``table``; None when there are none."""
+        """The rows of ``query`` for the journal of ``table``; None when there are none.
+
+        Without a limit they are known to be few.
+        """
         self.session.execute(held_query(table, query, memory_rows_max), parameters)
         rows = memory_rows(self.session, table)
         if memory_rows_max is not None and rows.num_rows > memory_rows_max:
@@ -132,11 +137,7 @@ class DatabaseStatement:
             return None
         return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
 
-    def lock_written(self, names: Iterable[TableName]) -> None:
-        """Keep classic tools out of the adopted journals among these until this is committed."""
-        classic_writers.keep_out(self.session, map(self.committed.catalog.get, names))
-
-    def append_direct(self, table: Table, query: Query, parameters: Parameters) -> int:
+    def _append_inline(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Append a query's rows to the table's head; how many they were.
 
         If others have given one of the keys a version above the statement's, it gets another.
@@ -145,28 +146,26 @@ class DatabaseStatement:
         """
         clock, given = self._journal.clock, dict(parameters)
         for _ in range(_ROUNDS_MAX):
-            found, above = append_direct(self.session, self.committed, table, query, given)
+            found, above = append_to_head(self.session, self.committed, table, query, given)
             if above is None:
                 return found
             classic_writers.pass_by(self.session, table, clock, above, query, given)
             given[P_VERSION] = self._version = clock.next()
         raise conflicts.conflict(table)
 
-    def commit_direct(
-        self, version: Version, appended: Mapping[int, RowCounts], digest: str, author: Author
-    ) -> None:
-        """Commit what ``append_direct`` has appended under ``version``."""
+    def commit(self, run: StatementRun, digest: str, author: Author) -> None:
+        """Commit what was appended inside the commit section."""
         assert self._row is not None
-        version = self._version or version
-        guard.check_direct(
+        version, appended = self._version or run.version, run.appended
+        guard.check_inline(
             *(self._journal, self.session, self.committed, appended, version),
             lambda table: appended_to(self.committed, table),
         )
         message = self.transaction.message
-        written = section.write_direct(
+        written = section.write_inline(
             self.session, self.committed, self._row, version, appended, digest, message, author
         )
-        self._journal.finish_direct(self.session, written)
+        self._journal.conclude(self.session, written)
 
     def close(self) -> None:
         """End the stay; of what was staged only rows that wait for their commit survive."""

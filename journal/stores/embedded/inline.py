@@ -15,13 +15,12 @@ from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import RowCounts
+from journal.model.segment import Head, RowCounts
 from journal.model.store_session import MemoryRows, Parameters, RowSet
 from journal.model.version import Version
 from journal.sql.relations import column, version_value
 from journal.stores.embedded.head_rows import insert_into_head, journal_names
 from journal.transactions import plain_rows
-from journal.transactions.state import JournalState
 
 if TYPE_CHECKING:
     from journal.stores.embedded.statement import Statement
@@ -30,15 +29,14 @@ _ROWS_MAX = 1 << 16
 """More than any bounded statement writes."""
 
 
-def append_direct(
+def append_to_head(
     session: DuckDBSession,
-    committed: JournalState,
+    head: Head,
     table: Table,
     query: Query,
     parameters: Parameters,
 ) -> tuple[int, list[plain_rows.JournalRow] | None]:
     """Append a query's rows to a table's head; how many they were, and they where that is cheap."""
-    head = committed.tables[table.id].manifest.heads[-1]
     plain = plain_rows.is_plain(table)
     insert = query.__dict__.get("_insert")
     if insert is None or insert[0] != head:
@@ -55,7 +53,7 @@ def append_direct(
 
 
 def rows_at(statement: Statement, table_id: int, version: Version) -> tuple[RowSet, ...]:
-    """The rows that a direct statement has appended, for the conflict checks of others."""
+    """The rows that an inline statement has appended, for the conflict checks of others."""
     if table_id in statement.appended:
         table, rows = statement.appended[table_id]
         return (plain_rows.in_memory(table, rows),)

@@ -1,0 +1,182 @@
+"""The forms in which a statement can run: strategies over one sequence of steps.
+
+    open a statement -> plan -> check -> prepare -> run the steps -> let the transaction take them
+
+    InlineForm    a bounded write inside the commit section, which commits it at once
+    CachedRows    on rows that are in memory (``cached_rows``)
+    StoreForm     in the store: first by a plan that fails without saying why, then by a full one
+
+A form that cannot run a statement leaves it to the next; the executor has their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from gateway.session.cancellation import Cancellation
+from gateway.session.diagnosis import is_unexplained
+from gateway.session.planner import Planner
+from gateway.session.request import StatementRequest, digest
+from gateway.session.results import StatementOutcome
+from gateway.session.scan_info import supply
+from gateway.session.steps import record, run_steps
+from gateway.session.time_points import TimePoints, check_kept_history
+from journal.model.errors import PalimpsestError
+from journal.model.plan import BATCH, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
+from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement
+from journal.transactions.statement_run import StatementRun
+from journal.transactions.temporary import Temporary
+from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
+from rewriter.context import PlanForm
+
+Opened = TypeVar("Opened", bound=OpenStatement)
+Planned = tuple[StatementPlan, dict[str, Any]]
+"""A plan, and the parameters it is given: the client's, and perhaps rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCall:
+    """A statement on its way through the forms, and who may stop it."""
+
+    request: StatementRequest
+    times: TimePoints
+    cancellation: Cancellation
+
+
+class Form(Protocol[Opened]):
+    """One way to run a statement."""
+
+    def open(self, call: StatementCall) -> AbstractContextManager[Opened]:
+        """The statement's stay in the store."""
+
+    def plan(self, statement: Opened, call: StatementCall) -> Planned | None:
+        """What it will run; None if the statement needs another form."""
+
+    def run(
+        self, statement: Opened, planned: Planned, call: StatementCall
+    ) -> StatementOutcome | None:
+        """Run it; None if the statement needs another form."""
+
+    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """True if the next form is to find out what is wrong; may raise what it knows."""
+
+
+def started(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    plan: StatementPlan,
+    parameters: dict[str, Any],
+    request: StatementRequest,
+) -> StatementRun:
+    """A run of a plan under a version of its own, if it writes."""
+    version = 0 if plan.kind is StatementKind.READ else journal.clock.next()
+    parameters[P_VERSION] = version
+    parameters[P_SNAPSHOT] = statement.transaction.snapshot.version
+    return StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreForm:
+    """In a transaction, by the plan of a form."""
+
+    journal: OpenJournal
+    planner: Planner
+    transaction: Transaction
+    form: PlanForm
+
+    def open(self, call: StatementCall) -> AbstractContextManager[OpenStatement]:
+        """A statement of the transaction."""
+        return self.journal.statement(self.transaction)
+
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned:
+        """The plan of that form."""
+        request = call.request
+        statement.session.use_zone(request.settings.timezone)
+        plan = self.planner.plan(statement, request.in_form(self.form), call.times)
+        return plan, dict(request.parameters)
+
+    def run(
+        self, statement: OpenStatement, planned: Planned, call: StatementCall
+    ) -> StatementOutcome:
+        """Run the steps; the transaction takes what they write."""
+        (plan, parameters), request = planned, call.request
+        parameters |= statement.prepare(plan, parameters)
+        supply(statement, plan, request.settings, call.times)
+        if request.batch is not None:
+            statement.session.show_arrow(BATCH, request.batch)
+        with call.cancellation.watching(statement.session):
+            parameters |= call.times.bind(statement, plan)
+            check_kept_history(request.settings, statement, plan, parameters)
+            run = started(self.journal, statement, plan, parameters, request)
+            outcome = run_steps(self.journal, statement, plan, run, request)
+        record(statement, run, request)
+        return outcome
+
+    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """After an error that an optimistic plan does not explain."""
+        return plan is not None and is_unexplained(error, plan)
+
+
+class CachePlanner(Protocol):
+    """Plans on rows that are in memory."""
+
+    def is_likely(self, transaction: Transaction, request: StatementRequest) -> bool:
+        """True if the rows that a statement looked up the last time may be in memory."""
+
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
+        """A plan on such rows; None if it needs others."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlineForm:
+    """Inside the commit section: what it wrote is committed when ``run`` returns."""
+
+    journal: OpenJournal
+    planner: Planner
+    cached: CachePlanner | None
+    form: PlanForm
+    author: Author
+    temporary: Temporary
+
+    @contextmanager
+    def open(self, call: StatementCall) -> Iterator[InlineStatement]:
+        """A statement in a transaction of its own; nobody else commits meanwhile."""
+        message = call.request.settings.commit_message
+        with self.journal.inline(message, call.cancellation) as statement:
+            self.temporary.show(statement.transaction)
+            yield statement
+
+    def plan(self, statement: InlineStatement, call: StatementCall) -> Planned | None:
+        """A plan that is known to be bounded, on rows in memory if it can be."""
+        request = call.request
+        statement.session.use_zone(request.settings.timezone)
+        found = None
+        if self.cached is not None and self.cached.is_likely(statement.transaction, request):
+            found = self.cached.plan(statement, call)
+        if found is None:
+            plan = self.planner.plan(statement, request.in_form(self.form), call.times)
+            found = plan, dict(request.parameters)
+        plan = found[0]
+        is_own = self.temporary.concerns(plan.reads | plan.writes)
+        return found if plan.bounded and not is_own else None
+
+    def run(
+        self, statement: InlineStatement, planned: Planned, call: StatementCall
+    ) -> StatementOutcome:
+        """Run the steps, which append to journals, and commit."""
+        (plan, parameters), request = planned, call.request
+        parameters |= statement.prepare(plan, parameters)
+        run = started(self.journal, statement, plan, parameters, request)
+        with call.cancellation.watching(statement.session):
+            outcome = run_steps(self.journal, statement, plan, run, request)
+        if run.appended:
+            statement.commit(run, digest(request.parsed), self.author)
+        return outcome
+
+    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """After an error that the plan does not explain."""
+        return plan is not None and is_unexplained(error, plan)

@@ -1,0 +1,69 @@
+"""The plan of a statement as it sees the journals: from the cache, or rewritten now.
+
+The only module that has statements rewritten to be run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gateway.session.definitions import describer, dropped_tables
+from gateway.session.plan_cache import CachedPlan, PlanCache, creates, plan_key
+from gateway.session.request import StatementRequest
+from gateway.session.scan_info import scan_info_of
+from gateway.session.time_points import TimePoints
+from journal.model.plan import StatementKind, StatementPlan
+from journal.transactions.protocol import OpenJournal, OpenStatement
+from rewriter.context import RewriteContext, TableScanInfo
+from rewriter.rewriter import rewrite_statement
+
+
+class Planner:
+    """Plans statements over the journals of one store; shared by its sessions.
+
+    ``job_kinds`` names the jobs that a policy may schedule.
+    """
+
+    def __init__(self, journal: OpenJournal, job_kinds: Callable[[], Sequence[str]]) -> None:
+        self._journal = journal
+        self._job_kinds = job_kinds
+        self.cache = PlanCache()
+
+    def plan(
+        self, statement: OpenStatement, request: StatementRequest, times: TimePoints
+    ) -> StatementPlan:
+        """The plan of a statement as it sees the journals, made now or before."""
+        parsed, settings = request.parsed, request.settings
+        transaction = statement.transaction
+        seen: dict[int, TableScanInfo] = {}
+        scan_info = scan_info_of(statement, seen)
+        key = plan_key(request, transaction.plans)
+        find = times.of(statement)
+        plan = self.cache.plan(key, transaction.catalog, scan_info, find)
+        if plan is not None:
+            return plan
+        seen.clear()
+        able = self._journal.capabilities
+        context = RewriteContext(
+            transaction.catalog,
+            scan_info,
+            dialect=request.dialect,
+            path=settings.search_path,
+            times=find,
+            as_of=settings.as_of,
+            describe=describer(statement, request.parameters),
+            dropped=dropped_tables(statement),
+            new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
+            batch=request.batch is not None,
+            form=request.form,
+            references=able.foreign_keys,
+            column_name=able.column_name,
+            job_kinds=self._job_kinds,
+            limits=settings.limits,
+        )
+        plan = rewrite_statement(parsed.statement, context)
+        if plan.kind is not StatementKind.DDL:
+            catalogs = tuple(find(point).catalog for point in plan.points)
+            entry = CachedPlan(plan, transaction.catalog, dict(seen), catalogs)
+            self.cache.keep_plan(key, entry)
+        return plan

@@ -1,0 +1,74 @@
+"""The steps of a plan, run in order; what they wrote, and what they returned."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gateway.session.bulk_loads import less_suppressed
+from gateway.session.copying import exported
+from gateway.session.diagnosis import diagnosed
+from gateway.session.request import StatementRequest, digest
+from gateway.session.results import StatementOutcome, StreamedRows, buffered
+from journal.model.plan import Export, Fetch, Query, Stage, StatementKind, StatementPlan
+from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.statement_run import StatementRun
+from journal.transactions.transaction import StatementWrites
+
+
+def run_steps(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    plan: StatementPlan,
+    run: StatementRun,
+    request: StatementRequest,
+) -> StatementOutcome:
+    """Run a prepared plan; ``run`` takes what it writes, and a query's rows are streamed."""
+    returned: StatementOutcome | None = None
+    try:
+        for step in plan.steps:
+            match step:
+                case Stage():
+                    loaded = less_suppressed(journal, statement, step, request, run)
+                    statement.run(loaded, run)
+                case Export():
+                    exported(journal, statement, step, run)
+                case Fetch(query) if plan.kind is StatementKind.READ:
+                    returned = _streamed(statement, query, run, request)
+                case Fetch(query):
+                    returned = _buffered(journal, statement, query, run)
+                case _:
+                    statement.run(step, run)
+    except BaseException:
+        for rows in (*(r for _, r in run.rows), *run.ahead.values()):
+            journal.forget_files(getattr(rows, "files", ()))
+        raise
+    if returned is None:
+        returned = StatementOutcome(plan.tag, run.count, written=run.appended)
+    returned.tag, returned.skipped = plan.tag, run.skipped
+    return returned
+
+
+def record(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
+    """Let the transaction take what a statement wrote."""
+    if run.rows or run.changes:
+        rows, changes, text = tuple(run.rows), tuple(run.changes), digest(request.parsed)
+        statement.transaction.record(StatementWrites(run.version, rows, changes, text))
+
+
+def _streamed(
+    statement: OpenStatement, query: Query, run: StatementRun, request: StatementRequest
+) -> StatementOutcome:
+    session = statement.session
+    session.stream(query, run.parameters)
+    explain = partial(diagnosed, request=request, catalog=statement.transaction.catalog)
+    return StatementOutcome("", -1, session.columns(), StreamedRows(statement, explain))
+
+
+def _buffered(
+    journal: OpenJournal, statement: OpenStatement, query: Query, run: StatementRun
+) -> StatementOutcome:
+    session = statement.session
+    session.execute(query, run.parameters)
+    columns = session.columns()
+    table = session.rest_as_arrow()
+    return StatementOutcome("", table.num_rows, columns, buffered(journal, table))

@@ -1,0 +1,28 @@
+"""What a store can do, as one value that is fixed while its journals are open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What statements, jobs and front ends may ask of a store, instead of asking which it is.
+
+    ``raises_in_sql``: a query can fail on purpose, by a function ``error``. ``inline_commit``:
+    writes that take no time may run inside the commit section. ``foreign_keys``: commits check them
+    against what others did. ``expands_lists``: SQL looks into the lists of a value.
+    ``exports_files``: COPY .. TO writes files of this machine. ``folder`` is the one of this
+    machine that holds the journals, None where a server holds them. ``column_name`` is what
+    journals call a new column: the same, unless the store lacks the name.
+    """
+
+    raises_in_sql: bool = True
+    inline_commit: bool = True
+    foreign_keys: bool = True
+    expands_lists: bool = True
+    exports_files: bool = False
+    folder: Path | None = None
+    column_name: Callable[[str], str] = str

@@ -1,0 +1,108 @@
+"""The steps of one plan as they run: what they made so far, and those that all stores run alike.
+
+    Stage, Guard, AllocateIdentity, SkipNumbers, Count, Change     here, in the store's session
+    Append, and what a store does in a way of its own              the store's statement
+
+Results (``Fetch``) are the gateway's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from journal.model.counters import Numbers
+from journal.model.errors import PalimpsestError
+from journal.model.plan import (
+    AllocateIdentity,
+    Append,
+    CatalogChange,
+    Change,
+    Count,
+    Guard,
+    PutRelation,
+    Query,
+    SkipNumbers,
+    Stage,
+    Step,
+)
+from journal.model.schema import CatalogSnapshot, Table
+from journal.model.segment import RowCounts
+from journal.model.store_session import Parameters, RowSet, StagedRows, StoreSession
+from journal.model.version import Version
+
+
+@dataclass(slots=True)
+class StatementRun:
+    """One run of a plan: its parameters and version, and what its steps have made so far.
+
+    ``rows_max``: so many rows may be held in memory. ``few``: the plan writes few rows.
+    ``ahead`` holds staged rows that were written at once, by stage.
+    """
+
+    parameters: dict[str, Any]
+    version: Version
+    rows_max: int
+    few: bool = False
+    count: int = -1
+    skipped: int = 0
+    rows: list[tuple[int, RowSet]] = field(default_factory=list)
+    appended: dict[int, RowCounts] = field(default_factory=dict)
+    ahead: dict[str, StagedRows] = field(default_factory=dict)
+    changes: list[CatalogChange] = field(default_factory=list)
+
+    def table(self, table_id: int, catalog: CatalogSnapshot) -> Table:
+        """A table as the statement itself has defined it, or else as it was."""
+        for change in reversed(self.changes):
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                if change.relation.id == table_id:
+                    return change.relation
+        found = catalog.by_id(table_id)
+        assert found is not None
+        return found
+
+    def take(self, step: Append, rows: RowSet | None) -> None:
+        """Note the rows that a step has made for its journal, to be committed."""
+        if rows is not None:
+            self.rows.append((step.table_id, rows))
+        if step.single or step.per_change is not None:
+            self.count, _ = step.counts(0 if rows is None else rows.counts.total)
+
+    def take_appended(self, step: Append, total: int) -> None:
+        """Note how many rows a step has appended to its journal inside the commit section."""
+        self.count, counts = step.counts(total)
+        if total:
+            self.appended[step.table_id] = counts
+
+
+def run_step(session: StoreSession, numbers: Numbers, step: Step, run: StatementRun) -> None:
+    """Run a step in the session; raises the error of a guard that finds a row."""
+    match step:
+        case Stage(name, query):
+            session.stage(name, query, run.parameters)
+        case Guard(query):
+            check_guard(session, step, query, run.parameters)
+        case AllocateIdentity(table_id, column, name, start, increment, stage, count):
+            wanted = count if stage is None else session.count(stage)
+            first = numbers.reserve((table_id, column), wanted, start, increment)
+            run.parameters[name] = first
+        case SkipNumbers(table_id, column, start, increment, query):
+            session.execute(query, run.parameters)
+            highest = session.fetch_many(1)[0][0]
+            if highest is not None:
+                numbers.skip_past((table_id, column), int(highest), start, increment)
+        case Count(query):
+            session.execute(query, run.parameters)
+            run.count = int(session.fetch_many(1)[0][0])
+        case Change(change):
+            run.changes.append(change)
+        case _:
+            raise AssertionError(step)
+
+
+def check_guard(session: StoreSession, guard: Guard, query: Query, parameters: Parameters) -> None:
+    """Raise what a guard says if its query, or what is left of it, finds a row."""
+    session.execute(query, parameters)
+    found = session.fetch_many(1)
+    if found:
+        raise PalimpsestError(guard.code, guard.message.format(*found[0]), advice=guard.advice)
