@@ -19,7 +19,7 @@ from gateway.config import Settings
 from gateway.dbapi import abandoned
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
-from gateway.opening.warehouses import WAREHOUSES, OpenWarehouse
+from gateway.opening.sessions import open_session
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 
@@ -64,22 +64,15 @@ class Connection:
         self._cursors: weakref.WeakSet[Cursor] = weakref.WeakSet()
         abandoned.REAPER.start()
         with mapping():
-            self._warehouse: OpenWarehouse = WAREHOUSES.acquire(url)
-            try:
-                settings = settings.at_home(self._warehouse.journal.state.catalog.home)
-                self._session = Session(
-                    self._warehouse.journal,
-                    self._warehouse.executor,
-                    dialect=dialect,
-                    autocommit=autocommit,
-                    user=user,
-                    settings=settings
-                    if application is None
-                    else settings.changed("application", application),
-                )
-            except BaseException:
-                WAREHOUSES.release(self._warehouse)
-                raise
+            self._opened = open_session(
+                url,
+                dialect=dialect,
+                autocommit=autocommit,
+                user=user,
+                application=application,
+                settings=settings,
+            )
+            self._session = self._opened.session
 
     @property
     def closed(self) -> bool:
@@ -208,11 +201,8 @@ class Connection:
                 return
             for cursor in list(self._cursors):
                 cursor.discard()
-            try:
-                with mapping():
-                    self._session.close()
-            finally:
-                WAREHOUSES.release(self._warehouse)
+            with mapping():
+                self._opened.close()
 
     def __enter__(self) -> Connection:
         return self
@@ -239,14 +229,4 @@ class Connection:
         if getattr(self, "_closed", True) or not hasattr(self, "_session"):
             return
         if self.process == os.getpid():
-            abandoned.REAPER.put(_closing(self._session, self._warehouse))
-
-
-def _closing(session: Session, warehouse: OpenWarehouse) -> Any:
-    def close() -> None:
-        try:
-            session.close()
-        finally:
-            WAREHOUSES.release(warehouse)
-
-    return close
+            abandoned.REAPER.put(self._opened.close)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlglot import exp
 
 from gateway.dbapi import abandoned
 from gateway.errors import mapping
-from gateway.session.parameters import batch_table
+from gateway.session.many import execute_many
 from gateway.session.results import BufferedRows, Row, StatementOutcome, StreamedRows
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import SqlStatement
-from rewriter.syntax.parsing import Parsed
 
 if TYPE_CHECKING:
     from gateway.dbapi.connection import Connection
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024
-_JOINED_ROWS_MIN = 50
 
 
 class Cursor:
@@ -127,24 +122,7 @@ class Cursor:
         with mapping(), self.connection.lock:
             self._reset()
             session = self.connection.session
-            statements = session.parse(_text(sql))
-            if len(statements) != 1:
-                raise PalimpsestError(
-                    Code.INTERFACE, "executemany takes one statement", advice="call it for each"
-                )
-            parsed = statements[0]
-            if _is_query(parsed.statement):
-                raise PalimpsestError(
-                    Code.INTERFACE,
-                    "executemany runs changes, not queries",
-                    advice="call execute for each row of parameters, or join with a VALUES list",
-                )
-            parameter_rows = _listed(rows)
-            if not parameter_rows:
-                self._outcome = StatementOutcome("EMPTY", 0)
-                return self
-            with session.cancellation.running():
-                self._take(_run_many(session, parsed, parameter_rows))
+            self._take(execute_many(session, _text(sql), _listed(rows)))
         return self
 
     def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
@@ -190,18 +168,27 @@ class Cursor:
         [{'a': 1, 'b': 'x'}]
         """
         with mapping(), self.connection.lock:
-            rows = self._result().rows
-            assert rows is not None
-            if self._next < len(self._ahead):
-                raise PalimpsestError(
-                    Code.INTERFACE,
-                    "some rows were fetched one by one already",
-                    advice="call fetch_arrow first, or use fetchmany throughout",
-                )
-            with self._watched(rows):
+            rows = self._whole_rows()
+            with self.connection.session.fetching(rows):
                 table = rows.arrow()
             self.rownumber = (self.rownumber or 0) + table.num_rows
             return table
+
+    def fetch_record_batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
+        """All rows that are left, in Arrow batches of about ``rows``, each fetched when asked for.
+
+        At least one batch comes, so that the schema is known.
+        """
+        with mapping(), self.connection.lock:
+            source = self._whole_rows()
+            batches = source.batches(rows)
+        while True:
+            with mapping(), self.connection.lock, self.connection.session.fetching(source):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            self.rownumber = (self.rownumber or 0) + batch.num_rows
+            yield batch
 
     def fetch_df(self) -> Any:
         """All remaining rows as a pandas DataFrame.
@@ -306,6 +293,18 @@ class Cursor:
             )
         return self._outcome
 
+    def _whole_rows(self) -> StreamedRows | BufferedRows:
+        """The rows of the result; raises INTERFACE if some are in hand already."""
+        rows = self._result().rows
+        assert rows is not None
+        if self._next < len(self._ahead):
+            raise PalimpsestError(
+                Code.INTERFACE,
+                "some rows were fetched one by one already",
+                advice="call fetch_arrow first, or use fetchmany throughout",
+            )
+        return rows
+
     def _rows(self, size: int) -> list[Row]:
         rows = self._result().rows
         assert rows is not None
@@ -316,24 +315,12 @@ class Cursor:
         found = self._ahead[self._next : self._next + size]
         self._next += len(found)
         if len(found) < size:
-            with self._watched(rows):
+            with self.connection.session.fetching(rows):
                 self._ahead = rows.take(max(size - len(found), _ITERATION_ROWS))
             self._next = min(size - len(found), len(self._ahead))
             found += self._ahead[: self._next]
         self.rownumber = (self.rownumber or 0) + len(found)
         return found
-
-    @contextmanager
-    def _watched(self, rows: StreamedRows | BufferedRows) -> Iterator[None]:
-        """The store may work for this fetch, so ``cancel`` must find it."""
-        cancellation = self.connection.session.cancellation
-        store = rows.store if isinstance(rows, StreamedRows) else None
-        with cancellation.running():
-            if store is None:
-                yield
-            else:
-                with cancellation.watching(store):
-                    yield
 
 
 def _text(sql: object) -> str:
@@ -354,30 +341,6 @@ def _listed(rows: object) -> list[Any]:
             advice="give a list of tuples or of mappings",
         )
     return list(rows)
-
-
-def _run_many(session: Session, parsed: Parsed, rows: list[Any]) -> StatementOutcome:
-    if _can_batch(parsed.statement, len(rows)):
-        batch = batch_table(parsed, rows)
-        if batch is not None:
-            return session.run_batch(parsed, rows, batch)
-    return session.run_each(parsed, rows)
-
-
-def _is_query(statement: object) -> bool:
-    return isinstance(statement, SqlStatement) and isinstance(statement.ast, exp.Query)
-
-
-def _can_batch(statement: object, rows: int) -> bool:
-    if not isinstance(statement, SqlStatement):
-        return False
-    if statement.ast.key in {"update", "delete"}:
-        # A few rows are found faster one by one than by a join with the whole table.
-        return rows >= _JOINED_ROWS_MIN
-    if statement.ast.key != "insert":
-        return False
-    values = statement.ast.expression
-    return values is not None and values.key == "values" and len(values.expressions) == 1
 
 
 def _described(name: str, kind: str) -> Description:

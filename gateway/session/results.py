@@ -6,13 +6,13 @@ closed. It knows nothing of SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.store_session import ResultColumn, StoreSession
+from journal.model.store_session import ResultColumn, StoreSession, batches_of
 from journal.transactions.protocol import OpenJournal, OpenStatement
 
 Row = tuple[Any, ...]
@@ -54,13 +54,20 @@ class StreamedRows:
     def arrow(self) -> pa.Table:
         """All rows that are left, as an Arrow table."""
         if self._statement is None:
-            raise PalimpsestError(
-                Code.NO_RESULT,
-                "the rows were fetched already",
-                advice="execute again, then call fetch_arrow or fetch_df first",
-            )
+            raise _fetched_already()
         try:
             return self._statement.session.rest_as_arrow()
+        except PalimpsestError as error:
+            raise self._explain(error) from error
+        finally:
+            self.close()
+
+    def batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """All rows that are left, in Arrow batches of about so many rows; at least one batch."""
+        if self._statement is None:
+            raise _fetched_already()
+        try:
+            yield from self._statement.session.rest_as_batches(size)
         except PalimpsestError as error:
             raise self._explain(error) from error
         finally:
@@ -94,9 +101,23 @@ class BufferedRows:
         """All rows that are left, as an Arrow table."""
         return self._table.slice(self._next)
 
+    def batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """All rows that are left, in Arrow batches of at most so many rows; at least one batch."""
+        found = self.arrow()
+        self.close()
+        yield from found.to_batches(size) or batches_of(found)
+
     def close(self) -> None:
         """Forget the rows."""
         self._next = self._table.num_rows
+
+
+def _fetched_already() -> PalimpsestError:
+    return PalimpsestError(
+        Code.NO_RESULT,
+        "the rows were fetched already",
+        advice="execute again, then call fetch_arrow or fetch_df first",
+    )
 
 
 def buffered(journal: OpenJournal, table: pa.Table) -> BufferedRows:

@@ -11,9 +11,8 @@ rewritten and run is the executor's; nothing here builds SQL.
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +27,8 @@ from gateway.session.copying import reads_elsewhere, with_file_here
 from gateway.session.executor import Executor
 from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.request import StatementRequest
-from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows, buffered
+from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
+from gateway.session.retries import RetryPolicy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -49,8 +49,6 @@ from rewriter.statement import (
 )
 from rewriter.syntax.parsing import DIALECTS, Parsed, parse
 
-_BACKOFF_S = 0.002
-_BATCH_MARK = "\0batch"
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
@@ -58,7 +56,7 @@ class Session:
     """One client's transaction, settings and temporary tables.
 
     Without ``autocommit`` the first statement begins a transaction. ``user`` is recorded with
-    commits.
+    commits. ``retries`` is how it waits before it runs a statement again.
     """
 
     def __init__(
@@ -70,6 +68,7 @@ class Session:
         autocommit: bool,
         user: str | None,
         settings: Settings,
+        retries: RetryPolicy,
     ) -> None:
         if dialect not in DIALECTS:
             raise PalimpsestError(
@@ -81,6 +80,7 @@ class Session:
         self.executor = executor
         self.dialect = dialect
         self.user = user
+        self.retries = retries
         self.settings = settings
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
@@ -152,53 +152,16 @@ class Session:
             case _:
                 return self._run_sql(parsed, bound, batch)
 
-    def run_each(self, parsed: Parsed, rows: Sequence[Parameters]) -> StatementOutcome:
-        """Run one statement for each row of parameters, all or none of them."""
-        if self.transaction is None and self.autocommit:
-            self.begin()
-            try:
-                outcome = self.run_each(parsed, rows)
-                self.commit()
-                return outcome
-            except BaseException:
-                self.rollback()
-                raise
-        total = 0
-        outcome = StatementOutcome("EMPTY", 0)
-        returned: list[pa.Table] = []
-        for row in rows:
-            outcome = self.run(parsed, row)
-            total += max(outcome.row_count, 0)
-            if isinstance(outcome.rows, BufferedRows):
-                returned.append(outcome.rows.arrow())
-        if outcome.columns is not None and returned:
-            together = pa.concat_tables(returned)
-            return StatementOutcome(
-                outcome.tag, total, outcome.columns, buffered(self.journal, together)
-            )
-        outcome.row_count = total
-        return outcome
-
-    def run_batch(
-        self, parsed: Parsed, rows: Sequence[Parameters], batch: pa.Table
-    ) -> StatementOutcome:
-        """Run one statement for all rows at once; one by one where rows depend on one another."""
-        if self.transaction is None and not self.autocommit:
-            self.transaction = self.started()
-        if self.transaction is not None and self.transaction.status is Status.OPEN:
-            self.transaction.savepoint(_BATCH_MARK)
-        try:
-            outcome = self.run(parsed, None, batch)
-        except PalimpsestError as error:
-            if error.code is not Code.ROW_TWICE:
-                raise
-            if self.transaction is not None:
-                self.transaction.rollback_to(_BATCH_MARK)
-                self.transaction.release(_BATCH_MARK)
-            return self.run_each(parsed, rows)
-        if self.transaction is not None:
-            self.transaction.release(_BATCH_MARK)
-        return outcome
+    @contextmanager
+    def fetching(self, rows: StreamedRows | BufferedRows) -> Iterator[None]:
+        """Inside the block rows are fetched; the store may work for it, and ``cancel`` finds it."""
+        store = rows.store if isinstance(rows, StreamedRows) else None
+        with self.cancellation.running():
+            if store is None:
+                yield
+            else:
+                with self.cancellation.watching(store):
+                    yield
 
     def cancel(self) -> None:
         """Stop the statement that runs, from another thread; returns when it has stopped."""
@@ -245,8 +208,7 @@ class Session:
                 self._undo(transaction)
                 if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
                     raise
-                # Waiting a random while lets the others that retry get out of each other's way.
-                time.sleep(random.uniform(0, _BACKOFF_S * 2**attempt))  # noqa: S311
+                self.retries.wait(attempt)
             except BaseException:
                 self._undo(transaction)
                 raise

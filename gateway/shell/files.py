@@ -24,7 +24,6 @@ from gateway.shell.running import Advance, cancellable
 from gateway.shell.table import Style
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName, fold
-from journal.stores.embedded.journal import Journal
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import parse
 
@@ -293,7 +292,7 @@ def _copied(connection: Connection, sql: str, path: Path, advance: Advance | Non
     None for statements that are no query, and where the store's server would write its own files.
     """
     session = connection.session
-    if not isinstance(session.journal, Journal):
+    if not session.journal.capabilities.exports_files:
         return None
     with mapping(), connection.lock:
         statements = session.parse(sql, placeholders=False)
@@ -341,6 +340,13 @@ def is_name(source: str) -> bool:
 def _write_parquet(connection: Connection, cursor: Cursor, path: Path) -> int:
     import pyarrow.parquet as pq
 
-    table = cancellable(connection, cursor.fetch_arrow)
-    pq.write_table(table, path, compression="zstd")
-    return int(table.num_rows)
+    batches = cursor.fetch_record_batches()
+    batch = cancellable(connection, lambda: next(batches, None))
+    assert batch is not None, "one batch at least has the schema"
+    rows = 0
+    with pq.ParquetWriter(path, batch.schema, compression="zstd") as out:
+        while batch is not None:
+            out.write_batch(batch)
+            rows += batch.num_rows
+            batch = cancellable(connection, lambda: next(batches, None))
+    return rows

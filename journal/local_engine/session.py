@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -252,6 +252,14 @@ class DuckDBSession:
         with mapped(), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return self._connection.to_arrow_table()
+
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        with mapped():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                reader: Any = self._connection.to_arrow_reader(rows)
+            yield next(reader, None) or pa.RecordBatch.from_pylist([], reader.schema)
+            yield from reader
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""

@@ -6,7 +6,7 @@ not versions, conflicts or catalogs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -110,6 +110,9 @@ class StoreSession(RecordSession, Protocol):
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
 
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """The same in batches of about so many rows, at least one; they come as they are asked."""
+
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
 
@@ -154,6 +157,11 @@ class StoreSession(RecordSession, Protocol):
 
 
 Progress = Callable[[float], None]
+
+
+def batches_of(rows: pa.Table) -> list[pa.RecordBatch]:
+    """The batches of an Arrow table; an empty one of a table without rows."""
+    return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
 def count_kinds(rows: pa.Table, table: Table) -> RowCounts:

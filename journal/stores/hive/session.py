@@ -22,7 +22,13 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.segment import Fields
-from journal.model.store_session import Parameters, RecordDialect, RecordSession, ResultColumn
+from journal.model.store_session import (
+    Parameters,
+    RecordDialect,
+    RecordSession,
+    ResultColumn,
+    batches_of,
+)
 from journal.sql.relations import column, ident
 from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.cursor import Column
@@ -257,6 +263,16 @@ class HiveSession:
         if self._kinds is None:
             return self.local.rest_as_arrow()
         return _arrow(self._kinds, self._fetched())
+
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        if self._kinds is None:
+            yield from self.local.rest_as_batches(rows)
+            return
+        found = _arrow(self._kinds, self._fetched(rows))
+        yield from batches_of(found)
+        while found.num_rows:
+            found = _arrow(self._kinds, self._fetched(rows))
+            yield from found.to_batches()
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         self.execute(query, parameters)

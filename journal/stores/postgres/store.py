@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, RecordDialect, ResultColumn
+from journal.model.store_session import Parameters, RecordDialect, ResultColumn, batches_of
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table
@@ -260,7 +260,17 @@ class PostgresSession:
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
-        rows, shape = self.fetch_all(), self._shape()
+        return self._as_arrow(self.fetch_all())
+
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        found = self.fetch_many(rows)
+        yield from batches_of(self._as_arrow(found))
+        while len(found) == rows:
+            found = self.fetch_many(rows)
+            yield from self._as_arrow(found).to_batches()
+
+    def _as_arrow(self, rows: list[tuple[Any, ...]]) -> pa.Table:
+        shape = self._shape()
         return arrow_table(
             [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
         )
