@@ -13,6 +13,7 @@ import sqlalchemy
 import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
+from tests.support.record_batches import check_record_batches
 
 DEPTS = (
     "CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, Name VARCHAR NOT NULL UNIQUE,"
@@ -151,3 +152,7 @@ def test_a_model_with_an_action_on_delete_is_refused(url: str) -> None:
         models.create_all(engine)
     assert sqlalchemy.inspect(engine).get_table_names() == []
     engine.dispose()
+
+
+def test_a_result_comes_in_arrow_batches(con: Connection) -> None:
+    check_record_batches(con)

@@ -15,7 +15,7 @@ from pathlib import Path
 from journal.local_engine import layout
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
-from journal.model.plan import PutRelation
+from journal.model.plan import CatalogChange, PutRelation
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Head, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
@@ -27,6 +27,12 @@ from journal.stores.embedded import public
 from journal.stores.embedded.head_rows import insert_rows
 from journal.stores.embedded.warehouse import Warehouse
 from journal.transactions import conflicts
+from journal.transactions.commit_plan import (
+    CommitPlan,
+    commit_plan,
+    newer_versions,
+    with_definition,
+)
 from journal.transactions.restamp import restamp_query, restamp_rows
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import StatementWrites, Transaction
@@ -76,27 +82,34 @@ def check_conflicts(
             raise conflicts.conflict(table)
 
 
-def restamped(
+def planned(
     warehouse: Warehouse,
     session: DuckDBSession,
     transaction: Transaction,
+    committed: JournalState,
     clock: HybridClock,
     floor: Version,
-) -> list[StatementWrites]:
-    """The transaction's writes under versions above ``floor``: all that is settled."""
-    writes = transaction.writes
-    if writes[0].version > floor:
-        return writes
-    mapping = {w.version: clock.next() for w in writes}
-    tables = _definitions(transaction.snapshot.catalog, writes)
-    result = []
-    for statement in writes:
-        rows = []
-        for table_id, row_set in statement.rows:
-            restamped_set = _restamp(warehouse, session, tables[table_id], row_set, mapping)
-            rows.append((table_id, restamped_set))
-        result.append(replace(statement, version=mapping[statement.version], rows=tuple(rows)))
-    return result
+) -> CommitPlan:
+    """The plan of a transaction's writes, whose rows have versions above ``floor``."""
+    writes: Sequence[StatementWrites] = transaction.writes
+    overtaken = newer_versions(writes, clock, floor)
+    if overtaken:
+        tables = {t.id: t for t in transaction.snapshot.catalog.tables()}
+        for _, change in transaction.changes():
+            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
+                tables[change.relation.id] = change.relation
+        writes = [
+            replace(
+                w,
+                version=overtaken[w.version],
+                rows=tuple(
+                    (i, _restamp(warehouse, session, tables[i], rows, overtaken))
+                    for i, rows in w.rows
+                ),
+            )
+            for w in writes
+        ]
+    return commit_plan(committed, writes)
 
 
 def _restamp(
@@ -114,69 +127,31 @@ def _restamp(
     return StagedRows(files, layout.fields_of(table), rows.counts)
 
 
-def _definitions(catalog: CatalogSnapshot, writes: Iterable[StatementWrites]) -> dict[int, Table]:
-    """The last definition of each table, dropped ones included."""
-    found = {t.id: t for t in catalog.tables()}
-    for statement in writes:
-        for change in statement.changes:
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                found[change.relation.id] = change.relation
-    return found
-
-
-@dataclass(slots=True)
-class Appended:
-    """The journals a commit has changed so far."""
-
-    tables: dict[int, TableState]
-    rows: dict[int, tuple[RowSet, ...]]
-
-
 def append(
-    warehouse: Warehouse,
-    session: DuckDBSession,
-    committed: JournalState,
-    writes: Sequence[StatementWrites],
-) -> Appended:
-    """Apply catalog changes and append rows; returns the new state of each changed journal."""
-    version = writes[-1].version
-    before = committed.tables
+    warehouse: Warehouse, session: DuckDBSession, committed: JournalState, plan: CommitPlan
+) -> dict[int, TableState]:
+    """Append rows to journals as they are defined now; the new state of each changed journal."""
     states: dict[int, TableState] = {}
-    for statement in writes:
-        for change in statement.changes:
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                table = change.relation
-                old = states.get(table.id, before.get(table.id))
-                states[table.id] = _with_definition(session, old, table, version)
-    rows: dict[int, tuple[RowSet, ...]] = {}
-    definitions = _definitions(committed.catalog, writes)
-    for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
-        definition = definitions[table_id]
-        sets = tuple(r for w in writes for t, r in w.rows if t == table_id)
-        state = states.get(table_id) or before[table_id]
-        first = writes[0].version
-        states[table_id] = _with_rows(warehouse, session, state, definition, sets, first, version)
-        rows[table_id] = sets
-    return Appended(states, rows)
+    for table in plan.redefined:
+        old = states.get(table.id, committed.tables.get(table.id))
+        states[table.id] = _with_definition(session, old, table, plan.version)
+    for table_id, sets in plan.rows.items():
+        state = states.get(table_id) or committed.tables[table_id]
+        states[table_id] = _with_rows(warehouse, session, state, plan, table_id, sets)
+    return states
 
 
 def _with_definition(
     session: DuckDBSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
-    fields = layout.fields_of(table)
-    if old is None:
-        head = Head(1, fields)
-        layout.create_head(session, table, head)
-        return TableState(Manifest(1, (head,)), version, RowCounts(), (table,))
-    known = replace(old.with_layout(table), last_version=version)
-    if old.manifest.heads and old.manifest.heads[-1].fields == fields:
+    known, fields = with_definition(old, table, version), layout.fields_of(table)
+    newest = known.manifest.heads[-1:]
+    if newest and newest[0].fields == fields:
         return known
-    manifest = old.manifest.with_head(fields)
+    manifest = known.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
-    newest = old.manifest.heads[-1:]
-    if not any(count_head(session, table, head).total for head in newest):
-        for head in newest:
-            layout.drop_head(session, table.id, head)
+    if newest and not count_head(session, table, newest[0]).total:
+        layout.drop_head(session, table.id, newest[0])
         manifest = manifest.sealed(newest, ())
     return replace(known, manifest=manifest)
 
@@ -185,22 +160,21 @@ def _with_rows(
     warehouse: Warehouse,
     session: DuckDBSession,
     state: TableState,
-    table: Table,
+    plan: CommitPlan,
+    table_id: int,
     sets: Sequence[RowSet],
-    first: Version,
-    version: Version,
 ) -> TableState:
     memory = [s for s in sets if isinstance(s, MemoryRows)]
     staged = [s for s in sets if isinstance(s, StagedRows)]
     counts = state.head_counts
     manifest = state.manifest
     if memory:
-        insert_rows(session, table, manifest.heads[-1], memory)
+        insert_rows(session, plan.definitions[table_id], manifest.heads[-1], memory)
         counts = sum((m.counts for m in memory), counts)
     if staged:
-        segments = [_segment(warehouse, s, first, version) for s in staged]
+        segments = [_segment(warehouse, s, plan.first_version, plan.version) for s in staged]
         manifest = manifest.with_segments(segments)
-    return replace(state, manifest=manifest, last_version=version, head_counts=counts)
+    return replace(state, manifest=manifest, last_version=plan.version, head_counts=counts)
 
 
 def _segment(warehouse: Warehouse, staged: StagedRows, first: Version, last: Version) -> Segment:
@@ -221,11 +195,10 @@ def write_catalog(
     session: DuckDBSession,
     committed: JournalState,
     catalog: CatalogSnapshot,
-    writes: Sequence[StatementWrites],
+    changes: Sequence[tuple[Version, CatalogChange]],
     changed: Mapping[int, TableState],
 ) -> None:
     """Store catalog changes, changed manifests, and the views of changed tables."""
-    changes = [(writes[-1].version, c) for w in writes for c in w.changes]
     add_changes(session, changes)
     if changes:
         public.drop_changed(session, committed.catalog, catalog)

@@ -16,12 +16,12 @@ from journal.erasure import guard
 from journal.local_engine import layout
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
-from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
+from journal.model.plan import CatalogChange
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import RowCounts
-from journal.model.store_session import MemoryRows, RowSet
+from journal.model.store_session import MemoryRows
 from journal.model.version import Version
 from journal.records.catalog import add_transactions
 from journal.stores.embedded import catalog_tables as rows_of
@@ -31,11 +31,12 @@ from journal.stores.embedded.commit import CommitRecord
 from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.statement import Statement
 from journal.transactions import conflicts, references
+from journal.transactions.commit_plan import CommitPlan, commit_plan
 from journal.transactions.group_commit import CancelToken, CommitQueue, taken
 from journal.transactions.plain_rows import newest
 from journal.transactions.row_cache import Written, written_rows
 from journal.transactions.state import JournalState, TableState
-from journal.transactions.transaction import StatementWrites, Transaction, staged_files
+from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import (
     Author,
     TransactionRow,
@@ -123,7 +124,7 @@ class Commits:
         committed = journal.state
         session.begin()
         records = list(self._records)
-        passed: list[tuple[Waiting, list[StatementWrites]]] = []
+        passed: list[tuple[Waiting, CommitPlan]] = []
         refused: list[tuple[Waiting, PalimpsestError]] = []
         floor = journal.clock.floor
         written: set[int] = set()
@@ -139,25 +140,23 @@ class Commits:
                     raise
                 refused.append((waiting, error))
                 continue
-            transaction, clock = waiting.transaction, journal.clock
-            writes = section.restamped(journal.warehouse, session, transaction, clock, floor)
-            floor = writes[-1].version
-            passed.append((waiting, writes))
+            plan = self._planned(session, waiting.transaction, floor)
+            floor = plan.version
+            passed.append((waiting, plan))
             written |= own
-            records.append(CommitRecord(floor, _rows_of(writes)))
+            records.append(CommitRecord(floor, plan.rows))
         if passed:
-            everything = [w for _, writes in passed for w in writes]
-            appended = section.append(journal.warehouse, session, committed, everything)
+            whole = commit_plan(committed, [w for _, plan in passed for w in plan.writes])
+            tables = section.append(journal.warehouse, session, committed, whole)
             rows = [
-                transaction_row(writes, r.transaction.message, r.author, committed.catalog)
-                for r, writes in passed
+                transaction_row(plan.writes, r.transaction.message, r.author, plan.catalog)
+                for r, plan in passed
             ]
-            recent = written_rows(committed.catalog, appended.rows)
-            self._finish(session, committed.catalog, appended.tables, rows, recent, ())
+            self._finish(session, whole, tables, rows)
             self._records = records
             self._keep(r.transaction for r, _ in passed)
-        for waiting, writes in passed:
-            waiting.version = writes[-1].version
+        for waiting, plan in passed:
+            waiting.version = plan.version
         for waiting, reason in refused:
             waiting.error = reason
 
@@ -185,27 +184,21 @@ class Commits:
     ) -> Version:
         """Commit one transaction, which may have changed the catalog; its version."""
         journal = self._journal
-        committed, clock = journal.state, journal.clock
+        committed = journal.state
         conflicts.check_catalog(transaction, committed)
         session.begin()
         with watcher.watching(session):
             self._check(session, transaction, committed, self._records)
-            catalog = committed.catalog
-            for _, change in transaction.changes():
-                catalog = apply(catalog, change)
-            if catalog is not committed.catalog:
-                references.check_definitions(committed.catalog, catalog)
-            writes = section.restamped(journal.warehouse, session, transaction, clock, clock.floor)
-            appended = section.append(journal.warehouse, session, committed, writes)
-        row = transaction_row(writes, transaction.message, author, catalog)
-        written = written_rows(catalog, appended.rows)
-        self._finish(session, catalog, appended.tables, [row], written, writes)
-        if catalog is not committed.catalog:
-            refresh_views(session, catalog)
-        self._records.append(CommitRecord(row.version, appended.rows))
+            plan = self._planned(session, transaction, journal.clock.floor)
+            tables = section.append(journal.warehouse, session, committed, plan)
+        row = transaction_row(plan.writes, transaction.message, author, plan.catalog)
+        self._finish(session, plan, tables, [row])
+        if plan.catalog is not committed.catalog:
+            refresh_views(session, plan.catalog)
+        self._records.append(CommitRecord(row.version, plan.rows))
         self._keep([transaction])
-        files = staged_files(writes)
-        if writes is not transaction.writes:
+        files = staged_files(plan.writes)
+        if plan.writes is not transaction.writes:
             journal.forget_files(set(staged_files(transaction.writes)) - set(files))
         for file in files:
             journal.staged.discard(file.path)
@@ -243,22 +236,39 @@ class Commits:
             if others:
                 rows = {i: inline.rows_at(statement, i, version) for i in appended}
                 self._records.append(CommitRecord(version, rows))
-            self._finish(session, committed.catalog, tables, [row], written, ())
+            self._publish(session, [row], committed.catalog, (), tables, written)
             self._keep([statement.transaction])
+
+    def _planned(
+        self, session: DuckDBSession, transaction: Transaction, floor: Version
+    ) -> CommitPlan:
+        journal = self._journal
+        clock, warehouse = journal.clock, journal.warehouse
+        return section.planned(warehouse, session, transaction, journal.state, clock, floor)
 
     def _finish(
         self,
         session: DuckDBSession,
-        catalog: CatalogSnapshot,
+        plan: CommitPlan,
         tables: Mapping[int, TableState],
         rows: Sequence[TransactionRow],
+    ) -> None:
+        written = written_rows(plan.catalog, plan.rows)
+        self._publish(session, rows, plan.catalog, plan.changes, tables, written)
+
+    def _publish(
+        self,
+        session: DuckDBSession,
+        rows: Sequence[TransactionRow],
+        catalog: CatalogSnapshot,
+        changes: Sequence[tuple[Version, CatalogChange]],
+        tables: Mapping[int, TableState],
         written: Written,
-        writes: Sequence[StatementWrites],
     ) -> None:
         """Record what is appended already, commit, and publish what is true from now on."""
         journal = self._journal
         committed = journal.state
-        section.write_catalog(journal.warehouse, session, committed, catalog, writes, tables)
+        section.write_catalog(journal.warehouse, session, committed, catalog, changes, tables)
         counters = journal.counters.unrecorded(tables)
         for (table_id, name), value in counters:
             rows_of.add_counter(session, table_id, name, value)
@@ -280,11 +290,3 @@ def _is_short(transaction: Transaction) -> bool:
         return False
     held = [s.rows.num_rows for s in sets if isinstance(s, MemoryRows)]
     return len(held) == len(sets) and sum(held) <= _ROWS_MAX
-
-
-def _rows_of(writes: Sequence[StatementWrites]) -> dict[int, tuple[RowSet, ...]]:
-    found: dict[int, list[RowSet]] = {}
-    for statement in writes:
-        for table_id, rows in statement.rows:
-            found.setdefault(table_id, []).append(rows)
-    return {table_id: tuple(sets) for table_id, sets in found.items()}

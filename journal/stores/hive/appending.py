@@ -8,7 +8,7 @@ The caller lists the segments, or has ``undo`` remove the partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,12 +17,12 @@ from journal.local_engine.rows import together
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
-from journal.model.version import Version
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.statement import HiveStatement, write_held
+from journal.transactions.commit_plan import CommitPlan
 from journal.transactions.restamp import restamp_query, restamp_rows
 
 if TYPE_CHECKING:
@@ -30,25 +30,17 @@ if TYPE_CHECKING:
 
 
 class Appending:
-    """Partitions that one try to commit makes, of rows with versions from ``first`` to ``last``.
+    """Partitions that one try to commit makes.
 
-    ``mapping`` gives the versions that were overtaken their newer ones. ``rows`` are what was
-    appended from the gateway, by path.
+    ``rows`` are what was appended from the gateway, by path.
     """
 
-    def __init__(
-        self,
-        journal: HiveJournal,
-        statement: HiveStatement,
-        mapping: Mapping[Version, Version],
-        first: Version,
-        last: Version,
-    ) -> None:
+    def __init__(self, journal: HiveJournal, statement: HiveStatement, plan: CommitPlan) -> None:
         self._journal = journal
         self._statement = statement
-        self._mapping = mapping
-        self._first = first
-        self._last = last
+        self._mapping = plan.overtaken
+        self._first = plan.first_version
+        self._last = plan.version
         self._made: list[str] = []
         self.rows: dict[str, pa.Table] = {}
 

@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.erasure import guard
-from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
-from journal.model.segment import Manifest, RowCounts, Segment
-from journal.model.version import Version
+from journal.model.segment import RowCounts, Segment
 from journal.records import catalog as records
 from journal.records.catalog_format import JournalRow, StateRow
 from journal.records.schema import STATE
@@ -32,6 +30,12 @@ from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.claims import CLAIMS_KEPT_US, Claims
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.statement import HiveStatement
+from journal.transactions.commit_plan import (
+    CommitPlan,
+    commit_plan,
+    newer_versions,
+    with_definition,
+)
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
@@ -133,33 +137,19 @@ class _Attempt:
         guard.check_onboarded(
             journal, statement.session, transaction, self._committed, statement.near
         )
-        writes, floor = transaction.writes, journal.clock.floor
-        mapping: dict[Version, Version] = {}
-        if writes[0].version <= floor:
-            mapping = {w.version: journal.clock.next() for w in writes}
-        self._writes = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
-        self._appending = Appending(
-            journal, statement, mapping, self._writes[0].version, self.version
-        )
-
-    @property
-    def version(self) -> Version:
-        """The version of the commit."""
-        return self._writes[-1].version
+        overtaken = newer_versions(transaction.writes, journal.clock, journal.clock.floor)
+        self._plan = commit_plan(self._committed, transaction.writes, overtaken)
+        self._appending = Appending(journal, statement, self._plan)
 
     def check_changes(self) -> None:
         """Raise for types that Spark lacks, and for names that the metastore has already."""
-        catalog = self._committed.catalog
-        for _, change in self._transaction.changes():
-            catalog = apply(catalog, change)
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                made = change.relation
-                layout.create_journal(self._journal.names, made, fields_of(made))
-                self._check_rows(made)
-        views = self._journal.views
-        if views is not None and catalog is not self._committed.catalog:
+        for made in self._plan.redefined:
+            layout.create_journal(self._journal.names, made, fields_of(made))
+            self._check_rows(made)
+        views, before = self._journal.views, self._committed.catalog
+        if views is not None and self._plan.catalog is not before:
             connection = self._statement.session.connection
-            views.check_free(connection, self._committed.catalog, catalog)
+            views.check_free(connection, before, self._plan.catalog)
 
     def _check_rows(self, table: Table) -> None:
         """Raise if a table cannot lie as it should, or comes back without its rows."""
@@ -181,14 +171,9 @@ class _Attempt:
 
     def append(self) -> None:
         """Write the rows to partitions of their own, one statement per table where they are few."""
-        definitions = {t.id: t for t in self._committed.catalog.tables()}
-        for statement in self._writes:
-            for change in statement.changes:
-                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                    definitions[change.relation.id] = change.relation
-        for table_id in dict.fromkeys(t for w in self._writes for t, _ in w.rows):
-            sets = [r for w in self._writes for t, r in w.rows if t == table_id]
-            self._segments[table_id] = self._appending.append(definitions[table_id], sets)
+        for table_id, sets in self._plan.rows.items():
+            table = self._plan.definitions[table_id]
+            self._segments[table_id] = self._appending.append(table, sets)
 
     def commit(self, held: HeldLeases) -> CatalogWritten:
         """Make it all true in one transaction of the catalog; raises Overtaken."""
@@ -200,7 +185,7 @@ class _Attempt:
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
-            if not journal.was_committed(self.version, error):
+            if not journal.was_committed(self._plan.version, error):
                 raise rolled_back() from error
         journal.keep(written.row, written.state)
         for path, rows in self._appending.rows.items():
@@ -213,53 +198,45 @@ class _Attempt:
             raise Overtaken
         if row.generation != self._row.generation:
             check_catalog(self._transaction, committed)
-        if self._writes[0].version <= max(committed.version, row.settled):
+        if self._plan.first_version <= max(committed.version, row.settled):
             raise Overtaken
         if rows_of.is_held_by_another(connection, ORDER, held.id, self._journal.now()):
             raise Overtaken
-        catalog = committed.catalog
-        for _, change in self._transaction.changes():
-            catalog = apply(catalog, change)
-        tables = self._states(committed)
-        changed = catalog is not committed.catalog
+        plan = commit_plan(committed, self._plan.writes)
+        tables = self._states(plan, committed)
+        changed = plan.catalog is not committed.catalog
         if self._alongside is not None:
             self._alongside(connection, committed)
         following = replace(
             row,
             generation=row.generation + 1,
-            version=self.version,
-            catalog=self.version if changed else row.catalog,
+            version=plan.version,
+            catalog=plan.version if changed else row.catalog,
         )
         for table_id, state in tables.items():
             found = JournalRow(table_id, state.manifest, state.last_version, RowCounts())
             records.put_journal(connection, found, following.generation)
         if changed:
-            changes = [(self.version, c) for w in self._writes for c in w.changes]
-            records.add_changes(connection, changes)
-        rows_of.add_claims(connection, self.version, self._claims)
+            records.add_changes(connection, plan.changes)
+        rows_of.add_claims(connection, plan.version, self._claims)
         # Clocks of gateways may differ, so claims are kept longer than anybody relies on them.
-        rows_of.forget_claims(connection, self.version - 2 * CLAIMS_KEPT_US)
-        record = transaction_row(self._writes, self._transaction.message, self._author, catalog)
+        rows_of.forget_claims(connection, plan.version - 2 * CLAIMS_KEPT_US)
+        message = self._transaction.message
+        record = transaction_row(plan.writes, message, self._author, plan.catalog)
         records.add_transactions(connection, [record])
         records.put_state(connection, following)
-        return CatalogWritten(following, committed.committed(self.version, catalog, tables))
+        return CatalogWritten(following, plan.next_state(committed, tables))
 
-    def _states(self, committed: JournalState) -> Mapping[int, TableState]:
+    def _states(self, plan: CommitPlan, committed: JournalState) -> Mapping[int, TableState]:
         """The journals as they are with the new definitions and segments."""
         states: dict[int, TableState] = {}
-        for statement in self._writes:
-            for change in statement.changes:
-                if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                    table = change.relation
-                    old = states.get(table.id) or committed.tables.get(table.id)
-                    if old is None:
-                        old = TableState(Manifest(1, ()), self.version, RowCounts())
-                    known = old.with_layout(table)
-                    states[table.id] = replace(known, last_version=self.version)
+        for table in plan.redefined:
+            old = states.get(table.id) or committed.tables.get(table.id)
+            states[table.id] = with_definition(old, table, plan.version)
         for table_id, segments in self._segments.items():
             state = states.get(table_id) or committed.tables[table_id]
             manifest = state.manifest.with_segments(segments)
-            states[table_id] = replace(state, manifest=manifest, last_version=self.version)
+            states[table_id] = replace(state, manifest=manifest, last_version=plan.version)
         return states
 
     def undo(self) -> None:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.identity.suppression_list import SuppressionList
-from journal.model.catalog import apply
-from journal.model.plan import PutRelation, Query
+from journal.model.plan import Query
 from journal.model.schema import CatalogSnapshot, Table
-from journal.model.segment import Manifest, RowCounts, Tier
+from journal.model.segment import RowCounts, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import HybridClock, Version
 from journal.records.catalog import add_changes, add_transactions, put_journal, put_state
@@ -34,10 +33,16 @@ from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts, references
+from journal.transactions.commit_plan import (
+    CommitPlan,
+    commit_plan,
+    newer_versions,
+    with_definition,
+)
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.restamp import restamp_query
 from journal.transactions.state import JournalState, TableState
-from journal.transactions.transaction import StatementWrites, Transaction
+from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, inline_row, transaction_row
 
 Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
@@ -73,27 +78,20 @@ def write(
     written_flat = classic_writers.keep_out(session, buffered)
     check_conflicts(session, transaction, committed)
     _check_references(session, transaction, committed)
-    catalog = committed.catalog
-    for _, change in transaction.changes():
-        catalog = apply(catalog, change)
-    if catalog is not committed.catalog:
-        references.check_definitions(committed.catalog, catalog)
     writes = transaction.writes
-    mapping: dict[Version, Version] = {}
     for table in written_flat:
         classic_writers.pass_buffered(session, table, clock, _mine(table))
     # Others may have read and written since the statements ran: now nobody can any more.
-    if written_flat or writes[0].version <= clock.floor:
-        mapping = {w.version: clock.next() for w in writes}
-    version = mapping.get(writes[-1].version, writes[-1].version)
-    stamped = [replace(w, version=mapping.get(w.version, w.version)) for w in writes]
+    floor = writes[0].version if written_flat else clock.floor
+    plan = commit_plan(committed, writes, newer_versions(writes, clock, floor))
+    version, catalog = plan.version, plan.catalog
     changed_catalog = catalog is not committed.catalog
     held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
     with ExitStack() as around:
         if alongside is not None:
             around.enter_context(alongside(session))
-        around.enter_context(readers.following(session, _taken_now(session, stamped, committed)))
-        tables = _append(session, committed, stamped, mapping)
+        around.enter_context(readers.following(session, _taken_now(session, plan, committed)))
+        tables = _append(session, committed, plan)
         following = replace(
             row,
             generation=row.generation + 1,
@@ -104,18 +102,17 @@ def write(
             found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
             put_journal(session, found, following.generation)
         if changed_catalog:
-            changes = [(version, c) for w in writes for c in w.changes]
-            add_changes(session, changes)
+            add_changes(session, plan.changes)
             _fence_changed(session, committed, catalog)
             public.drop_changed(session, committed.catalog, catalog)
         _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    recorded = transaction_row(stamped, transaction.message, author, catalog)
-    add_transactions(session, [recorded])
+    record = transaction_row(plan.writes, transaction.message, author, catalog)
+    add_transactions(session, [record])
     put_state(session, following)
-    return SectionResult(following, committed.committed(version, catalog, tables), version)
+    return SectionResult(following, plan.next_state(committed, tables), version)
 
 
 def _mine(table: Table) -> str:
@@ -123,12 +120,9 @@ def _mine(table: Table) -> str:
     return f"mine_{table.id}"
 
 
-def _taken_now(
-    session: PostgresSession, writes: Iterable[StatementWrites], committed: JournalState
-) -> list[int]:
+def _taken_now(session: PostgresSession, plan: CommitPlan, committed: JournalState) -> list[int]:
     """Plain tables that become bases now, made ready for it."""
-    made = (c.relation for w in writes for c in w.changes if isinstance(c, PutRelation))
-    tables = (t for t in made if isinstance(t, Table) and t.id not in committed.tables)
+    tables = (t for t in plan.redefined if t.id not in committed.tables)
     return [bare(session, t) for t in tables if TAKEN in dict(t.properties)]
 
 
@@ -194,52 +188,37 @@ def _tiers_after(state: TableState, version: Version) -> frozenset[Tier]:
 
 
 def _append(
-    session: PostgresSession,
-    committed: JournalState,
-    writes: Sequence[StatementWrites],
-    mapping: Mapping[Version, Version],
+    session: PostgresSession, committed: JournalState, plan: CommitPlan
 ) -> dict[int, TableState]:
-    version = writes[-1].version
     states: dict[int, TableState] = {}
-    definitions = {t.id: t for t in committed.catalog.tables()}
-    for statement in writes:
-        for change in statement.changes:
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                table = change.relation
-                definitions[table.id] = table
-                old = states.get(table.id, committed.tables.get(table.id))
-                states[table.id] = _with_definition(session, old, table, version)
-    for table_id in dict.fromkeys(t for w in writes for t, _ in w.rows):
-        sets = [r for w in writes for t, r in w.rows if t == table_id]
+    for table in plan.redefined:
+        old = states.get(table.id, committed.tables.get(table.id))
+        states[table.id] = _with_definition(session, old, table, plan.version)
+    for table_id, sets in plan.rows.items():
         state = states.get(table_id) or committed.tables[table_id]
-        table = definitions[table_id]
+        table = plan.definitions[table_id]
         incoming = _mine(table)
         if not is_flat(table) or table_id in states:
             # Nobody has looked at the rows yet, or only as they were defined before.
             incoming = f"incoming_{table_id}"
             show_rows(session, table, incoming, sets)
-        rows = _restamped(table, incoming, mapping)
-        states[table_id] = _with_rows(session, state, table, rows, sets, version)
+        rows = _restamped(table, incoming, plan.overtaken)
+        states[table_id] = _with_rows(session, state, table, rows, sets, plan.version)
     return states
 
 
 def _with_definition(
     session: PostgresSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
-    fields = fields_of(table)
     if is_flat(table):
         return _with_flat(session, old, table, version)
-    if old is None:
-        manifest = Manifest(1, ()).with_head(fields)
-        layout.create_head(session, table, manifest.heads[-1])
-        if TAKEN in dict(table.properties):
-            manifest = replace(manifest, segments=(take_over(session, table, version),))
-        return TableState(manifest, version, RowCounts(), (table,))
-    known = replace(old.with_layout(table), last_version=version)
-    if old.manifest.heads and old.manifest.heads[-1].fields == fields:
+    known, fields = with_definition(old, table, version), fields_of(table)
+    if known.manifest.heads and known.manifest.heads[-1].fields == fields:
         return known
-    manifest = old.manifest.with_head(fields)
+    manifest = known.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
+    if old is None and TAKEN in dict(table.properties):
+        manifest = replace(manifest, segments=(take_over(session, table, version),))
     return replace(known, manifest=manifest)
 
 
@@ -249,9 +228,9 @@ def _with_flat(
     """A flat journal gets the columns that were added, and keeps those that were dropped."""
     fields = fields_of(table)
     manifest = flat.flat_manifest(fields, version)
+    known = with_definition(old, table, version)
     if old is None:
-        return TableState(manifest, version, RowCounts(), (table,))
-    known = replace(old.with_layout(table), last_version=version)
+        return replace(known, manifest=manifest)
     before = old.manifest.segments[0].fields
     if before == fields:
         return known
