@@ -12,9 +12,9 @@ from gateway.commands.failure import STATEMENT, failing
 from gateway.commands.progress import working
 from gateway.errors import mapping
 from gateway.wording import counted
-from journal.local_engine.file_modes import MODE_SETTING, OWNER, FileModes
+from journal.local_engine.file_modes import MODE_SETTING, OWNER, FileModes, modes_of
 from journal.model.verification import Verification
-from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.warehouse import DATABASE_FILE
 from journal.transactions.orphaned_rows import told
 
 
@@ -36,8 +36,8 @@ def command(as_json: bool, access: Access) -> None:
     with connected(access, "verify", as_json=as_json) as connection:
         with failing(as_json=as_json), mapping(), working("verifying", quiet=as_json) as advance:
             report = connection.session.executor.sealer.verify(advance)
-        journal = connection.session.journal
-        modes = journal.warehouse.modes if isinstance(journal, Journal) else OWNER
+        folder = connection.session.journal.capabilities.folder
+        modes = OWNER if folder is None else modes_of(folder / DATABASE_FILE)
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

@@ -17,7 +17,6 @@ from journal.files.object_storage import read_file, write_file
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import below, is_elsewhere, local_path
 from journal.records.report import JobReport, Volume
-from journal.stores.embedded.journal import Journal
 
 if TYPE_CHECKING:
     from spark_compaction.erasure.access import Found
@@ -66,10 +65,8 @@ def _folder(context: JobContext) -> str:
     if is_elsewhere(place):
         return place
     folder = local_path(place)
-    journal = context.session.journal
-    inside = isinstance(journal, Journal) and folder.resolve().is_relative_to(
-        journal.root.resolve()
-    )
+    root = context.session.journal.capabilities.folder
+    inside = root is not None and folder.resolve().is_relative_to(root.resolve())
     if inside or not folder.is_dir():
         raise _unusable(f"{folder} is no folder outside the warehouse")
     return str(folder)

@@ -14,12 +14,12 @@ from journal.model.policy import Policy, policy_of
 from journal.model.schema import Table
 from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
-from journal.stores.embedded.journal import Journal
 from journal.transactions.protocol import OpenJournal
 from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
+    from journal.stores.embedded.journal import Journal
     from journal.stores.hive.journal import HiveJournal
     from journal.stores.postgres.journal import DatabaseJournal
 
@@ -130,13 +130,12 @@ class JobKind:
 
     def on(self, journal: OpenJournal) -> Callable[[JobContext], JobReport]:
         """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""
-        if isinstance(journal, Journal):
-            return self.run
-        on_server = self.on_database if hive(journal) is None else self.on_hive
-        if on_server is None:
+        runs = {"embedded": self.run, "postgres": self.on_database, "hive": self.on_hive}
+        found = runs.get(journal.capabilities.backend)
+        if found is None:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"the job {self.name} needs an embedded warehouse, this store is {journal.place}",
                 advice="docs/postgresql.md and docs/hive.md say which jobs a server has",
             )
-        return on_server
+        return found

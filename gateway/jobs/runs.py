@@ -23,7 +23,7 @@ from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
-from gateway.jobs.job_locks import Alone, alone_on, one_of
+from gateway.jobs.job_locks import Alone, one_of
 from gateway.jobs.orphaned_runs import name_of, note_interrupted
 from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
@@ -127,7 +127,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     """
     kind = kinds.find(request.kind)
     _check_options(kind, request)
-    note_interrupted(session.journal, alone_on(session.journal), {t.id for t in tables})
+    note_interrupted(session.journal, session.journal.exclusive, {t.id for t in tables})
     last = last_states(session.journal, request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
     runs: list[JobRun] = []
@@ -189,7 +189,7 @@ def run_one(
     session: Session, kind: JobKind, request: Request, table: Table, attempt: int
 ) -> JobRun:
     """Run a kind on one table and record it."""
-    job_id, alone = uuid.uuid4().hex[:12], alone_on(session.journal)
+    job_id, alone = uuid.uuid4().hex[:12], session.journal.exclusive
     with alone(name_of(job_id)):
         return _run_alone(session, kind, request, table, attempt, job_id, alone)
 

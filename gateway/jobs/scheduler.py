@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import known
-from gateway.jobs.job_locks import alone_on
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, planned, triggered
 from gateway.procedures.procedures import committed_now
@@ -60,7 +59,7 @@ class Scheduler:
     ) -> None:
         self._sessions = sessions
         self._journal = sessions().journal
-        self._alone = alone_on(self._journal)
+        self._alone = self._journal.exclusive
         self._parallel = parallel
         self._check_s = check_s
         self._told = told

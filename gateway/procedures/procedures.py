@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gateway.session.typed_names import table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.stores.embedded.journal import Journal
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.state import JournalState
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
+    from journal.stores.embedded.journal import Journal
     from journal.stores.hive.journal import HiveJournal
     from journal.stores.postgres.journal import DatabaseJournal
 
@@ -67,34 +66,29 @@ def named_tables(session: Session, given: dict[str, Any]) -> list[Table]:
 
 def embedded(session: Session, what: str) -> Journal:
     """The journals of an embedded warehouse, for what only they can do."""
-    if not isinstance(session.journal, Journal):
+    if session.journal.capabilities.backend != "embedded":
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{what} needs an embedded warehouse, this store is {session.journal.place}",
             advice="this store lacks it; docs/index.md says what each store can do",
         )
-    return session.journal
+    return cast("Journal", session.journal)
 
 
 def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
     """The journals of a database, for what a warehouse does in another way."""
-    from journal.stores.postgres.journal import DatabaseJournal
-
-    if not isinstance(session.journal, DatabaseJournal):
+    if session.journal.capabilities.backend != "postgres":
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"this needs a database server, and {session.journal.place} is not one",
             advice=instead,
         )
-    return session.journal
+    return cast("DatabaseJournal", session.journal)
 
 
 def hive(journal: OpenJournal) -> HiveJournal | None:
-    """The journals, if a Hive store holds them; where its module is not loaded there are none."""
-    module = sys.modules.get("journal.stores.hive.journal")
-    if module is None or not isinstance(journal, module.HiveJournal):
-        return None
-    return cast("HiveJournal", journal)
+    """The journals, if a Hive store holds them."""
+    return cast("HiveJournal", journal) if journal.capabilities.backend == "hive" else None
 
 
 def committed_now(journal: OpenJournal) -> JournalState:

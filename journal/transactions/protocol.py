@@ -189,6 +189,12 @@ class OpenJournal(Protocol):
     def settle(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; False if it lacks commits."""
 
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """A block that is given True if nobody else is inside one of that name.
+
+        In all processes on the store; what a process held is free once it has ended.
+        """
+
     def reading_session(self) -> AbstractContextManager[StoreSession]:
         """A session inside a transaction of its own, without any lock."""
 

@@ -15,7 +15,7 @@ import gateway
 from gateway.cli import main
 from gateway.jobs import kinds, known
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.job_locks import alone_on, one_of
+from gateway.jobs.job_locks import one_of
 from gateway.jobs.runs import Request, run_all
 from journal.model.errors import Code, PalimpsestError
 from journal.records.report import JobReport
@@ -234,7 +234,7 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
 
 
 def test_so_many_at_once_and_no_more(run: Client) -> None:
-    alone = alone_on(run.connection.session.journal)
+    alone = run.connection.session.journal.exclusive
     with one_of(alone, 1, 2), one_of(alone, 1, 2), one_of(alone, 2, 1):
         with pytest.raises(PalimpsestError) as raised, one_of(alone, 1, 2, wait_s=0.01):
             pass

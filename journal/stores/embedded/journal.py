@@ -65,7 +65,7 @@ class Journal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.root = root
-        self.capabilities = Capabilities(exports_files=True, folder=root)
+        self.capabilities = Capabilities("embedded", exports_files=True, folder=root)
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
@@ -76,6 +76,7 @@ class Journal:
         self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
+        self._exclusive: set[str] = set()
         self.staged: set[str] = set()
         self.pins, self.removals, self.recent = Pins(), Removals(), RowCache()
         self.positions = PositionKeeper(self)
@@ -331,6 +332,19 @@ class Journal:
         """Held by the one job that may replace segments of a table."""
         with self._active_lock:
             return self._jobs.setdefault(table_id, threading.Lock())
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        """A block that is given True if nobody else is inside one of that name."""
+        with self._active_lock:
+            is_mine = name not in self._exclusive
+            self._exclusive.add(name)
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                with self._active_lock:
+                    self._exclusive.discard(name)
 
     def paths_in_use(self) -> set[str]:
         """Segment files that a running statement or a job may read."""

@@ -14,7 +14,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -83,6 +83,7 @@ class HiveJournal:
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
+            "hive",
             raises_in_sql=False,
             inline_commit=False,
             foreign_keys=False,
@@ -328,6 +329,13 @@ class HiveJournal:
             time.sleep(_CONFIRM_PAUSE_S / 10)
         self.clock.settle(settled)
         return committed.version == seen.version
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """A block that is given True if nobody else is inside one of that name, in any process.
+
+        By a lease of the catalog, which is renewed meanwhile.
+        """
+        return self.leases.trying(name)
 
     @contextmanager
     def reading_session(self) -> Iterator[HiveSession]:

@@ -22,8 +22,6 @@ from journal.stores.postgres.store import PostgresSession
 
 _TURNS = 5283_1905_7735 << 16
 """Where the advisory locks begin that jobs take turns by, one for each table."""
-_ALONE = 1905_5283
-"""The first half of the advisory locks that go by names."""
 _XIDS = 1 << 32
 """So many numbers of transactions there are."""
 _BEGIN_EPOCH = insert_new(EPOCHS)
@@ -62,16 +60,6 @@ def take_turn(session: PostgresSession, table_id: int) -> bool:
 def end_turn(session: PostgresSession, table_id: int) -> None:
     """Let others replace pieces."""
     session.text("SELECT pg_advisory_unlock(?::bigint)", [_TURNS + table_id])
-
-
-def try_alone(session: PostgresSession, name: str) -> bool:
-    """Whether this session is the only one of that name, until ``end_alone`` or its own end."""
-    return bool(session.text("SELECT pg_try_advisory_lock(?, hashtext(?))", [_ALONE, name])[0][0])
-
-
-def end_alone(session: PostgresSession, name: str) -> None:
-    """Let others have the name."""
-    session.text("SELECT pg_advisory_unlock(?, hashtext(?))", [_ALONE, name])
 
 
 def retire(

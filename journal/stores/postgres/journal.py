@@ -13,7 +13,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from journal.erasure import guard
 from journal.model.capabilities import Capabilities
@@ -42,6 +42,8 @@ from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
 
 _LOCKED = f"{rows_of.TAKE_LOCK}; {rows_of.READ_STATE}"
+_NAMED_LOCKS = 1905_5283
+"""The first half of the advisory locks that go by names."""
 _ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
 
 
@@ -58,7 +60,7 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
-        self.capabilities = Capabilities()
+        self.capabilities = Capabilities("postgres")
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
@@ -302,6 +304,22 @@ class DatabaseJournal:
     def _on_standby(self) -> bool:
         with self.store.lent() as session:
             return session.text("SELECT pg_is_in_recovery()") == [(True,)]
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        """A block that is given True if nobody else is inside one of that name, in any process.
+
+        By an advisory lock, which ends with its connection.
+        """
+        with self.reading_session() as session:
+            key = [_NAMED_LOCKS, name]
+            is_mine = session.text("SELECT pg_try_advisory_lock(?, hashtext(?))", key)[0][0]
+            try:
+                yield bool(is_mine)
+            finally:
+                if is_mine:
+                    with suppress(PalimpsestError):
+                        session.text("SELECT pg_advisory_unlock(?, hashtext(?))", key)
 
     @contextmanager
     def reading_session(self) -> Iterator[PostgresSession]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.dbapi.connection import Connection
-from gateway.jobs.job_locks import alone_on, one_of
+from gateway.jobs.job_locks import one_of
 from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.jobs.scheduler import Scheduler
 from journal.model.errors import Code
@@ -125,7 +125,7 @@ def test_a_table_that_fails_stops_no_other_comes_first_next_time_and_is_given_up
     made = [_scheduler(c) for c in (con, store.connect())]
     catalog = con.session.journal.state.catalog
     (table_id,) = (t.id for t in catalog.tables() if t.name.name == "a")
-    with alone_on(con.session.journal)(f"slot:{table_id}:0") as is_mine:
+    with con.session.journal.exclusive(f"slot:{table_id}:0") as is_mine:
         assert is_mine
         con.execute("ALTER TABLE a SET POLICY (MAX_CONCURRENCY = 1)")
         impatient = lambda alone, i, most: one_of(alone, i, most, 0.01)  # noqa: E731

@@ -17,7 +17,7 @@ from journal.model.segment import Tier
 from journal.sql import dialects
 from journal.stores.hive import text as hive_text
 from journal.stores.postgres import text as postgres_text
-from rewriter.context import RewriteContext, TableScanInfo, TimePoint
+from rewriter.context import PlanForm, RewriteContext, TableScanInfo, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import PreviewStep, of_plan
 from rewriter.preview.synthetic_catalog import catalog_of, described
@@ -73,9 +73,9 @@ class Rewriting:
     case: Case
     store: Store
 
-    def plan(self, *, optimistic: bool = False, cached: bool = False) -> StatementPlan:
+    def plan(self, form: PlanForm = PlanForm.FULL) -> StatementPlan:
         """The plan; raises the refusal."""
-        return rewrite_statement(self.parsed().statement, self._context(optimistic, cached))
+        return rewrite_statement(self.parsed().statement, self._context(form))
 
     def parsed(self) -> Parsed:
         """The statement, with each mark as the same version."""
@@ -88,7 +88,7 @@ class Rewriting:
         definitions = ";".join(self.case.definitions)
         return catalog_of(parse(definitions, "duckdb", DEFAULT_LIMITS), "duckdb")
 
-    def _context(self, optimistic: bool, cached: bool) -> RewriteContext:
+    def _context(self, form: PlanForm) -> RewriteContext:
         catalog = self.catalog()
         tiers = frozenset(Tier(t) for t in self.case.listed("tiers", "base, delta, head"))
         ids = [table.id for table in catalog.tables()]
@@ -103,8 +103,7 @@ class Rewriting:
             times=at,
             describe=described,
             new_table_id=max(ids, default=0) + 1,
-            swift=optimistic,
-            recalled=cached,
+            form=form,
             references=self.store.foreign_keys,
         )
 
@@ -133,12 +132,12 @@ def plan_sections(case: Case, name: str) -> list[tuple[str, StatementPlan]]:
     full = rewriting.plan()
     found = [(f"plan: {name}", full)]
     if rewriting.store.raises_in_sql:
-        first = rewriting.plan(optimistic=True)
+        first = rewriting.plan(PlanForm.OPTIMISTIC)
         if _asts(first) != _asts(full):
             again = [(f"plan: {name}, after a failure", full)] if name == "embedded" else []
             found = [(f"plan: {name}, optimistic", first), *again]
     if case.options.get("form") == "cached" and name == "embedded":
-        found.insert(0, (f"plan: {name}, with cached rows", rewriting.plan(cached=True)))
+        found.insert(0, (f"plan: {name}, with cached rows", rewriting.plan(PlanForm.FROM_CACHE)))
     return found
 
 
