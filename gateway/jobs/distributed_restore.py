@@ -42,7 +42,6 @@ from journal.model.store_session import StagedRows
 from journal.records.backups import Backup
 from journal.sql.relations import column, ident
 from journal.stores.embedded.scratch_folders import scratch_folder
-from journal.stores.embedded.statement import Statement
 from journal.transactions.statement_run import check_guard
 from journal.transactions.transaction import StatementWrites, Transaction
 from rewriter.names import INTERNAL
@@ -147,7 +146,6 @@ def _hand_out(
     asked = StatementRequest(parsed, {}, session.settings, "duckdb")
     statement = journal.statement(begun)
     try:
-        assert isinstance(statement, Statement)
         statement.leave_positions(sides.table.id)
         plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))
         if not _can(plan, sides):
@@ -259,7 +257,6 @@ def _ask_shared(
     session, journal = context.session, context.journal
     statement = journal.statement(begun)
     try:
-        assert isinstance(statement, Statement)
         statement.leave_positions(sides.table.id)
         # Others may have had the table sealed since: its rows lie elsewhere then.
         plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))

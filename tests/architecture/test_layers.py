@@ -16,6 +16,8 @@ MODULES_IN_CYCLES_MAX = 51
 IMPORTS_IN_FUNCTIONS_MAX = 174
 """Most keep a driver, or a command, from being loaded before it is used."""
 MODULES_AT_A_ROOT_MAX = 12
+_CLASS_TESTS = {"isinstance", "issubclass", "type"}
+_STORE_CLASSES = {"Journal", "DatabaseJournal", "HiveJournal"}
 
 
 def test_no_package_is_in_a_cycle_with_another() -> None:
@@ -44,6 +46,22 @@ def test_imports_inside_functions_only_fall() -> None:
 def test_the_root_of_a_package_is_a_list_of_rooms(package: str, root: Path) -> None:
     modules = list((root / package).glob("*.py"))
     assert len(modules) <= MODULES_AT_A_ROOT_MAX, "a room is missing"
+
+
+def test_the_gateway_asks_what_a_store_can_do_and_not_which_it_is() -> None:
+    """A store says what it can do by ``Capabilities``; its classes are for openers and types."""
+    for source in sources("gateway"):
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("journal.stores")
+            for alias in node.names
+        }
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in _CLASS_TESTS:
+                names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                names |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+                assert not names & (imported | _STORE_CLASSES), f"{source.name}:{node.lineno}"
 
 
 def _cycles() -> list[list[str]]:
