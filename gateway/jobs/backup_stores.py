@@ -48,4 +48,4 @@ def backup_run(context: JobContext) -> BackupRun:
 
 
 def _backups(journal: OpenJournal) -> Any:
-    return import_module(_BACKUPS[journal.backend])
+    return import_module(_BACKUPS[journal.capabilities.backend])

@@ -149,10 +149,6 @@ class OpenJournal(Protocol):
         """Rows for which the store need not be asked; None where others may write them too."""
 
     @property
-    def backend(self) -> str:
-        """What maintains them: the name of a package of ``spark_compaction.backends``."""
-
-    @property
     def place(self) -> str:
         """Where the journals lie: a folder, or the name of a database."""
 

@@ -53,8 +53,6 @@ from journal.transactions.transaction_rows import Author
 class Journal:
     """The journals of one warehouse; open it once per process."""
 
-    backend = "embedded"
-
     def __init__(
         self,
         root: Path,

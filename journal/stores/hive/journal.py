@@ -66,8 +66,6 @@ _GONE = frozenset({Code.STORE_LOST, Code.STORE_UNREACHABLE})
 class HiveJournal:
     """See the module's head; one per process and store."""
 
-    backend = "hive"
-
     def __init__(
         self,
         store: HiveStore,

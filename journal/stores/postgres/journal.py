@@ -50,8 +50,6 @@ _ASYNCHRONOUS = "SET LOCAL synchronous_commit = off; SELECT 1"
 class DatabaseJournal:
     """See the module's head; one per process and database."""
 
-    backend = "postgres"
-
     def __init__(
         self,
         store: PostgresStore,
