@@ -95,7 +95,7 @@ class Rewriting:
     transaction: Transaction
     settings: Settings
 
-    def sights(self, table_id: int) -> TableScanInfo:
+    def scan_info(self, table_id: int) -> TableScanInfo:
         """What the statement sees of a journal."""
         committed = self.transaction.snapshot
         return TableScanInfo(
@@ -107,7 +107,7 @@ class Rewriting:
         """Text to the store's SQL, with nothing remembered."""
         parsed = parse(text, "duckdb", self.settings.limits)[0]
         assert isinstance(parsed.statement, SqlStatement)
-        context = RewriteContext(self.transaction.catalog, self.sights, form=PlanForm.OPTIMISTIC)
+        context = RewriteContext(self.transaction.catalog, self.scan_info, form=PlanForm.OPTIMISTIC)
         plan = rewrite_statement(parsed.statement, context)
         for step in plan.steps:
             query = getattr(step, "query", None)
@@ -120,13 +120,13 @@ class Rewriting:
         parsed = parse(text, "duckdb", self.settings.limits)
         self.cache.keep_parsed(self._key(text), parsed)
         plan = self.cold(text)
-        sights = {table_id: self.sights(table_id) for table_id in plan.tables}
-        self.cache.keep_plan(self._key(text), CachedPlan(plan, self.transaction.catalog, sights))
+        scan_info = {table_id: self.scan_info(table_id) for table_id in plan.tables}
+        self.cache.keep_plan(self._key(text), CachedPlan(plan, self.transaction.catalog, scan_info))
 
     def cached(self, text: str) -> StatementPlan:
         """The plan of a statement seen before."""
         parsed = self.cache.parsed(self._key(text))
-        plan = self.cache.plan(self._key(text), self.transaction.catalog, self.sights, _no_times)
+        plan = self.cache.plan(self._key(text), self.transaction.catalog, self.scan_info, _no_times)
         assert parsed is not None
         assert plan is not None
         return plan

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import StrEnum
 from typing import Protocol
 
 from sqlglot import exp
@@ -43,7 +43,7 @@ class TableScanInfo:
         return bool(self.by_file) and self.by_file >= self.tiers & {Tier.BASE, Tier.DELTA}
 
 
-class PlanForm(Enum):
+class PlanForm(StrEnum):
     """Which plan of a statement is wanted."""
 
     FULL = "full"
@@ -54,11 +54,11 @@ class PlanForm(Enum):
     """As optimistic, and given the rows that it looks up by key."""
 
 
-class Sights(Protocol):
+class ScanInfos(Protocol):
     """Looks up a journal's ``TableScanInfo``."""
 
     def __call__(self, table_id: int) -> TableScanInfo:
-        """The sight of a table by id."""
+        """What a statement sees of the journal of a table, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class RewriteContext:
     """
 
     catalog: CatalogSnapshot
-    sights: Sights
+    scan_info: ScanInfos
     dialect: str = "duckdb"
     default_schema: str = DEFAULT_SCHEMA
     path: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from journal.model.refusal import meant
 from journal.model.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
-from rewriter.preview.synthetic_catalog import plain_sight
+from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.visible_columns import columns_in_reach
 from rewriter.syntax.parsing import Parsed, find_text
 
@@ -73,7 +73,7 @@ def diagnosed(
             break
     if error.code is Code.UNKNOWN_COLUMN and node is not None:
         path, as_of = request.settings.search_path, request.settings.as_of
-        context = RewriteContext(catalog, plain_sight, path=path, as_of=as_of)
+        context = RewriteContext(catalog, plain_scan_info, path=path, as_of=as_of)
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)

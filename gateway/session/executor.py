@@ -120,7 +120,7 @@ class Executor:
                     if planned is None:
                         return None
                     plan = planned[0]
-                    if not call.times.settle(statement.committed):
+                    if not call.times.advance(statement.committed):
                         # Commits came in between: it reads at the same moments once more.
                         continue
                     if plan.kind is not StatementKind.READ and not call.request.explains:

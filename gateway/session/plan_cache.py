@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
-from rewriter.context import Sights, TableScanInfo, Times
+from rewriter.context import ScanInfos, TableScanInfo, Times
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -30,7 +30,7 @@ class CachedPlan:
 
     plan: StatementPlan
     catalog: CatalogSnapshot
-    sights: dict[int, TableScanInfo]
+    scan_info: dict[int, TableScanInfo]
     catalogs: tuple[CatalogSnapshot, ...] = ()
     """Those at the plan's points in time, in their order."""
 
@@ -69,7 +69,7 @@ class PlanCache:
         return () if entries is None else entries[0].plan.keyed
 
     def plan(
-        self, key: Hashable, catalog: CatalogSnapshot, sights: Sights, times: Times
+        self, key: Hashable, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
     ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
         with self._lock:
@@ -77,24 +77,28 @@ class PlanCache:
             if entries is None:
                 return None
             self._plans.move_to_end(key)
-        found = (e.plan for e in entries if _is_good(e, catalog, sights, times))
+        found = (e.plan for e in entries if _is_good(e, catalog, scan_info, times))
         return next(found, None)
 
     def keep_plan(self, key: Hashable, entry: CachedPlan) -> None:
         """Remember a plan."""
         with self._lock:
             before = self._plans.get(key, ())
-            kept = [e for e in before if e.catalog is entry.catalog and e.sights != entry.sights]
+            kept = [
+                e for e in before if e.catalog is entry.catalog and e.scan_info != entry.scan_info
+            ]
             self._plans[key] = (entry, *kept[: _PLANS_MAX - 1])
             self._plans.move_to_end(key)
             if len(self._plans) > _ENTRIES_MAX:
                 self._plans.popitem(last=False)
 
 
-def _is_good(entry: CachedPlan, catalog: CatalogSnapshot, sights: Sights, times: Times) -> bool:
+def _is_good(
+    entry: CachedPlan, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
+) -> bool:
     if entry.catalog is not catalog:
         return False
-    if any(sights(table_id) != sight for table_id, sight in entry.sights.items()):
+    if any(scan_info(table_id) != scan for table_id, scan in entry.scan_info.items()):
         return False
     points = zip(entry.plan.points, entry.catalogs, strict=True)
     return all(times(point).catalog is then for point, then in points)

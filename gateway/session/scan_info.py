@@ -8,10 +8,10 @@ from gateway.session.time_points import TimePoints
 from gateway.system_views.system import Seen, system_rows
 from journal.model.plan import StatementPlan
 from journal.transactions.protocol import OpenStatement
-from rewriter.context import RewriteContext, Sights, TableScanInfo
+from rewriter.context import RewriteContext, ScanInfos, TableScanInfo
 
 
-def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> Sights:
+def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> ScanInfos:
     """Finds what a statement sees of journals, and notes it in ``seen``."""
     transaction = statement.transaction
 

@@ -177,29 +177,29 @@ class Session:
     def _run_sql(
         self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
     ) -> StatementOutcome:
-        asked = StatementRequest(parsed, bound, self.settings, self.dialect, batch)
+        request = StatementRequest(parsed, bound, self.settings, self.dialect, batch)
         if self.transaction is None and self.autocommit:
-            return self._autocommit(asked)
+            return self._autocommit(request)
         if self.transaction is None:
             self.transaction = self.started()
         try:
-            return self.executor.run(self.transaction, asked, self.cancellation)
+            return self.executor.run(self.transaction, request, self.cancellation)
         except BaseException:
             self._failed()
             raise
 
-    def _autocommit(self, asked: StatementRequest) -> StatementOutcome:
+    def _autocommit(self, request: StatementRequest) -> StatementOutcome:
         """Run a statement in a transaction of its own; again if another one came first."""
-        if asked.batch is None:
+        if request.batch is None:
             author = Author(self.user, self.settings.application)
-            done = self.executor.run_inline(asked, self.cancellation, author, self.temporary)
+            done = self.executor.run_inline(request, self.cancellation, author, self.temporary)
             if done is not None:
                 self._seal(done.written)
                 return done
         for attempt in range(self.settings.retries + 1):
             transaction = self.started()
             try:
-                outcome = self.executor.run(transaction, asked, self.cancellation)
+                outcome = self.executor.run(transaction, request, self.cancellation)
                 if isinstance(outcome.rows, StreamedRows):
                     return outcome
                 self._commit(transaction)

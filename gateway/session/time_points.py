@@ -80,12 +80,12 @@ class TimePoints:
         find = self.of(statement)
         return {f"{P_TIME}{i}": find(point).version for i, point in enumerate(plan.points)}
 
-    def settle(self, committed: JournalState) -> bool:
-        """Settle what was asked for; False if commits came in between, so start over."""
+    def advance(self, committed: JournalState) -> bool:
+        """Keep later commits above the points; False if some came in between, so start over."""
         if self._highest <= max(committed.version, self._settled):
             return True
         self._settled = self._highest
-        return self._journal.settle(self._highest, committed)
+        return self._journal.advance(self._highest, committed)
 
     def _version(self, statement: OpenStatement, request: PointRequest) -> Version:
         # The key holds the text, not the query: equal points of one statement mean one moment.

@@ -30,8 +30,8 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
         if transaction is None:
             transaction = session.started(read_only=True)
         try:
-            asked = StatementRequest(parsed, {}, session.settings, session.dialect)
-            plan = session.executor.plan(transaction, asked)
+            request = StatementRequest(parsed, {}, session.settings, session.dialect)
+            plan = session.executor.plan(transaction, request)
             return of_plan(plan, parsed, transaction.catalog, dialect)
         finally:
             if borrowed:

@@ -47,7 +47,7 @@ UNWATCHED = Unwatched()
 
 
 @contextmanager
-def taken(lock: threading.RLock, watcher: CancelToken) -> Iterator[None]:
+def acquired(lock: threading.RLock, watcher: CancelToken) -> Iterator[None]:
     """The lock, once it is free."""
     while not lock.acquire(timeout=_WAIT_S):
         watcher.check()
@@ -128,7 +128,7 @@ class CommitQueue(Generic[Wanted]):
     ) -> None:
         group: list[_Place[Wanted]] = []
         try:
-            with taken(lock, watcher):
+            with acquired(lock, watcher):
                 with self._mutex:
                     group = self._waiting[:_GROUP_MAX]
                     del self._waiting[: len(group)]

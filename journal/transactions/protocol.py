@@ -182,7 +182,7 @@ class OpenJournal(Protocol):
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
         """Remove staged rows that no manifest lists."""
 
-    def settle(self, point: Version, seen: JournalState) -> bool:
+    def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; False if it lacks commits."""
 
     def exclusive(self, name: str) -> AbstractContextManager[bool]:

@@ -110,12 +110,12 @@ def without_store(
         return Preview(parsed.text, dialect, "SESSION", "session", (step,))
     is_uncompacted = assumed.uncompacted and not assumed.flat
     tiers = {Tier.BASE, Tier.DELTA, Tier.HEAD} if is_uncompacted else {Tier.BASE}
-    sight = TableScanInfo(frozenset(tiers), pinned=False)
+    scan = TableScanInfo(frozenset(tiers), pinned=False)
     ids = [t.id for t in assumed.catalog.tables()]
     catalog = _adopted(assumed.catalog) if assumed.flat else assumed.catalog
     context = RewriteContext(
         catalog,
-        lambda _: sight,
+        lambda _: scan,
         dialect=read,
         describe=described,
         new_table_id=max(ids, default=0) + 1,

@@ -27,7 +27,7 @@ UNKNOWN_TYPE = "UNKNOWN"
 """Type of columns of which only the name is known; conversions to it are not shown."""
 
 
-def plain_sight(table_id: int) -> TableScanInfo:
+def plain_scan_info(table_id: int) -> TableScanInfo:
     """A journal of which nothing is uncompacted."""
     return TableScanInfo(frozenset({Tier.BASE}), pinned=False)
 
@@ -41,7 +41,7 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
                 if node.db and fold(node.db) not in catalog.schemas:
                     catalog = catalog.with_schema(node.db)
         context = RewriteContext(
-            catalog, plain_sight, dialect=dialect, describe=described, new_table_id=number
+            catalog, plain_scan_info, dialect=dialect, describe=described, new_table_id=number
         )
         if isinstance(parsed.statement, SessionStatement):
             continue

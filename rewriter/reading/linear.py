@@ -33,7 +33,7 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     if query is None or outer is None:
         return None
     table = query.table
-    reader = Reader(table, context.sights(table.id).tiers)
+    reader = Reader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
     if query.joins:
         # Joined twice, the other tables would be read and hashed twice.

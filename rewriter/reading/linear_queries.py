@@ -111,10 +111,10 @@ def _sources(select: exp.Select, context: RewriteContext) -> _Sources | None:
 
 def _changed(sources: _Sources, context: RewriteContext) -> tuple[exp.Table, Table] | None:
     for node, table in sources.values():
-        sight = context.sights(table.id)
-        if sight.pinned or Tier.BASE not in sight.tiers or pinned_keys(node, table) is not None:
+        scan = context.scan_info(table.id)
+        if scan.pinned or Tier.BASE not in scan.tiers or pinned_keys(node, table) is not None:
             continue
-        if not Reader(table, sight.tiers).is_plain():
+        if not Reader(table, scan.tiers).is_plain():
             return node, table
     return None
 

@@ -222,22 +222,22 @@ class Reads:
             self.keyed.append(KeyLookup.of(table, keys, len(self.keyed)))
             if self.context.from_cache:
                 return Reader(table, frozenset()).given(outputs, self.keyed[-1].name)
-        sight = self.context.sights(table.id)
+        scan = self.context.scan_info(table.id)
         self.tables[table.id] = table
-        reader = Reader(table, sight.tiers, sight.placed)
-        point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if sight.pinned else None
+        reader = Reader(table, scan.tiers, scan.placed)
+        point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if scan.pinned else None
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
             self._shape(table, "key lookup", f"the whole key is given{as_of}")
-            files = {t: self._lookup(table, t, keys[table.key[0]]) for t in sorted(sight.by_file)}
+            files = {t: self._lookup(table, t, keys[table.key[0]]) for t in sorted(scan.by_file)}
             return reader.by_key(outputs, keys, files, point, apart)
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
             return reader.as_of(outputs, point)
-        if filtered and sight.finds_by_filter:
+        if filtered and scan.finds_by_filter:
             name, value = next(iter(filtered.items()))
-            files = {t: self._lookup(table, t, value, name) for t in sorted(sight.by_file)}
-            reader = Reader(table, sight.tiers, files=files)
+            files = {t: self._lookup(table, t, value, name) for t in sorted(scan.by_file)}
+            reader = Reader(table, scan.tiers, files=files)
         elif not reader.is_plain():
             self.scans.add(table.id)
         self._shape(table, *reader.way)
@@ -310,11 +310,11 @@ class Reads:
                 f"{journal.journal_name} is a journal, which holds all of its past already",
                 advice="read it without a point in time, and compare its version columns",
             )
-        sight = self.context.sights(journal.id)
+        scan = self.context.scan_info(journal.id)
         self.tables[journal.id] = journal
         self.names.add(journal.journal_name)
         self._shape(journal, "journal", "the journal itself was named")
-        return Reader(journal, sight.tiers).journal()
+        return Reader(journal, scan.tiers).journal()
 
     def _system(self, name: TableName, node: exp.Table) -> exp.Query:
         relation, query = system_relation(name, node)
@@ -335,11 +335,11 @@ class Reads:
         return self.relation(table, outputs, *pinned(node, table))
 
     def _past(self, table: Table) -> Past:
-        sight = self.context.sights(table.id)
+        scan = self.context.scan_info(table.id)
         self.tables[table.id] = table
         self.names.add(table.name)
-        limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
-        return Past(table, sight.tiers, limit)
+        limit = exp.Placeholder(this=P_SNAPSHOT) if scan.pinned else None
+        return Past(table, scan.tiers, limit)
 
     def _versions(self, node: exp.Table, clause: TimeTravelClause) -> exp.Query:
         """The row versions of a table in a span of time, under the schema of the span's end."""

@@ -122,9 +122,9 @@ class _Sides:
         if isinstance(self.past, Source):
             shown = replace(self.table, id=self.past.table_id)
             return Reader(shown, self.past.tiers).current(readable(self.table))
-        sight = self.reads.context.sights(self.table.id)
-        limit = exp.Placeholder(this=P_SNAPSHOT) if sight.pinned else None
-        past = Past(self.table, sight.tiers, limit)
+        scan = self.reads.context.scan_info(self.table.id)
+        limit = exp.Placeholder(this=P_SNAPSHOT) if scan.pinned else None
+        past = Past(self.table, scan.tiers, limit)
         return past.at(self.past.version, readable(self.table))
 
     @property

@@ -67,7 +67,7 @@ def _refers(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guar
             advice="bring that back first; or copy the rows by CREATE TABLE .. AS SELECT .. AS OF",
             position=where,
         )
-    if Tier.BUFFER in reads.context.sights(table.id).tiers:
+    if Tier.BUFFER in reads.context.scan_info(table.id).tiers:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{table.name} was written to in the transaction that dropped it",

@@ -11,7 +11,7 @@ import gateway
 from gateway.shell.previewing import preview_on
 from journal.model.segment import Tier
 from journal.stores.embedded.journal import Journal
-from journal.stores.embedded.positions import PositionKeeper, Worth
+from journal.stores.embedded.positions import PositionKeeper, Thresholds
 from tests.support.client import Client
 from tests.support.positions import EVERY_TABLE, always_by_position
 
@@ -47,7 +47,7 @@ def changed(run: Client) -> Client:
 
 def _find(run: Client) -> None:
     journal = _journal(run)
-    journal.positions.worth = EVERY_TABLE
+    journal.positions.thresholds = EVERY_TABLE
     assert journal.positions.find(1) is not None
 
 
@@ -182,8 +182,10 @@ def test_a_write_that_reads_by_position(changed: Client) -> None:
 def test_positions_are_found_for_tables_that_stay_as_they_are(changed: Client) -> None:
     now_ns = 0
     journal = _journal(changed)
-    worth = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=1, again_ns_per_row=1)
-    journal.positions = PositionKeeper(journal, worth, lambda: now_ns)
+    thresholds = Thresholds(
+        rows_min=1, ended_min_per_mille=0, wait_ns_per_row=1, again_ns_per_row=1
+    )
+    journal.positions = PositionKeeper(journal, thresholds, lambda: now_ns)
     changed(QUERY)
     changed(QUERY)
     journal.positions.wait()
@@ -206,7 +208,7 @@ def test_what_cannot_be_found_is_not_looked_for_again(
     changed: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = _journal(changed)
-    journal.positions.worth = EVERY_TABLE
+    journal.positions.thresholds = EVERY_TABLE
     asked: list[int] = []
 
     def find(table_id: int) -> None:
@@ -226,11 +228,11 @@ def test_what_cannot_be_found_is_not_looked_for_again(
 
 def test_small_tables_and_few_changes_are_not_worth_it(changed: Client) -> None:
     state = _journal(changed).state.tables[1]
-    assert not Worth().admits(state)
-    assert Worth(rows_min=6000).admits(state)
-    assert not Worth(rows_min=6000, ended_min_per_mille=900).admits(state)
-    assert not Worth(rows_min=1, rows_max=10).admits(state)
-    assert not Worth(rows_min=1, files_max=2).admits(state)
+    assert not Thresholds().admits(state)
+    assert Thresholds(rows_min=6000).admits(state)
+    assert not Thresholds(rows_min=6000, ended_min_per_mille=900).admits(state)
+    assert not Thresholds(rows_min=1, rows_max=10).admits(state)
+    assert not Thresholds(rows_min=1, files_max=2).admits(state)
 
 
 def test_a_damaged_file_is_told(changed: Client) -> None:

@@ -18,7 +18,7 @@ from journal.model.errors import PalimpsestError
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import RewriteContext
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview.synthetic_catalog import plain_sight
+from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.rewriter import rewrite_statement
 from rewriter.syntax.parsing import parse
 from tests.support.client import Client
@@ -222,7 +222,7 @@ def test_many_small_statements(run: Client) -> None:
 
 
 def test_stores_without_refuse_it() -> None:
-    context = RewriteContext(CatalogSnapshot.empty("public"), plain_sight, dialect="postgres")
+    context = RewriteContext(CatalogSnapshot.empty("public"), plain_scan_info, dialect="postgres")
     for text in ("CREATE TEMP TABLE x (a INTEGER)", "CREATE TEMP VIEW x AS SELECT 1"):
         (parsed,) = parse(text, "postgres", DEFAULT_LIMITS)
         with pytest.raises(PalimpsestError, match="not supported by this store"):

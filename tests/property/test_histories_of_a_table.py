@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.embedded.positions import Worth
+from journal.stores.embedded.positions import Thresholds
 from tests.property.model import Model, State
 from tests.support.positions import always_by_position
 
@@ -171,7 +171,7 @@ def test_every_state_read_by_position(steps: list[tuple[str, Any]]) -> None:
             history.run = connection
             assert history.rows(read) == sorted(history.model.now.items(), key=repr)
             keeper = connection.session.journal.positions
-            keeper.worth = Worth(rows_max=-1)
+            keeper.thresholds = Thresholds(rows_max=-1)
             history.rows("CREATE TABLE other (k INTEGER)")
             assert history.rows(read) == sorted(history.model.now.items(), key=repr)
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 import pytest
 
 from journal.stores.embedded.journal import Journal
-from journal.stores.embedded.positions import PositionKeeper, Positions, Worth
+from journal.stores.embedded.positions import PositionKeeper, Positions, Thresholds
 from journal.transactions.state import TableState
 
-EVERY_TABLE = Worth(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0, again_ns_per_row=0)
+EVERY_TABLE = Thresholds(rows_min=1, ended_min_per_mille=0, wait_ns_per_row=0, again_ns_per_row=0)
 
 
 class AtOnce(PositionKeeper):
@@ -28,7 +28,7 @@ class AtOnce(PositionKeeper):
 
     def of(self, table_id: int, state: TableState) -> Positions | None:
         found = super().of(table_id, state)
-        if found is None and self.worth.admits(state):
+        if found is None and self.thresholds.admits(state):
             self.find(table_id)
             found = super().of(table_id, state)
         AtOnce.given += found is not None

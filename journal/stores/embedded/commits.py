@@ -32,7 +32,7 @@ from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.statement import Statement
 from journal.transactions import conflicts, references
 from journal.transactions.commit_plan import CommitPlan, commit_plan
-from journal.transactions.group_commit import CancelToken, CommitQueue, taken
+from journal.transactions.group_commit import CancelToken, CommitQueue, acquired
 from journal.transactions.plain_rows import newest
 from journal.transactions.row_cache import Written, written_rows
 from journal.transactions.state import JournalState, TableState
@@ -72,17 +72,17 @@ class Commits:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._line: CommitQueue[Waiting] = CommitQueue()
+        self._queue: CommitQueue[Waiting] = CommitQueue()
         self._records: list[CommitRecord] = []
 
     def commit(self, transaction: Transaction, author: Author, watcher: CancelToken) -> Version:
         """Commit what a transaction wrote; see ``Journal.commit``."""
         if not _is_short(transaction):
             journal = self._journal
-            with taken(journal.commit_lock, watcher), journal.session() as session:
-                return self._alone(session, transaction, author, watcher)
+            with acquired(journal.commit_lock, watcher), journal.session() as session:
+                return self._commit_alone(session, transaction, author, watcher)
         waiting = Waiting(transaction, author)
-        self._line.go(waiting, watcher, self._journal.commit_lock, self._serve)
+        self._queue.go(waiting, watcher, self._journal.commit_lock, self._serve)
         if waiting.error is not None:
             raise waiting.error
         if waiting.version is None:
@@ -99,7 +99,7 @@ class Commits:
             if len(group) > 1:
                 try:
                     with failures():
-                        self._together(session, group)
+                        self._commit_group(session, group)
                 except PalimpsestError:
                     # Whose fault it is shows when each goes alone.
                     session.rollback()
@@ -107,14 +107,14 @@ class Commits:
                 if not waiting.is_over:
                     try:
                         with failures():
-                            waiting.version = self._alone(
+                            waiting.version = self._commit_alone(
                                 session, waiting.transaction, waiting.author, watcher
                             )
                     except PalimpsestError as error:
                         session.rollback()
                         waiting.error = error
 
-    def _together(self, session: DuckDBSession, group: Sequence[Waiting]) -> None:
+    def _commit_group(self, session: DuckDBSession, group: Sequence[Waiting]) -> None:
         """Commit what of a group can go together, by one append; the rest is left to go alone.
 
         A transaction that comes second is told so here. Raises what the store raises, with nothing
@@ -179,7 +179,7 @@ class Commits:
         guard.check_buffers(self._journal, session, transaction, committed, show)
         guard.check_onboarded(self._journal, session, transaction, committed)
 
-    def _alone(
+    def _commit_alone(
         self, session: DuckDBSession, transaction: Transaction, author: Author, watcher: CancelToken
     ) -> Version:
         """Commit one transaction, which may have changed the catalog; its version."""

@@ -42,7 +42,7 @@ from journal.stores.embedded.removals import Removals
 from journal.stores.embedded.statement import Statement
 from journal.stores.embedded.warehouse import DATABASE_FILE, Warehouse
 from journal.transactions.conflicts import conflict
-from journal.transactions.group_commit import UNWATCHED, CancelToken, taken
+from journal.transactions.group_commit import UNWATCHED, CancelToken, acquired
 from journal.transactions.plain_rows import Key, Row
 from journal.transactions.row_cache import RowCache, Written, find_rows, only_moved
 from journal.transactions.state import JournalState, TableState
@@ -262,7 +262,7 @@ class Journal:
         Nobody can commit meanwhile, so it needs neither buffer nor conflict check. Its rows are
         appended to heads at once, and its ``commit`` ends it; without that nothing stays.
         """
-        with taken(self.commit_lock, watcher):
+        with acquired(self.commit_lock, watcher):
             transaction = Transaction(self.state, False, False, message)
             with self.statement(transaction, inline=True) as statement:
                 yield statement
@@ -378,7 +378,7 @@ class Journal:
         """The same; raises WAREHOUSE_FORMAT if it is gone."""
         return read_secret(self.root)
 
-    def settle(self, point: Version, seen: JournalState) -> bool:
+    def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
 
         False if something was committed after ``seen``, which the answer would lack.

@@ -37,7 +37,7 @@ _LOG = logging.getLogger("palimpsest.positions")
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class Thresholds:
     """For which tables positions are found: rows, files, and the share of rows that has ended.
 
     ``wait_ns_per_row``: how long a table must have stayed as it is, several times what finding
@@ -106,10 +106,10 @@ class PositionKeeper:
     def __init__(
         self,
         journal: Journal,
-        worth: Worth | None = None,
+        thresholds: Thresholds | None = None,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        self.worth = worth or Worth()
+        self.thresholds = thresholds or Thresholds()
         self._journal = journal
         self._clock_ns = clock_ns
         self._entries: dict[int, _Entry] = {}
@@ -125,14 +125,14 @@ class PositionKeeper:
             entry = self._renew(table_id, state, entry)
         return entry.positions
 
-    def wish(self, table_id: int) -> None:
+    def request(self, table_id: int) -> None:
         """Have positions found, if that is worth it by now; nobody waits for them."""
         entry = self._entries.get(table_id)
         if entry is None or not entry.is_worth or entry.positions is not None:
             return
         rows = sum(s.counts.open for s in entry.state.manifest.segments)
         again = entry.earlier is not None and entry.earlier.leads_to(entry.state)
-        wait_ns = self.worth.again_ns_per_row if again else self.worth.wait_ns_per_row
+        wait_ns = self.thresholds.again_ns_per_row if again else self.thresholds.wait_ns_per_row
         if self._clock_ns() - entry.since_ns < rows * wait_ns:
             return
         with self._lock:
@@ -186,7 +186,9 @@ class PositionKeeper:
         if before is not None and _same(before.state, state):
             since_ns = before.since_ns
         fits = known is not None and known.fits(state)
-        entry = _Entry(state, self.worth.admits(state), since_ns, known if fits else None, known)
+        entry = _Entry(
+            state, self.thresholds.admits(state), since_ns, known if fits else None, known
+        )
         self._entries[table_id] = entry
         return entry
 

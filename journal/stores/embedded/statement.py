@@ -88,7 +88,7 @@ class Statement:
         return ScanAccess(lookup.by_file(table, state), self._positions(table_id) is not None)
 
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
-        """Let queries read these tables; wish for positions of scans that have none."""
+        """Let queries read these tables; request positions for scans that have none."""
         for shown, manifest in self.transaction.shown:
             refresh_tiers(self.session, shown, manifest, self._journal.root)
         for table_id in tables:
@@ -107,7 +107,7 @@ class Statement:
         found = self._positions(table_id)
         table = self.transaction.catalog.by_id(table_id)
         if found is None or table is None:
-            self._journal.positions.wish(table_id)
+            self._journal.positions.request(table_id)
         elif table_id not in self._placed:
             view = show_placed(self.session, table, found.tiers)
             self._placed[table_id] = None if view is None else (table, found, view)

@@ -312,7 +312,7 @@ class HiveJournal:
         """Never called: ``inline_commit`` is no capability, since appending takes too long."""
         raise AssertionError("a Hive store commits nothing inline")
 
-    def settle(self, point: Version, seen: JournalState) -> bool:
+    def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
 
         False if something was committed after ``seen``, which the answer would lack.

@@ -275,23 +275,23 @@ class DatabaseJournal:
             transaction = Transaction(committed, False, False, message)
             yield DatabaseStatement(self, session, committed, transaction, row)
 
-    def settle(self, point: Version, seen: JournalState) -> bool:
+    def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.
 
         False if something was committed after ``seen``, which the answer would lack. On a standby,
         where nothing can be noted, the answer is what has arrived there.
         """
         try:
-            return self._settle(point, seen)
+            return self._advance(point, seen)
         except PalimpsestError as error:
             if error.code is Code.OUTCOME_UNKNOWN:
                 # A note may be made twice.
-                return self._settle(point, seen)
+                return self._advance(point, seen)
             if error.code is not Code.STORE_READ_ONLY or not self._on_standby():
                 raise
             return True
 
-    def _settle(self, point: Version, seen: JournalState) -> bool:
+    def _advance(self, point: Version, seen: JournalState) -> bool:
         with self.commit_section() as (session, committed, _):
             settled = min(point, self.clock.now())
             records.settle(session, settled)
