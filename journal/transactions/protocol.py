@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -48,7 +47,7 @@ class ScanAccess:
 WHOLE_TIERS = ScanAccess()
 
 
-class OpenStatement(Protocol):
+class OpenStatement(AbstractContextManager["OpenStatement", None], Protocol):
     """One statement's stay in the store: a session inside a transaction, and what it sees."""
 
     @property
@@ -87,17 +86,6 @@ class OpenStatement(Protocol):
 
     def close(self) -> None:
         """End the stay; nothing staged in it survives."""
-
-    def __enter__(self) -> OpenStatement:
-        """The statement itself."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
 
 
 class InlineStatement(OpenStatement, Protocol):

@@ -7,8 +7,7 @@ It changes no journal itself, unless it runs inside the commit section.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from types import TracebackType
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from journal.stores.embedded.journal import Journal
 
 
-class Statement:
+class Statement(AbstractContextManager["Statement", None]):
     """One statement's stay in the store: a session inside a transaction, and what it sees."""
 
     def __init__(
@@ -222,13 +221,5 @@ class Statement:
                 with suppress(PalimpsestError):
                     keep_placed(self.session, table, found.tiers, view)
 
-    def __enter__(self) -> Statement:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

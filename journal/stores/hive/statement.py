@@ -7,7 +7,7 @@ which no manifest lists until then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ GUARD_ROWS_MAX = 100_000
 _INCOMING = "incoming_rows"
 
 
-class HiveStatement:
+class HiveStatement(AbstractContextManager["HiveStatement", None]):
     """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
 
     def __init__(
@@ -216,15 +216,7 @@ class HiveStatement:
             self.session.close()
             self._journal.local.release(self._local)
 
-    def __enter__(self) -> HiveStatement:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -7,7 +7,7 @@ yet. It changes no journal itself, unless it runs inside the commit section.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -40,7 +40,7 @@ _ROUNDS_MAX = 3
 """The journal is locked, so the second fits, but for statements that choose rows by chance."""
 
 
-class DatabaseStatement:
+class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
     """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
 
     def __init__(
@@ -181,13 +181,5 @@ class DatabaseStatement:
             self.session.rollback()
             self._journal.store.release(self.session)
 
-    def __enter__(self) -> DatabaseStatement:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
