@@ -13,7 +13,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.hive.held_rows import RowsByKey
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
@@ -23,13 +23,13 @@ pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the server was asked."""
     found: list[str] = []
-    execute = HiveConnection.execute
+    execute = ThriftConnection.execute
 
-    def listening(self: HiveConnection, *given: Any, **more: Any) -> list[list[Any]]:
+    def listening(self: ThriftConnection, *given: Any, **more: Any) -> list[list[Any]]:
         found.append(str(given[0]))
         return execute(self, *given, **more)
 
-    monkeypatch.setattr(HiveConnection, "execute", listening)
+    monkeypatch.setattr(ThriftConnection, "execute", listening)
     return found
 
 
