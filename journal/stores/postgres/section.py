@@ -28,7 +28,7 @@ from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, flat, layout, public, readers, stale_writes
 from journal.stores.postgres import suppression_triggers as fencing
 from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
-from journal.stores.postgres.catalog import record_direct
+from journal.stores.postgres.catalog import record_inline
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
@@ -362,7 +362,7 @@ def write_inline(
     }
     _refresh(session, committed, committed.catalog, tables)
     found = inline_row(version, digest, message, author, committed.catalog, appended)
-    record_direct(session, added, found, following)
+    record_inline(session, added, found, following)
     return SectionResult(
         following, committed.committed(version, committed.catalog, tables), version
     )
