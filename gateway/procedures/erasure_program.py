@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.jobs.engines import ENGINES
-from gateway.procedures.procedures import hive
+from gateway.procedures.procedures import database, embedded, hive
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.embedded.journal import Journal
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -38,7 +37,10 @@ def _server_engine(session: Session) -> Iterator[Engine | None]:
     if on_hive is not None:
         with ENGINES.statements_of(on_hive, settings):
             yield None
-    elif settings.job_engine.lower() == "spark" and not isinstance(session.journal, Journal):
+    elif (
+        settings.job_engine.lower() == "spark"
+        and session.journal.capabilities.backend != "embedded"
+    ):
         yield ENGINES.jdbc(settings.spark_master)
     else:
         yield None
@@ -47,21 +49,19 @@ def _server_engine(session: Session) -> Iterator[Engine | None]:
 def erasure_backend(session: Session) -> ErasureBackend:
     """What a session's store does for erasures; raises NOT_SUPPORTED where it does nothing."""
     journal = session.journal
-    if isinstance(journal, Journal):
+    if journal.capabilities.backend == "embedded":
         from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 
-        return WarehouseErasure(journal)
+        return WarehouseErasure(embedded(session, "an erasure"))
     on_hive = hive(journal)
     if on_hive is not None:
         from spark_compaction.backends.hive.erasure import HiveErasure
 
         return HiveErasure(on_hive)
-    from journal.stores.postgres.journal import DatabaseJournal
-
-    if isinstance(journal, DatabaseJournal):
+    if journal.capabilities.backend == "postgres":
         from spark_compaction.backends.postgres.erasure import DatabaseErasure
 
-        return DatabaseErasure(journal)
+        return DatabaseErasure(database(session))
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"this store cannot erase: {journal.place}",
