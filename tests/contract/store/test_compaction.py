@@ -44,7 +44,6 @@ def _is_clean(con: Connection) -> bool:
     return bool(con.session.executor.sealer.verify().is_clean)
 
 
-@pytest.mark.drifts(hive="one of these promises fails there; which one is to be found out")
 def test_a_compaction_changes_no_answer_and_does_what_it_planned(
     store: Store, con: Connection
 ) -> None:
@@ -56,7 +55,9 @@ def test_a_compaction_changes_no_answer_and_does_what_it_planned(
     assert planned[4:7] == done[4:7]
     assert _answers(con) == before
     report = json.loads(done[-1])
-    assert min(report[part]["bytes"] for part in ("read", "written")) > 0
+    for part in ("read", "written"):
+        is_unknown = report["inexact"].get(f"{part}.bytes") == "unknown"
+        assert report[part]["bytes"] is None if is_unknown else report[part]["bytes"] > 0
     tiers = rows(con, 'SELECT tier, sum("rows") FROM system.segments GROUP BY tier ORDER BY tier')
     assert [tier for tier, _ in tiers] == ["base", "history"]
     assert int(tiers[0][1]) == 180
