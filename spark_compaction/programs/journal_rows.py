@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.plan import physical
-from journal.model.schema import Table
+from journal.model.schema import ROW_ID, Table
 from journal.model.segment import Fields, Tier
 from journal.sql.relations import Reader, column, ident, union_all, version_type
 from journal.sql.row_layout import present_keys
@@ -117,6 +117,8 @@ def _with_all_columns(table: Table, state: TableState) -> Table:
         c.physical: replace(c, name=c.physical)
         for shown in (*state.layouts, table)
         for c in shown.stored
+        # A table without a key adds it to its columns by itself.
+        if not (table.hidden_key and c.physical == ROW_ID)
     }
     return replace(table, columns=tuple(columns.values()))
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from journal.model.segment import SegmentFile
+from journal.stores.embedded import retired_files
 from journal.stores.embedded.warehouse import Warehouse
-from spark_compaction import runner
 from spark_compaction.contract import Progress
 from spark_compaction.engines.client import SparkEngine, SparkOptions
 from spark_compaction.engines.local import LocalEngine
@@ -84,7 +84,7 @@ def main() -> None:
     run = Client(root)
     engine: Any = _DyingOnSpark(root) if step in SPARK_STEPS else _Dying(step)
     if step == "after swap":
-        runner.retired_files.reap = die
+        retired_files.reap = die
     if step == "in reap":
         Warehouse.remove_files = _die_amid  # type: ignore[method-assign]
     run_job(

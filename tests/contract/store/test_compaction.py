@@ -215,3 +215,14 @@ def test_compactions_amid_transfers(store: Store) -> None:
             worker.join()
     assert failures == []
     assert _is_clean(con)
+
+
+@pytest.mark.also_on("hive")
+def test_a_table_without_a_key_is_compacted(con: Connection) -> None:
+    con.execute("CREATE TABLE keyless (a INTEGER, b VARCHAR)")
+    con.execute("INSERT INTO keyless VALUES (1, 'x'), (1, 'x'), (2, 'y')")
+    con.execute("UPDATE keyless SET b = 'z' WHERE a = 2")
+    before = rows(con, "SELECT a, b FROM keyless ORDER BY a, b")
+    assert rows(con, "CALL system.compact('keyless')")[0][3] == "SUCCEEDED"
+    assert rows(con, "SELECT a, b FROM keyless ORDER BY a, b") == before
+    assert _is_clean(con)
