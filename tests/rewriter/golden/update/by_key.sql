@@ -9,36 +9,27 @@ INSERT INTO main.t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'x');
 -- statement
 UPDATE main.t SET a = a + 1 WHERE k = 2;
 -- plan: embedded, with cached rows
--- 1. keep as "p_changed"
-SELECT
-  t."k" AS _palimpsest_o0,
-  t."a" AS _palimpsest_o1,
-  t."b" AS _palimpsest_o2,
-  t."_palimpsest_version" AS _palimpsest_ov,
-  CAST(a + 1 AS INT) AS _palimpsest_n1
-FROM (
-  SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
+-- 1. append to main.t_journal
+WITH p_changed AS MATERIALIZED (
+  SELECT
+    t."k" AS _palimpsest_o0,
+    t."a" AS _palimpsest_o1,
+    t."b" AS _palimpsest_o2,
+    t."_palimpsest_version" AS _palimpsest_ov,
+    CAST(a + 1 AS INT) AS _palimpsest_n1
   FROM (
-    SELECT
-      CAST($p_row_0_0 AS INT) AS "k",
-      CAST($p_row_0_1 AS INT) AS "a",
-      CAST($p_row_0_2 AS TEXT) AS "b",
-      CAST(MAKE_TIMESTAMPTZ($p_row_0_version) AS TIMESTAMPTZ) AS "version_number"
-    WHERE $p_row_0_there
-  ) AS o
-) AS "t"
-WHERE k = 2;
--- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
-SELECT CASE WHEN s."_palimpsest_n1" IS NULL THEN 'a' END AS found
-FROM p_changed AS s
-WHERE s."_palimpsest_n1" IS NULL
-LIMIT 1;
--- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_check1" of main.t: "a" > 0
-SELECT 1 AS found
-FROM p_changed AS s
-WHERE NOT (s."_palimpsest_n1" > 0)
-LIMIT 1;
--- 4. append to main.t_journal
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
+    FROM (
+      SELECT
+        CAST($p_row_0_0 AS INT) AS "k",
+        CAST($p_row_0_1 AS INT) AS "a",
+        CAST($p_row_0_2 AS TEXT) AS "b",
+        CAST(MAKE_TIMESTAMPTZ($p_row_0_version) AS TIMESTAMPTZ) AS "version_number"
+      WHERE $p_row_0_there
+    ) AS o
+  ) AS "t"
+  WHERE k = 2
+)
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
@@ -53,7 +44,15 @@ SELECT
   s."_palimpsest_o2" AS "b",
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
-FROM p_changed AS s;
+FROM p_changed AS s
+WHERE
+  CASE
+    WHEN s."_palimpsest_n1" IS NULL
+    THEN ERROR('_palimpsest refuses a row (0) [a] _palimpsest')
+    WHEN NOT (s."_palimpsest_n1" > 0)
+    THEN ERROR('_palimpsest refuses a row (1) [] _palimpsest')
+    ELSE TRUE
+  END;
 -- plan: embedded, optimistic
 -- 1. append to main.t_journal
 WITH p_changed AS MATERIALIZED (
